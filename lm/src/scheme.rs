@@ -1,0 +1,252 @@
+//! Type schemes: the typing rule of an operator, written as one line of text.
+//!
+//!   (LM s t) (LM r s) -> (LM r t)             lower-case words are type variables
+//!   (LM s t) .. -> (LM s (Tuple t ..))        `p ..` repeats p for each argument; a variable that
+//!                                             stands only under `..` takes a value per repetition
+//!   (LM s t) (d s) -> (d t)                   `(d s)` is the tangent type of s
+//!
+//! One scheme serves to type a term (`Scheme::result`) and to type a law (`law::check`).
+
+use crate::types::Type;
+use std::sync::Arc;
+
+/// A type with variables.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheme {
+    /// A type variable; the number tells repetitions under `..` apart.
+    Var(Arc<str>, usize),
+    /// A type without variables.
+    Known(Type),
+    /// `(d t)`.
+    Tangent(Box<Scheme>),
+    /// `(Tuple t1 .. tn)`.
+    Tuple(Vec<Scheme>),
+    /// `(Tensor rank t)`.
+    Tensor(usize, Box<Scheme>),
+    /// `(Lam s t)`.
+    Lam(Box<Scheme>, Box<Scheme>),
+    /// `(LM s t)`.
+    LM(Box<Scheme>, Box<Scheme>),
+    /// `p ..`
+    Repeat(Box<Scheme>),
+}
+
+/// The typing rule of an operator: parameter schemes and result scheme.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    params: Vec<Scheme>,
+    result: Scheme,
+}
+
+impl Rule {
+    /// Reads a rule from its text.
+    ///
+    /// Panics when the text is malformed: rules are part of the program, not input.
+    pub fn parse(text: &str) -> Rule {
+        let spaced = text.replace('(', " ( ").replace(')', " ) ");
+        let tokens: Vec<&str> = spaced.split_whitespace().collect();
+        let mut schemes = Vec::new();
+        let mut rest = tokens.as_slice();
+        while !rest.is_empty() {
+            let (scheme, after) = parse_scheme(rest);
+            schemes.push(scheme);
+            rest = after;
+        }
+        let arrow = schemes.iter().position(is_arrow).unwrap_or_else(|| panic!("no arrow in type rule `{text}`"));
+        let result = schemes.pop().expect("an arrow is followed by a result");
+        schemes.truncate(arrow);
+        Rule { params: schemes, result }
+    }
+
+    /// The rule for exactly `n` arguments, repetitions written out; `None` when it cannot take `n`.
+    pub fn at_arity(&self, n: usize) -> Option<(Vec<Scheme>, Scheme)> {
+        let repeats = self.params.iter().filter(|p| matches!(p, Scheme::Repeat(_))).count();
+        let fixed = self.params.len() - repeats;
+        if (repeats == 0 && n != fixed) || n < fixed {
+            return None;
+        }
+        let count = n - fixed;
+        let mut shared = Vec::new();
+        self.params.iter().chain([&self.result]).for_each(|p| fixed_vars(p, &mut shared));
+        let params = expand_all(&self.params, count, &shared);
+        Some((params, expand(&self.result, count, &shared)))
+    }
+
+    /// The result type for the given argument types, or `None` when they do not fit.
+    pub fn result(&self, args: &[Type]) -> Option<Type> {
+        let (params, result) = self.at_arity(args.len())?;
+        let mut bound = Vec::new();
+        let fits = params.iter().zip(args).all(|(p, t)| matches_type(p, t, &mut bound));
+        let tangents_fit = || params.iter().zip(args).all(|(p, t)| known(p, &bound).as_ref() == Some(t));
+        if fits && tangents_fit() { known(&result, &bound) } else { None }
+    }
+}
+
+const ARROW: &str = "->";
+
+fn is_arrow(s: &Scheme) -> bool {
+    matches!(s, Scheme::Var(name, _) if &**name == ARROW)
+}
+
+fn parse_scheme<'a>(tokens: &'a [&'a str]) -> (Scheme, &'a [&'a str]) {
+    let (scheme, rest) = match tokens {
+        ["(", head, rest @ ..] => parse_compound(head, rest),
+        ["Float", rest @ ..] => (Scheme::Known(Type::Float), rest),
+        ["Integer", rest @ ..] => (Scheme::Known(Type::Integer), rest),
+        ["Bool", rest @ ..] => (Scheme::Known(Type::Bool), rest),
+        ["String", rest @ ..] => (Scheme::Known(Type::String), rest),
+        [name, rest @ ..] => (Scheme::Var((*name).into(), 0), rest),
+        [] => panic!("type rule ends early"),
+    };
+    match rest {
+        ["..", rest @ ..] => (Scheme::Repeat(Box::new(scheme)), rest),
+        _ => (scheme, rest),
+    }
+}
+
+fn parse_compound<'a>(head: &str, mut rest: &'a [&'a str]) -> (Scheme, &'a [&'a str]) {
+    let mut parts = Vec::new();
+    while rest[0] != ")" {
+        let (part, after) = parse_scheme(rest);
+        parts.push(part);
+        rest = after;
+    }
+    let rest = &rest[1..];
+    if head == "Tuple" {
+        return (Scheme::Tuple(parts), rest);
+    }
+    let mut parts = parts.into_iter().map(Box::new);
+    let mut next = || parts.next().expect("a type constructor has its arguments");
+    let scheme = match head {
+        "d" => Scheme::Tangent(next()),
+        "Vec" => Scheme::Tensor(1, next()),
+        "Lam" => Scheme::Lam(next(), next()),
+        "LM" => Scheme::LM(next(), next()),
+        other => panic!("unknown type constructor `{other}` in a type rule"),
+    };
+    (scheme, rest)
+}
+
+/// The variables that stand outside every `..`: one value for all repetitions.
+fn fixed_vars(s: &Scheme, out: &mut Vec<Arc<str>>) {
+    match s {
+        Scheme::Var(name, _) => out.push(name.clone()),
+        Scheme::Known(_) | Scheme::Repeat(_) => {}
+        Scheme::Tangent(t) | Scheme::Tensor(_, t) => fixed_vars(t, out),
+        Scheme::Tuple(ts) => ts.iter().for_each(|t| fixed_vars(t, out)),
+        Scheme::Lam(s, t) | Scheme::LM(s, t) => {
+            fixed_vars(s, out);
+            fixed_vars(t, out);
+        }
+    }
+}
+
+fn expand_all(ss: &[Scheme], count: usize, shared: &[Arc<str>]) -> Vec<Scheme> {
+    let mut out = Vec::new();
+    for s in ss {
+        match s {
+            Scheme::Repeat(t) => out.extend((1..=count).map(|i| number(t, i, shared))),
+            other => out.push(expand(other, count, shared)),
+        }
+    }
+    out
+}
+
+fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
+    match s {
+        Scheme::Var(..) | Scheme::Known(_) => s.clone(),
+        Scheme::Tangent(t) => Scheme::Tangent(Box::new(expand(t, count, shared))),
+        Scheme::Tuple(ts) => Scheme::Tuple(expand_all(ts, count, shared)),
+        Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(expand(t, count, shared))),
+        Scheme::Lam(a, b) => Scheme::Lam(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
+        Scheme::LM(a, b) => Scheme::LM(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
+        Scheme::Repeat(_) => panic!("`..` stands outside a list of types"),
+    }
+}
+
+/// The i-th repetition: variables that are not shared get the number i.
+fn number(s: &Scheme, i: usize, shared: &[Arc<str>]) -> Scheme {
+    match s {
+        Scheme::Var(name, _) if !shared.contains(name) => Scheme::Var(name.clone(), i),
+        Scheme::Var(..) | Scheme::Known(_) => s.clone(),
+        Scheme::Tangent(t) => Scheme::Tangent(Box::new(number(t, i, shared))),
+        Scheme::Tuple(ts) => Scheme::Tuple(ts.iter().map(|t| number(t, i, shared)).collect()),
+        Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(number(t, i, shared))),
+        Scheme::Lam(a, b) => Scheme::Lam(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
+        Scheme::LM(a, b) => Scheme::LM(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
+        Scheme::Repeat(_) => panic!("`..` under `..`"),
+    }
+}
+
+type Bindings = Vec<((Arc<str>, usize), Type)>;
+
+/// Binds the variables of `s` from `t`; tangents are left for a second look, once all is bound.
+fn matches_type(s: &Scheme, t: &Type, bound: &mut Bindings) -> bool {
+    match (s, t) {
+        (Scheme::Var(name, i), _) => match bound.iter().find(|((n, j), _)| n == name && i == j) {
+            Some((_, u)) => u == t,
+            None => {
+                bound.push(((name.clone(), *i), t.clone()));
+                true
+            }
+        },
+        (Scheme::Known(u), _) => u == t,
+        (Scheme::Tangent(_), _) => true,
+        (Scheme::Tuple(ss), Type::Tuple(ts)) => {
+            ss.len() == ts.len() && ss.iter().zip(ts.iter()).all(|(s, t)| matches_type(s, t, bound))
+        }
+        (Scheme::Tensor(r, s), Type::Tensor(k, t)) => r == k && matches_type(s, t, bound),
+        (Scheme::Lam(a, b), Type::Lam(s, t)) | (Scheme::LM(a, b), Type::LM(s, t)) => {
+            matches_type(a, s, bound) && matches_type(b, t, bound)
+        }
+        (Scheme::Repeat(_), _)
+        | (Scheme::Tuple(_) | Scheme::Tensor(..) | Scheme::Lam(..) | Scheme::LM(..), _) => false,
+    }
+}
+
+/// The type that `s` stands for, once its variables are bound.
+fn known(s: &Scheme, bound: &Bindings) -> Option<Type> {
+    Some(match s {
+        Scheme::Var(name, i) => bound.iter().find(|((n, j), _)| n == name && i == j)?.1.clone(),
+        Scheme::Known(t) => t.clone(),
+        Scheme::Tangent(t) => known(t, bound)?.tangent(),
+        Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| known(t, bound)).collect::<Option<Vec<_>>>()?),
+        Scheme::Tensor(r, t) => Type::Tensor(*r, Arc::new(known(t, bound)?)),
+        Scheme::Lam(a, b) => Type::lam(known(a, bound)?, known(b, bound)?),
+        Scheme::LM(a, b) => Type::lm(known(a, bound)?, known(b, bound)?),
+        Scheme::Repeat(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compose_meets_in_the_middle() {
+        let rule = Rule::parse("(LM s t) (LM r s) -> (LM r t)");
+        let pair = Type::tuple([Type::Float, Type::Integer]);
+        let m = Type::lm(Type::Float, pair.clone());
+        let n = Type::lm(Type::Bool, Type::Float);
+        assert_eq!(rule.result(&[m.clone(), n.clone()]), Some(Type::lm(Type::Bool, pair)));
+        assert_eq!(rule.result(&[n, m]), None);
+    }
+
+    #[test]
+    fn repetition_collects_a_tuple() {
+        let rule = Rule::parse("(LM s t) .. -> (LM s (Tuple t ..))");
+        let m = |t: Type| Type::lm(Type::Float, t);
+        let both = rule.result(&[m(Type::Float), m(Type::Integer)]);
+        assert_eq!(both, Some(m(Type::tuple([Type::Float, Type::Integer]))));
+        assert_eq!(rule.result(&[m(Type::Float), Type::lm(Type::Bool, Type::Float)]), None);
+    }
+
+    #[test]
+    fn application_takes_and_gives_tangents() {
+        let rule = Rule::parse("(d t) (LM s t) -> (d s)");
+        let m = Type::lm(Type::tuple([Type::Float, Type::Integer]), Type::Float);
+        let tangent = Type::tuple([Type::Float, Type::unit()]);
+        assert_eq!(rule.result(&[Type::Float, m.clone()]), Some(tangent));
+        assert_eq!(rule.result(&[Type::Integer, m]), None);
+    }
+}

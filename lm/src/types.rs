@@ -1,0 +1,149 @@
+//! Types, and the tangent type of each.
+//!
+//!   T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T)
+//!
+//!   d Float = Float      d Integer = d Bool = d String = (Tuple)
+//!   d (Tuple T1 .. Tn) = (Tuple dT1 .. dTn)      d (Tensor k T) = (Tensor k dT)
+//!
+//! Source: working notes, Fig. 1, with n-ary tuples and tensors of any rank.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A type of the language. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// IEEE binary64.
+    Float,
+    /// 64-bit two's complement.
+    Integer,
+    /// `true` or `false`.
+    Bool,
+    /// UTF-8 text, for `print`.
+    String,
+    /// An n-tuple; `Tuple([])` is unit.
+    Tuple(Arc<[Type]>),
+    /// A rectangular tensor: rank (at least 1) and element type.
+    Tensor(usize, Arc<Type>),
+    /// A function, only ever an argument of a built-in.
+    Lam(Arc<Type>, Arc<Type>),
+    /// A linear map from the first type's tangents to the second's.
+    LM(Arc<Type>, Arc<Type>),
+}
+
+impl Type {
+    /// The n-tuple of the given types.
+    pub fn tuple(parts: impl IntoIterator<Item = Type>) -> Type {
+        Type::Tuple(parts.into_iter().collect())
+    }
+
+    /// The empty tuple.
+    pub fn unit() -> Type {
+        Type::tuple([])
+    }
+
+    /// `(Vec t)`.
+    pub fn vec(element: Type) -> Type {
+        Type::Tensor(1, Arc::new(element))
+    }
+
+    /// `(LM s t)`.
+    pub fn lm(s: Type, t: Type) -> Type {
+        Type::LM(Arc::new(s), Arc::new(t))
+    }
+
+    /// `(Lam s t)`.
+    pub fn lam(s: Type, t: Type) -> Type {
+        Type::Lam(Arc::new(s), Arc::new(t))
+    }
+
+    /// The type of a small change to a value of this type.
+    ///
+    /// A linear map, like a function, has no tangent of its own here: differentiation meets neither.
+    pub fn tangent(&self) -> Type {
+        match self {
+            Type::Float => Type::Float,
+            Type::Integer | Type::Bool | Type::String => Type::unit(),
+            Type::Tuple(parts) => Type::tuple(parts.iter().map(Type::tangent)),
+            Type::Tensor(rank, element) => Type::Tensor(*rank, Arc::new(element.tangent())),
+            Type::Lam(s, t) => Type::Lam(s.clone(), Arc::new(t.tangent())),
+            Type::LM(..) => Type::unit(),
+        }
+    }
+
+    /// Whether a change to a value of this type can be anything but zero.
+    pub fn is_differentiable(&self) -> bool {
+        match self {
+            Type::Float => true,
+            Type::Integer | Type::Bool | Type::String | Type::LM(..) => false,
+            Type::Tuple(parts) => parts.iter().any(Type::is_differentiable),
+            Type::Tensor(_, element) => element.is_differentiable(),
+            Type::Lam(_, t) => t.is_differentiable(),
+        }
+    }
+
+    /// Whether every value of this type has the same shape, so that the type alone gives its zero.
+    pub fn has_fixed_shape(&self) -> bool {
+        match self {
+            Type::Float | Type::Integer | Type::Bool | Type::String | Type::LM(..) => true,
+            Type::Tuple(parts) => parts.iter().all(Type::has_fixed_shape),
+            Type::Tensor(..) | Type::Lam(..) => false,
+        }
+    }
+
+    /// Whether a linear map stands anywhere in this type.
+    pub fn mentions_lm(&self) -> bool {
+        match self {
+            Type::LM(..) => true,
+            Type::Float | Type::Integer | Type::Bool | Type::String => false,
+            Type::Tuple(parts) => parts.iter().any(Type::mentions_lm),
+            Type::Tensor(_, element) => element.mentions_lm(),
+            Type::Lam(s, t) => s.mentions_lm() || t.mentions_lm(),
+        }
+    }
+
+    /// The domain and codomain of a linear map type.
+    pub fn as_lm(&self) -> Option<(&Type, &Type)> {
+        match self {
+            Type::LM(s, t) => Some((s, t)),
+            _ => None,
+        }
+    }
+
+    /// The component types of a tuple type.
+    pub fn as_tuple(&self) -> Option<&[Type]> {
+        match self {
+            Type::Tuple(parts) => Some(parts),
+            _ => None,
+        }
+    }
+
+    /// The type of an index into a tensor of the given rank: Integer, or a tuple of Integers.
+    pub fn index(rank: usize) -> Type {
+        match rank {
+            1 => Type::Integer,
+            _ => Type::tuple(std::iter::repeat_n(Type::Integer, rank)),
+        }
+    }
+}
+
+/// KS-Lisp spelling, parenthesised where the reader wants it.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Float => write!(f, "Float"),
+            Type::Integer => write!(f, "Integer"),
+            Type::Bool => write!(f, "Bool"),
+            Type::String => write!(f, "String"),
+            Type::Tuple(parts) => {
+                write!(f, "(Tuple")?;
+                parts.iter().try_for_each(|t| write!(f, " {t}"))?;
+                write!(f, ")")
+            }
+            Type::Tensor(1, element) => write!(f, "(Vec {element})"),
+            Type::Tensor(rank, element) => write!(f, "(Tensor {rank} {element})"),
+            Type::Lam(s, t) => write!(f, "(Lam {s} {t})"),
+            Type::LM(s, t) => write!(f, "(LM {s} {t})"),
+        }
+    }
+}
