@@ -1,6 +1,12 @@
 //! `lm`: types, terms, linear maps, their laws and their meaning. Knows nothing of files or LLVM.
 
+pub mod interp;
+pub mod law;
+mod libm;
+pub mod map;
+pub mod notation;
 pub mod prim;
 pub mod scheme;
 pub mod term;
 pub mod types;
+pub mod value;

@@ -110,9 +110,9 @@ primitives! {
     LmZero       "lmZero"       ["s t -> (LM s t)"]                         Structural;
     LmOne        "lmOne"        ["s -> (LM s s)"]                           Structural;
     LmScale      "lmScale"      ["s Float -> (LM s s)"]                     Structural;
-    LmScaleR     "lmScaleR"     ["(d t) -> (LM Float t)", "t -> (LM Float t)"] Structural;
+    LmScaleR     "lmScaleR"     ["t -> (LM Float t)"]                       Structural;
     LmDot        "lmDot"        ["s -> (LM s Float)"]                       Structural;
-    LmAdd        "lmAdd"        ["(LM s t) (LM s t) .. -> (LM s t)"]        Structural;
+    LmAdd        "lmAdd"        ["(LM s t) (LM s t) -> (LM s t)"]           Structural;
     LmVCat       "lmVCat"       ["(LM s t) .. -> (LM s (Tuple t ..))"]      Structural;
     LmHCat       "lmHCat"       ["(LM s t) .. -> (LM (Tuple s ..) t)"]      Structural;
     LmVCatV      "lmVCatV"      ["(Vec (LM s t)) -> (LM s (Vec t))"]        Structural;

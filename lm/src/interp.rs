@@ -1,0 +1,325 @@
+//! The reference interpreter: the meaning of every term, linear maps included.
+//!
+//! It follows the text of the language, not speed; every derivation, optimisation level and back
+//! end must agree with it. It counts what it does, by kind of operation, so that the cost of a
+//! derivative can be tested exactly.
+
+mod prims;
+
+use crate::law;
+use crate::map::{self, LinearMap};
+use crate::prim::Prim;
+use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
+use crate::types::Type;
+use crate::value::Value;
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Why a program stopped.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ErrorKind {
+    /// `assert` of false.
+    #[error("assertion failed")]
+    AssertFailed,
+    /// Integer division by zero.
+    #[error("integer division of {0} by zero")]
+    DivisionByZero(i64),
+    /// Index outside a tensor.
+    #[error("index {index} is out of range for size {size}")]
+    IndexOutOfRange {
+        /// The index.
+        index: i64,
+        /// The tensor's size.
+        size: i64,
+    },
+    /// `build` of a negative size.
+    #[error("negative size {0}")]
+    NegativeSize(i64),
+    /// Calls nested deeper than the interpreter admits.
+    #[error("calls are nested more than {0} deep")]
+    RecursionTooDeep(usize),
+    /// A sum over nothing whose zero has no known shape.
+    #[error("the sum over nothing has no known shape")]
+    ShapeUnknown,
+    /// `L'` applied to a function whose support is not known to be finite.
+    #[error("the sum over all Integers has no value")]
+    InfiniteSum,
+    /// A call of a function that the program does not define.
+    #[error("`{0}` is not defined")]
+    Undefined(String),
+}
+
+/// An error of the program that runs, with the place in its source.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{kind}")]
+pub struct RuntimeError {
+    /// What happened.
+    pub kind: ErrorKind,
+    /// Where.
+    pub span: Span,
+}
+
+impl RuntimeError {
+    pub(crate) fn shape_unknown() -> RuntimeError {
+        RuntimeError { kind: ErrorKind::ShapeUnknown, span: Span::default() }
+    }
+
+    pub(crate) fn infinite_sum() -> RuntimeError {
+        RuntimeError { kind: ErrorKind::InfiniteSum, span: Span::default() }
+    }
+}
+
+/// How many operations on Floats were done, by kind, as in the cost model of 003, sec. 5.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Additions, subtractions, negations.
+    pub additions: u64,
+    /// Multiplications.
+    pub multiplications: u64,
+    /// Divisions, roots, exponentials and the like.
+    pub nonlinear: u64,
+    /// Comparisons and branches.
+    pub comparisons: u64,
+    /// Calls of top-level functions.
+    pub calls: u64,
+}
+
+impl Counts {
+    /// All arithmetic: additions, multiplications and non-linear operations.
+    pub fn arithmetic(&self) -> u64 {
+        self.additions + self.multiplications + self.nonlinear
+    }
+}
+
+/// The values of the variables in scope.
+pub type Env = HashMap<u32, Value>;
+
+/// A function value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closure {
+    param: Var,
+    body: Expr,
+    env: Arc<Env>,
+    then: Vec<(bool, Value)>,
+}
+
+impl Closure {
+    /// `λi. (self i) ⊙ x`.
+    pub(crate) fn then_apply(mut self, x: &Value) -> Closure {
+        self.then.push((false, x.clone()));
+        self
+    }
+
+    /// `λi. r ⊙ᴿ (self i)`.
+    pub(crate) fn then_apply_reverse(mut self, r: &Value) -> Closure {
+        self.then.push((true, r.clone()));
+        self
+    }
+}
+
+const CALL_DEPTH: usize = 100_000;
+
+/// Evaluates terms of one program.
+pub struct Interpreter<'a> {
+    program: &'a Program,
+    output: Box<dyn Write + 'a>,
+    depth: usize,
+    /// What has been done so far.
+    pub counts: Counts,
+}
+
+impl<'a> Interpreter<'a> {
+    /// An interpreter whose `print` writes nowhere.
+    pub fn new(program: &'a Program) -> Interpreter<'a> {
+        Interpreter::with_output(program, std::io::sink())
+    }
+
+    /// An interpreter whose `print` writes to `output`.
+    pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
+        Interpreter { program, output: Box::new(output), depth: 0, counts: Counts::default() }
+    }
+
+    /// Calls a function of the program, one value per parameter.
+    pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
+        let Some(def) = self.program.defs.get(name) else {
+            let kind = ErrorKind::Undefined(name.to_string());
+            return Err(RuntimeError { kind, span: Span::default() });
+        };
+        assert_eq!(def.params.len(), args.len(), "arguments of {name}");
+        if self.depth == CALL_DEPTH {
+            let kind = ErrorKind::RecursionTooDeep(CALL_DEPTH);
+            return Err(RuntimeError { kind, span: def.body.span() });
+        }
+        let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
+        self.counts.calls += 1;
+        self.depth += 1;
+        let result = self.eval(&def.body, &mut env);
+        self.depth -= 1;
+        result
+    }
+
+    /// The value of a term. Binders extend `env`: every binder is a different variable.
+    pub fn eval(&mut self, e: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+        match e.kind() {
+            Kind::Const(c) => Ok(constant(c)),
+            Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
+            Kind::Let(bindings, body) => {
+                for binding in bindings {
+                    self.bind(binding, env)?;
+                }
+                self.eval(body, env)
+            }
+            Kind::Lam(x, body) => {
+                let env = Arc::new(env.clone());
+                Ok(Value::Function(Closure { param: x.clone(), body: body.clone(), env, then: vec![] }))
+            }
+            Kind::App(op, args) => self.app(e, op, args, env),
+        }
+    }
+
+    fn bind(&mut self, binding: &Binding, env: &mut Env) -> Result<(), RuntimeError> {
+        let value = self.eval(&binding.rhs, env)?;
+        match (&binding.pattern, value) {
+            (Pattern::Var(x), value) => {
+                env.insert(x.id(), value);
+            }
+            (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
+            (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
+        }
+        Ok(())
+    }
+
+    fn app(&mut self, e: &Expr, op: &Op, args: &[Expr], env: &mut Env) -> Result<Value, RuntimeError> {
+        if let Op::If = op {
+            self.counts.comparisons += 1;
+            let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
+            return self.eval(chosen, env);
+        }
+        let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
+        match op {
+            Op::Tuple => Ok(Value::Tuple(values)),
+            Op::Get(i, _) => Ok(values[0].as_tuple().expect("get of a tuple")[i - 1].clone()),
+            Op::If => unreachable!("handled above"),
+            Op::Assert if values[0] == Value::Bool(true) => Ok(values[1].clone()),
+            Op::Assert => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
+            Op::Dummy => Ok(Value::dummy(e.ty())),
+            Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
+            Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
+            Op::JacobianOfFun(fun) => self.call(&fun.name.derived("D"), &values).map_err(|error| located(error, e.span())),
+            Op::JacobianOf(p) => self.jacobian_of(*p, &values, args),
+            Op::LmGet(i, _) => Ok(Value::Map(Arc::new(LinearMap::Get(*i, values[0].clone())))),
+        }
+    }
+
+    /// `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
+    fn jacobian_of(&mut self, p: Prim, values: &[Value], args: &[Expr]) -> Result<Value, RuntimeError> {
+        let mut supply = crate::term::Supply::default();
+        let params: Vec<Var> = args.iter().map(|a| supply.fresh("x", a.ty().clone())).collect();
+        let jacobian = law::jacobian_of(p, &params.iter().map(Expr::var).collect::<Vec<_>>());
+        let mut env: Env = params.iter().map(Var::id).zip(values.iter().cloned()).collect();
+        self.eval(&jacobian, &mut env)
+    }
+
+    /// Applies a function value.
+    pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
+        let mut env = (*f.env).clone();
+        env.insert(f.param.id(), x);
+        let mut result = self.eval(&f.body, &mut env)?;
+        for (reverse, x) in &f.then {
+            let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
+            result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
+        }
+        Ok(result)
+    }
+
+    // The vector space operations, on any value.
+
+    pub(crate) fn add(&mut self, x: &Value, y: &Value) -> Value {
+        self.zip(x, y, &mut |cx, a, b| {
+            cx.counts.additions += 1;
+            a + b
+        })
+    }
+
+    pub(crate) fn sub(&mut self, x: &Value, y: &Value) -> Value {
+        self.zip(x, y, &mut |cx, a, b| {
+            cx.counts.additions += 1;
+            a - b
+        })
+    }
+
+    pub(crate) fn neg(&mut self, x: &Value) -> Value {
+        self.each(x, &mut |cx, a| {
+            cx.counts.additions += 1;
+            -a
+        })
+    }
+
+    pub(crate) fn scale(&mut self, k: f64, x: &Value) -> Value {
+        self.each(x, &mut |cx, a| {
+            cx.counts.multiplications += 1;
+            k * a
+        })
+    }
+
+    pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> f64 {
+        let products: Vec<f64> = x.floats().iter().zip(y.floats()).map(|(a, b)| a * b).collect();
+        self.counts.multiplications += products.len() as u64;
+        self.counts.additions += products.len().saturating_sub(1) as u64;
+        products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0)
+    }
+
+    /// The sum from left to right; nothing for no terms.
+    pub(crate) fn sum(&mut self, terms: Vec<Value>) -> Option<Value> {
+        terms.into_iter().reduce(|a, b| self.add(&a, &b))
+    }
+
+    fn each(&mut self, x: &Value, f: &mut dyn FnMut(&mut Self, f64) -> f64) -> Value {
+        let mut all = |vs: &[Value]| vs.iter().map(|v| self.each(v, f)).collect();
+        match x {
+            Value::Tuple(vs) => Value::Tuple(all(vs)),
+            Value::Vector(vs) => Value::Vector(all(vs)),
+            Value::Support(vs) => Value::Support(all(vs)),
+            Value::Float(a) => Value::Float(f(self, *a)),
+            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => x.clone(),
+        }
+    }
+
+    fn zip(&mut self, x: &Value, y: &Value, f: &mut dyn FnMut(&mut Self, f64, f64) -> f64) -> Value {
+        let mut all = |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).map(|(x, y)| self.zip(x, y, f)).collect();
+        match (x, y) {
+            (Value::Tuple(xs), Value::Tuple(ys)) => Value::Tuple(all(xs, ys)),
+            (Value::Vector(xs), Value::Vector(ys)) => Value::Vector(all(xs, ys)),
+            (Value::Support(xs), Value::Support(ys)) => {
+                let mut both: Vec<Value> = all(xs, ys);
+                let longer = if xs.len() > ys.len() { xs } else { ys };
+                both.extend(longer[both.len()..].iter().cloned());
+                Value::Support(both)
+            }
+            (Value::Float(a), Value::Float(b)) => Value::Float(f(self, *a, *b)),
+            _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
+        }
+    }
+}
+
+fn constant(c: &Constant) -> Value {
+    match c {
+        Constant::Float(x) => Value::Float(*x),
+        Constant::Integer(i) => Value::Integer(*i),
+        Constant::Bool(b) => Value::Bool(*b),
+        Constant::String(s) => Value::String(s.clone()),
+    }
+}
+
+fn located(mut error: RuntimeError, span: Span) -> RuntimeError {
+    if error.span == Span::default() {
+        error.span = span;
+    }
+    error
+}
+
+/// A witness of `ty`, when the type alone gives one.
+fn witness(ty: &Type) -> Option<Value> {
+    ty.has_fixed_shape().then(|| Value::dummy(ty))
+}

@@ -1,0 +1,190 @@
+//! The value of each primitive.
+
+use super::{ErrorKind, Interpreter, RuntimeError, witness};
+use crate::libm;
+use crate::map::{self, LinearMap};
+use crate::prim::Prim;
+use crate::term::Span;
+use crate::types::Type;
+use crate::value::Value::{self, Bool, Float, Integer, Map, Vector};
+use std::sync::Arc;
+
+type Outcome = Result<Value, RuntimeError>;
+
+impl Interpreter<'_> {
+    /// The value of `p(args)`, of type `ty`.
+    pub(super) fn prim(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
+        match args {
+            [Integer(a), Integer(b)] => self.integer2(p, *a, *b, args, ty),
+            [Integer(a)] => self.integer1(p, *a, args, ty),
+            [Float(a), Float(b)] => self.float2(p, *a, *b, args, ty),
+            [Float(a)] => self.float1(p, *a, args, ty),
+            _ => self.other(p, args, ty),
+        }
+    }
+
+    fn integer2(&mut self, p: Prim, a: i64, b: i64, args: &[Value], ty: &Type) -> Outcome {
+        Ok(match p {
+            Prim::Add => Integer(a.wrapping_add(b)),
+            Prim::Sub => Integer(a.wrapping_sub(b)),
+            Prim::Mul => Integer(a.wrapping_mul(b)),
+            Prim::Div if b == 0 => return fail(ErrorKind::DivisionByZero(a)),
+            Prim::Div => Integer(a.wrapping_div(b)),
+            Prim::Gt => Bool(a > b),
+            Prim::Lt => Bool(a < b),
+            Prim::Gte => Bool(a >= b),
+            Prim::Lte => Bool(a <= b),
+            _ => return self.other(p, args, ty),
+        })
+    }
+
+    fn integer1(&mut self, p: Prim, a: i64, args: &[Value], ty: &Type) -> Outcome {
+        Ok(match p {
+            Prim::Neg => Integer(a.wrapping_neg()),
+            Prim::Abs => Integer(a.wrapping_abs()),
+            Prim::ToFloat => Float(a as f64),
+            Prim::Ranhashdoub => Float(ranhashdoub(a)),
+            _ => return self.other(p, args, ty),
+        })
+    }
+
+    fn float2(&mut self, p: Prim, a: f64, b: f64, args: &[Value], ty: &Type) -> Outcome {
+        match p {
+            Prim::Div | Prim::Atan2 | Prim::Pow => self.counts.nonlinear += 1,
+            Prim::Min | Prim::Max | Prim::Gt | Prim::Lt | Prim::Gte | Prim::Lte => self.counts.comparisons += 1,
+            _ => {}
+        }
+        Ok(match p {
+            Prim::Div => Float(a / b),
+            Prim::Atan2 => Float(a.atan2(b)),
+            Prim::Pow => Float(a.powf(b)),
+            Prim::Min => Float(if a <= b { a } else { b }),
+            Prim::Max => Float(if a >= b { a } else { b }),
+            Prim::Gt => Bool(a > b),
+            Prim::Lt => Bool(a < b),
+            Prim::Gte => Bool(a >= b),
+            Prim::Lte => Bool(a <= b),
+            _ => return self.other(p, args, ty),
+        })
+    }
+
+    fn float1(&mut self, p: Prim, a: f64, args: &[Value], ty: &Type) -> Outcome {
+        let value = match p {
+            Prim::Abs => a.abs(),
+            Prim::Log => a.ln(),
+            Prim::Exp => a.exp(),
+            Prim::Sin => a.sin(),
+            Prim::Cos => a.cos(),
+            Prim::Tan => a.tan(),
+            Prim::Sinh => a.sinh(),
+            Prim::Cosh => a.cosh(),
+            Prim::Tanh => a.tanh(),
+            Prim::Asin => a.asin(),
+            Prim::Acos => a.acos(),
+            Prim::Atan => a.atan(),
+            Prim::Sqrt => a.sqrt(),
+            Prim::Erf => libm::erf(a),
+            Prim::Lgamma => libm::lgamma(a),
+            Prim::ToInteger => return Ok(Integer(a as i64)),
+            _ => return self.other(p, args, ty),
+        };
+        self.counts.nonlinear += 1;
+        Ok(Float(value))
+    }
+
+    /// Primitives on several types, on vectors and on linear maps.
+    fn other(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
+        Ok(match (p, args) {
+            (Prim::Add, [x, y]) => self.add(x, y),
+            (Prim::Sub, [x, y]) => self.sub(x, y),
+            (Prim::Neg, [x]) => self.neg(x),
+            (Prim::Mul, [Float(k), x]) => self.scale(*k, x),
+            (Prim::Dot, [x, y]) => Float(self.dot(x, y)),
+            (Prim::ZeroOf, [w]) => map::zero(w),
+            (Prim::Powi, [Float(x), Integer(n)]) => {
+                self.counts.nonlinear += 1;
+                Float(x.powf(*n as f64))
+            }
+            (Prim::Eq, [x, y]) => Bool(x == y),
+            (Prim::Ne, [x, y]) => Bool(x != y),
+            (Prim::And, [Bool(a), Bool(b)]) => Bool(*a && *b),
+            (Prim::Or, [Bool(a), Bool(b)]) => Bool(*a || *b),
+            (Prim::Not, [Bool(a)]) => Bool(!a),
+            (Prim::BoolToFloat, [Bool(a)]) => Float(f64::from(*a)),
+            (Prim::StopGradient, [x]) => x.clone(),
+            (Prim::Print, _) => self.print(args),
+            (Prim::Trace, [x]) => {
+                self.print(std::slice::from_ref(x));
+                x.clone()
+            }
+            (Prim::Build, [Integer(n), Value::Function(f)]) => {
+                if *n < 0 {
+                    return fail(ErrorKind::NegativeSize(*n));
+                }
+                Vector((0..*n).map(|i| self.apply_closure(f, Integer(i))).collect::<Result<_, _>>()?)
+            }
+            (Prim::Size, [Vector(v)]) => Integer(v.len() as i64),
+            (Prim::Index, [Integer(i), Vector(v)]) => match usize::try_from(*i).ok().and_then(|i| v.get(i)) {
+                Some(x) => x.clone(),
+                None => return fail(ErrorKind::IndexOutOfRange { index: *i, size: v.len() as i64 }),
+            },
+            (Prim::Sum, [Vector(v)]) => {
+                let sum = self.sum(v.clone()).or_else(|| witness(ty));
+                sum.ok_or(RuntimeError::shape_unknown())?
+            }
+            (Prim::LmApply, [Map(m), dx]) => map::apply(self, m, dx)?,
+            (Prim::LmApplyR, [dr, Map(m)]) => map::apply_reverse(self, dr, m)?,
+            _ => Map(Arc::new(linear_map(p, args, ty))),
+        })
+    }
+
+    fn print(&mut self, args: &[Value]) -> Value {
+        for v in args {
+            // Inside print a tuple stands without brackets; a full output pipe is no error of the program.
+            let _ = match v {
+                Value::Tuple(parts) => {
+                    let parts: Vec<String> = parts.iter().map(Value::to_string).collect();
+                    write!(self.output, "{}", parts.join(","))
+                }
+                other => write!(self.output, "{other}"),
+            };
+        }
+        Integer(args.len() as i64)
+    }
+}
+
+/// The linear map that the operator `p` builds, of type `ty`.
+fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
+    let maps = || args.iter().map(|m| if let Map(m) = m { m.clone() } else { panic!("{m:?} is no linear map") }).collect();
+    let (s, t) = ty.as_lm().unwrap_or_else(|| panic!("{} gives no linear map on {args:?}", p.name()));
+    match (p, args) {
+        (Prim::LmZero, [s, t]) => LinearMap::Zero(s.clone(), t.clone()),
+        (Prim::LmOne, [s]) => LinearMap::One(s.clone()),
+        (Prim::LmScale, [s, Float(k)]) => LinearMap::Scale(s.clone(), *k),
+        (Prim::LmScaleR, [v]) => LinearMap::ScaleR(v.clone()),
+        (Prim::LmDot, [v]) => LinearMap::Dot(v.clone()),
+        (Prim::LmAdd, [Map(m), Map(n)]) => LinearMap::Add(m.clone(), n.clone()),
+        (Prim::LmVCat, _) => LinearMap::VCat(maps()),
+        (Prim::LmHCat, _) => LinearMap::HCat(maps()),
+        (Prim::LmVCatV, [Vector(v)]) => LinearMap::VCatV(v.clone(), witness(s)),
+        (Prim::LmHCatV, [Vector(v)]) => LinearMap::HCatV(v.clone(), witness(t)),
+        (Prim::LmCompose, [Map(m), Map(n)]) => LinearMap::Compose(m.clone(), n.clone()),
+        (Prim::LmTranspose, [Map(m)]) => LinearMap::Transpose(m.clone()),
+        (Prim::LmL, [Value::Function(f)]) => LinearMap::L(f.clone()),
+        (Prim::LmLT, [Value::Function(f)]) => LinearMap::LT(f.clone()),
+        _ => panic!("{} has no meaning on {args:?}", p.name()),
+    }
+}
+
+fn fail(kind: ErrorKind) -> Outcome {
+    Err(RuntimeError { kind, span: Span::default() })
+}
+
+/// A deterministic hash of an Integer, uniform in [0, 1): the finaliser of SplitMix64.
+pub fn ranhashdoub(k: i64) -> f64 {
+    let mut z = (k as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    (z >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,345 @@
+//! Both sides of a law have one type; and instances of its left side, for tests.
+//!
+//! Types are inferred by unification over the typing rules of the primitives' table. A sequence is
+//! checked at lengths 1, 2 and 3.
+
+use super::matching::{Builder, Subst};
+use super::pattern::Pat;
+use super::{Body, Law};
+use crate::prim::Prim;
+use crate::scheme::Scheme;
+use crate::term::{Expr, Op, Supply};
+use crate::types::Type;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+type Name = Arc<str>;
+
+/// Panics, naming the law, when its two sides do not have one type.
+pub fn well_typed(law: &Law) {
+    let Body::Equation { lhs, rhs, .. } = &law.body else { return };
+    for count in 1..=3 {
+        infer(lhs, rhs, count).unwrap_or_else(|why| panic!("law {}: `{}` is ill-typed: {why}", law.name, law.text));
+    }
+}
+
+/// A closed instance of the law's left side: sequences of length `count`, each type variable a type
+/// of `ground`, each metavariable a term of `term`; `None` for a law without a left side as a pattern.
+pub fn instance(
+    law: &Law,
+    count: usize,
+    ground: &mut impl FnMut() -> Type,
+    term: &mut impl FnMut(&str, &Type) -> Expr,
+) -> Option<Expr> {
+    let Body::Equation { lhs, rhs, .. } = &law.body else { return None };
+    let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
+    let mut metas: Vec<Name> = types.metas.keys().cloned().collect();
+    metas.sort();
+    let mut terms = Vec::new();
+    for name in metas {
+        let scheme = types.metas[&name].clone();
+        let ty = types.ground(&scheme, ground);
+        terms.push((name.clone(), term(name.split('#').next()?, &ty)));
+    }
+    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()), &mut types, ground);
+    let mut supply = Supply::default();
+    Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply }.build(&lhs)
+}
+
+/// The types of the metavariables, and what was found of the type variables.
+struct Types {
+    bound: HashMap<(Name, usize), Scheme>,
+    metas: HashMap<Name, Scheme>,
+    binders: HashMap<Name, Scheme>,
+    fresh: usize,
+    /// The type of each operator's node, by the address of its arguments: for witnesses left out.
+    domain: Option<(Scheme, Scheme)>,
+}
+
+fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
+    let sequences = lhs.sequences();
+    let mut types =
+        Types { bound: HashMap::new(), metas: HashMap::new(), binders: HashMap::new(), fresh: 0, domain: None };
+    let left = types.of(&expand(lhs, count, &sequences))?;
+    if let Scheme::LM(s, t) = types.resolve(&left) {
+        types.domain = Some((*s, *t));
+    }
+    let right = types.of(&expand(rhs, count, &sequences))?;
+    types.unify(&left, &right)?;
+    Ok(types)
+}
+
+/// Writes repetitions out: `m ..` becomes `m#0, m#1, ...`.
+fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
+    let all = |args: &[Pat]| -> Vec<Pat> {
+        let each = |a: &Pat| match a {
+            Pat::Repeat(p) => (0..count).map(|i| expand(&number(p, i, count, sequences), count, sequences)).collect(),
+            a => vec![expand(a, count, sequences)],
+        };
+        args.iter().flat_map(each).collect()
+    };
+    let below = |p: &Pat| Box::new(expand(p, count, sequences));
+    match p {
+        Pat::App(op, args) => Pat::App(op.clone(), all(args)),
+        Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
+        Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
+        Pat::Total(p) => Pat::Total(Box::new(Pat::App(Op::Tuple, all(std::slice::from_ref(p))))),
+        Pat::DomainOf(p) => Pat::DomainOf(below(p)),
+        Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
+        Pat::Component(_) | Pat::Repeat(_) => panic!("{p:?} stands outside a list"),
+        leaf @ (Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => {
+            leaf.clone()
+        }
+    }
+}
+
+fn number(p: &Pat, i: usize, count: usize, sequences: &[Name]) -> Pat {
+    let all = |args: &[Pat]| args.iter().map(|a| number(a, i, count, sequences)).collect();
+    let below = |p: &Pat| Box::new(number(p, i, count, sequences));
+    match p {
+        Pat::Meta(name) if sequences.contains(name) => Pat::Meta(format!("{name}#{i}").into()),
+        Pat::App(op, args) => Pat::App(op.clone(), all(args)),
+        Pat::Prelude(name, args) => Pat::Prelude(name.clone(), all(args)),
+        Pat::Lam(x, p) => Pat::Lam(x.clone(), below(p)),
+        Pat::Component(p) => Pat::App(Op::Get(i + 1, count), vec![number(p, i, count, sequences)]),
+        Pat::Total(p) => Pat::Total(below(p)),
+        Pat::DomainOf(p) => Pat::DomainOf(below(p)),
+        Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
+        Pat::Repeat(p) => Pat::Repeat(below(p)),
+        leaf @ (Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => {
+            leaf.clone()
+        }
+    }
+}
+
+impl Types {
+    fn new_var(&mut self) -> Scheme {
+        self.fresh += 1;
+        Scheme::Var("?".into(), self.fresh)
+    }
+
+    /// The type of an expanded pattern.
+    fn of(&mut self, p: &Pat) -> Result<Scheme, String> {
+        match p {
+            Pat::Meta(name) => {
+                if !self.metas.contains_key(name) {
+                    let var = self.new_var();
+                    self.metas.insert(name.clone(), var);
+                }
+                Ok(self.metas[name].clone())
+            }
+            Pat::Const(c) => Ok(Scheme::Known(c.ty())),
+            Pat::Bound(x) => Ok(self.binders[x].clone()),
+            Pat::Lam(x, body) => {
+                self.binders.insert(x.clone(), Scheme::Known(Type::Integer));
+                let body = self.of(body)?;
+                Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
+            }
+            Pat::Prelude(_, args) => {
+                for a in args {
+                    let t = self.of(a)?;
+                    self.unify(&t, &Scheme::Known(Type::Float))?;
+                }
+                Ok(Scheme::Known(Type::Float))
+            }
+            Pat::Total(parts) => {
+                let Pat::App(Op::Tuple, parts) = &**parts else { panic!("a sum is expanded") };
+                let types = parts.iter().map(|p| self.of(p)).collect::<Result<Vec<_>, _>>()?;
+                types.windows(2).try_for_each(|w| self.unify(&w[0], &w[1]))?;
+                Ok(types[0].clone())
+            }
+            Pat::DomainOf(m) => self.side_of(m, true),
+            Pat::CodomainOf(m) => self.side_of(m, false),
+            Pat::Domain => Ok(self.domain.clone().map(|d| d.0).unwrap_or_else(|| self.new_var())),
+            Pat::Codomain => Ok(self.domain.clone().map(|d| d.1).unwrap_or_else(|| self.new_var())),
+            Pat::FloatWitness => Ok(if self.domain.is_some() { Scheme::Known(Type::Float) } else { self.new_var() }),
+            Pat::App(op, args) => {
+                let args = args.iter().map(|a| self.of(a)).collect::<Result<Vec<_>, _>>()?;
+                self.app(op, &args)
+            }
+            Pat::Repeat(_) | Pat::Component(_) => panic!("{p:?} is not expanded"),
+        }
+    }
+
+    fn side_of(&mut self, m: &Pat, domain: bool) -> Result<Scheme, String> {
+        let m = self.of(m)?;
+        let (s, t) = (self.new_var(), self.new_var());
+        self.unify(&m, &Scheme::LM(Box::new(s.clone()), Box::new(t.clone())))?;
+        Ok(if domain { s } else { t })
+    }
+
+    fn app(&mut self, op: &Op, args: &[Scheme]) -> Result<Scheme, String> {
+        match op {
+            Op::Tuple => Ok(Scheme::Tuple(args.to_vec())),
+            Op::Get(i, n) => {
+                let parts: Vec<Scheme> = (0..*n).map(|_| self.new_var()).collect();
+                self.unify(&args[0], &Scheme::Tuple(parts.clone()))?;
+                Ok(parts[i - 1].clone())
+            }
+            Op::If => {
+                self.unify(&args[0], &Scheme::Known(Type::Bool))?;
+                self.unify(&args[1], &args[2])?;
+                Ok(args[1].clone())
+            }
+            Op::Prim(p) => self.prim(*p, args),
+            Op::JacobianOf(p) => {
+                let result = self.prim(*p, args)?;
+                let s = if let [one] = args { one.clone() } else { Scheme::Tuple(args.to_vec()) };
+                Ok(Scheme::LM(Box::new(s), Box::new(result)))
+            }
+            Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => {
+                panic!("{op:?} in a law")
+            }
+        }
+    }
+
+    /// The first rule that fits, rules on Integers last: a law is about Floats where it may choose.
+    fn prim(&mut self, p: Prim, args: &[Scheme]) -> Result<Scheme, String> {
+        let on_integers = |rule: &(Vec<Scheme>, Scheme)| rule.0.contains(&Scheme::Known(Type::Integer));
+        let mut rules: Vec<_> = p.rules().iter().filter_map(|r| r.at_arity(args.len())).collect();
+        rules.sort_by_key(on_integers);
+        let mut why = format!("{} does not take {} arguments", p.name(), args.len());
+        for (params, result) in rules {
+            let saved = self.bound.clone();
+            match self.fit(&params, args) {
+                Ok(renamed) => return Ok(rename(&result, renamed)),
+                Err(reason) => why = format!("{}: {reason}", p.name()),
+            }
+            self.bound = saved;
+        }
+        Err(why)
+    }
+
+    /// Unifies parameters, their variables renamed apart, with arguments; gives the renaming.
+    fn fit(&mut self, params: &[Scheme], args: &[Scheme]) -> Result<usize, String> {
+        self.fresh += 1;
+        let stamp = self.fresh;
+        params.iter().zip(args).try_for_each(|(p, a)| self.unify(&rename(p, stamp), a))?;
+        Ok(stamp)
+    }
+
+    fn resolve(&self, s: &Scheme) -> Scheme {
+        let all = |ts: &[Scheme]| ts.iter().map(|t| self.resolve(t)).collect();
+        let below = |t: &Scheme| Box::new(self.resolve(t));
+        match s {
+            Scheme::Var(name, i) => match self.bound.get(&(name.clone(), *i)) {
+                Some(t) => self.resolve(t),
+                None => s.clone(),
+            },
+            Scheme::Tangent(t) => tangent(self.resolve(t)),
+            Scheme::Known(t) => open(t),
+            Scheme::Tuple(ts) => Scheme::Tuple(all(ts)),
+            Scheme::Tensor(r, t) => Scheme::Tensor(*r, below(t)),
+            Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
+            Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
+            Scheme::Repeat(_) => panic!("`..` is not expanded"),
+        }
+    }
+
+    fn unify(&mut self, a: &Scheme, b: &Scheme) -> Result<(), String> {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        if a == b {
+            return Ok(());
+        }
+        match (&a, &b) {
+            // A space that is its own tangent: any tangent space is.
+            (Scheme::Var(n, i), Scheme::Tangent(t)) | (Scheme::Tangent(t), Scheme::Var(n, i)) if **t == Scheme::Var(n.clone(), *i) => {
+                let own = Scheme::Tangent(Box::new(self.new_var()));
+                self.bound.insert((n.clone(), *i), own);
+                Ok(())
+            }
+            (Scheme::Var(n, i), other) | (other, Scheme::Var(n, i)) => {
+                self.bound.insert((n.clone(), *i), other.clone());
+                Ok(())
+            }
+            (Scheme::Tangent(s), Scheme::Tangent(t)) => self.unify(s, t),
+            // Not the only solution, but one: a type whose tangent is itself.
+            (Scheme::Tangent(s), Scheme::Tuple(ts)) | (Scheme::Tuple(ts), Scheme::Tangent(s)) => {
+                let parts: Vec<Scheme> = ts.iter().map(|_| self.new_var()).collect();
+                self.unify(s, &Scheme::Tuple(parts.clone()))?;
+                parts.into_iter().zip(ts).try_for_each(|(p, t)| self.unify(&Scheme::Tangent(Box::new(p)), t))
+            }
+            (Scheme::Tangent(s), other) | (other, Scheme::Tangent(s)) => self.unify(s, other),
+            (Scheme::Tuple(ss), Scheme::Tuple(ts)) if ss.len() == ts.len() => {
+                ss.iter().zip(ts).try_for_each(|(s, t)| self.unify(s, t))
+            }
+            (Scheme::Tensor(r, s), Scheme::Tensor(k, t)) if r == k => self.unify(s, t),
+            (Scheme::Lam(s, t), Scheme::Lam(u, v)) | (Scheme::LM(s, t), Scheme::LM(u, v)) => {
+                self.unify(s, u)?;
+                self.unify(t, v)
+            }
+            _ => Err(format!("{a:?} is not {b:?}")),
+        }
+    }
+
+    /// A type for the scheme: every variable still free takes one from `choose`.
+    fn ground(&mut self, s: &Scheme, choose: &mut impl FnMut() -> Type) -> Type {
+        match self.resolve(s) {
+            Scheme::Var(name, i) => {
+                let ty = choose();
+                self.bound.insert((name, i), Scheme::Known(ty.clone()));
+                ty
+            }
+            Scheme::Known(t) => t,
+            Scheme::Tangent(t) => self.ground(&t, choose).tangent(),
+            Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| self.ground(t, choose)).collect::<Vec<_>>()),
+            Scheme::Tensor(r, t) => Type::Tensor(r, Arc::new(self.ground(&t, choose))),
+            Scheme::Lam(a, b) => Type::lam(self.ground(&a, choose), self.ground(&b, choose)),
+            Scheme::LM(a, b) => Type::lm(self.ground(&a, choose), self.ground(&b, choose)),
+            Scheme::Repeat(_) => panic!("`..` is not expanded"),
+        }
+    }
+}
+
+fn rename(s: &Scheme, stamp: usize) -> Scheme {
+    let all = |ts: &[Scheme]| ts.iter().map(|t| rename(t, stamp)).collect();
+    let below = |t: &Scheme| Box::new(rename(t, stamp));
+    match s {
+        Scheme::Var(name, i) => Scheme::Var(format!("{name}{i}").into(), stamp),
+        Scheme::Known(_) => s.clone(),
+        Scheme::Tangent(t) => Scheme::Tangent(below(t)),
+        Scheme::Tuple(ts) => Scheme::Tuple(all(ts)),
+        Scheme::Tensor(r, t) => Scheme::Tensor(*r, below(t)),
+        Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
+        Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
+        Scheme::Repeat(_) => panic!("`..` is not expanded"),
+    }
+}
+
+/// A type as a scheme that can be unified part by part.
+fn open(t: &Type) -> Scheme {
+    match t {
+        Type::Tuple(ts) => Scheme::Tuple(ts.iter().map(open).collect()),
+        Type::Tensor(r, t) => Scheme::Tensor(*r, Box::new(open(t))),
+        Type::Lam(s, t) => Scheme::Lam(Box::new(open(s)), Box::new(open(t))),
+        Type::LM(s, t) => Scheme::LM(Box::new(open(s)), Box::new(open(t))),
+        Type::Float | Type::Integer | Type::Bool | Type::String => Scheme::Known(t.clone()),
+    }
+}
+
+/// The tangent of a resolved scheme.
+fn tangent(s: Scheme) -> Scheme {
+    match s {
+        Scheme::Known(t) => open(&t.tangent()),
+        Scheme::Tangent(t) => Scheme::Tangent(t),
+        Scheme::Tuple(ts) => Scheme::Tuple(ts.into_iter().map(tangent).collect()),
+        Scheme::Tensor(r, t) => Scheme::Tensor(r, Box::new(tangent(*t))),
+        Scheme::Lam(a, b) => Scheme::Lam(a, Box::new(tangent(*b))),
+        Scheme::Var(..) => Scheme::Tangent(Box::new(s)),
+        Scheme::LM(..) => Scheme::Tuple(vec![]),
+        Scheme::Repeat(_) => panic!("`..` is not expanded"),
+    }
+}
+
+/// Puts witnesses where the text leaves them out.
+fn with_witnesses(p: &Pat, types: &mut Types, ground: &mut impl FnMut() -> Type) -> Pat {
+    // Left sides leave out the witnesses of scales only; their space is free or fixed by the whole,
+    // and Float is an instance of either.
+    match p {
+        Pat::Domain | Pat::Codomain => Pat::FloatWitness,
+        Pat::App(op, args) => {
+            Pat::App(op.clone(), args.iter().map(|a| with_witnesses(a, types, ground)).collect())
+        }
+        other => other.clone(),
+    }
+}

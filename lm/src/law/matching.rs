@@ -1,0 +1,245 @@
+//! Matching the left side of a law against a term, and building the right side.
+
+use super::pattern::Pat;
+use crate::prim::Prim;
+use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use crate::types::Type;
+use std::sync::Arc;
+
+type Name = Arc<str>;
+
+/// What the metavariables and binders of a law stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Subst {
+    terms: Vec<(Name, Expr)>,
+    sequences: Vec<(Name, Vec<Expr>)>,
+    binders: Vec<(Name, Var)>,
+}
+
+impl Subst {
+    /// A substitution of terms for metavariables.
+    pub fn of(terms: impl IntoIterator<Item = (Name, Expr)>) -> Subst {
+        Subst { terms: terms.into_iter().collect(), ..Subst::default() }
+    }
+
+    /// The term that a metavariable stands for.
+    pub fn term(&self, name: &str) -> Option<&Expr> {
+        self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
+    }
+
+    /// Replaces the term that a metavariable stands for.
+    pub fn replace(&mut self, name: &str, e: Expr) {
+        let slot = self.terms.iter_mut().find(|(n, _)| &**n == name);
+        slot.unwrap_or_else(|| panic!("no metavariable {name}")).1 = e;
+    }
+}
+
+/// Extends `subst` so that `p` becomes `e`; false when it cannot.
+pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst) -> bool {
+    match p {
+        Pat::Domain | Pat::Codomain => true,
+        Pat::FloatWitness => true,
+        Pat::Meta(name) => match subst.term(name) {
+            Some(bound) => bound == e,
+            None => {
+                subst.terms.push((name.clone(), e.clone()));
+                true
+            }
+        },
+        Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
+        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst)),
+        Pat::Lam(binder, body) => match e.kind() {
+            Kind::Lam(x, inner) => {
+                subst.binders.push((binder.clone(), x.clone()));
+                matches(body, inner, subst)
+            }
+            _ => false,
+        },
+        Pat::Bound(binder) => {
+            e.as_var().is_some_and(|x| subst.binders.iter().any(|(b, y)| b == binder && x == y))
+        }
+        Pat::Repeat(_) | Pat::Component(_) | Pat::Total(_) | Pat::Prelude(..) | Pat::DomainOf(_) | Pat::CodomainOf(_) => {
+            panic!("{p:?} on the left side of a law")
+        }
+    }
+}
+
+fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst) -> bool {
+    match pats {
+        [Pat::Repeat(p)] => {
+            let mut columns: Vec<(Name, Vec<Expr>)> = Vec::new();
+            for e in args {
+                let mut row = Subst::default();
+                if !matches(p, e, &mut row) {
+                    return false;
+                }
+                for (name, term) in row.terms {
+                    match columns.iter_mut().find(|(n, _)| *n == name) {
+                        Some((_, column)) => column.push(term),
+                        None => columns.push((name, vec![term])),
+                    }
+                }
+            }
+            subst.sequences.extend(columns);
+            true
+        }
+        _ => pats.len() == args.len() && pats.iter().zip(args).all(|(p, e)| matches(p, e, subst)),
+    }
+}
+
+/// Builds the right side of a law.
+pub struct Builder<'a> {
+    /// What the left side matched.
+    pub subst: &'a Subst,
+    /// The term that the left side matched: gives the witnesses that the text leaves out.
+    pub whole: &'a Expr,
+    /// For binders of the right side.
+    pub supply: &'a mut Supply,
+}
+
+impl Builder<'_> {
+    /// The term that `p` stands for; `None` when it would have no type, or a witness is not known.
+    pub fn build(&mut self, p: &Pat) -> Option<Expr> {
+        self.at(p, None, &mut Vec::new())
+    }
+
+    fn at(&mut self, p: &Pat, repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
+        match p {
+            Pat::Meta(name) => self.meta(name, repetition),
+            Pat::Const(c) => Some(Expr::constant(c.clone())),
+            Pat::App(op, pats) => {
+                let args = self.all(pats, repetition, scope)?;
+                Expr::try_app(op.clone(), args, self.whole.span())
+            }
+            Pat::Prelude(name, pats) => {
+                let args = self.all(pats, repetition, scope)?;
+                let params = args.iter().map(|a| a.ty().clone()).collect();
+                let fun = Fun { name: FunName::base(name), params, result: Type::Float };
+                Expr::try_app(Op::Call(Arc::new(fun)), args, self.whole.span())
+            }
+            Pat::Lam(binder, body) => {
+                let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());
+                let x = known.unwrap_or_else(|| self.supply.fresh(binder, Type::Integer));
+                scope.push((binder.clone(), x.clone()));
+                let body = self.at(body, repetition, scope);
+                scope.pop();
+                Some(Expr::lam(x, body?))
+            }
+            Pat::Bound(binder) => {
+                let x = scope.iter().rev().find(|(b, _)| b == binder).map(|(_, x)| x);
+                Some(Expr::var(x.unwrap_or_else(|| panic!("{binder} is bound by a λ"))))
+            }
+            Pat::Component(p) => {
+                let whole = self.at(p, None, scope)?;
+                Some(Expr::get(repetition.expect("`.i` stands under `..`") + 1, whole))
+            }
+            Pat::Total(p) => {
+                let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
+                sum(parts)
+            }
+            Pat::DomainOf(m) => domain(&self.at(m, repetition, scope)?),
+            Pat::CodomainOf(m) => codomain(&self.at(m, repetition, scope)?),
+            Pat::Domain => domain(self.whole),
+            Pat::Codomain => codomain(self.whole),
+            Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
+            Pat::Repeat(_) => panic!("`..` stands outside a list"),
+        }
+    }
+
+    fn meta(&self, name: &Name, repetition: Option<usize>) -> Option<Expr> {
+        let sequence = self.subst.sequences.iter().find(|(n, _)| n == name);
+        match (sequence, repetition) {
+            (Some((_, terms)), Some(i)) => terms.get(i).cloned(),
+            _ => Some(self.subst.term(name).unwrap_or_else(|| panic!("{name} is not on the left side")).clone()),
+        }
+    }
+
+    fn all(&mut self, pats: &[Pat], repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Vec<Expr>> {
+        let mut out = Vec::new();
+        for p in pats {
+            match p {
+                Pat::Repeat(p) => {
+                    for i in 0..self.count(p)? {
+                        out.push(self.at(p, Some(i), scope)?);
+                    }
+                }
+                p => out.push(self.at(p, repetition, scope)?),
+            }
+        }
+        Some(out)
+    }
+
+    /// How often `p ..` repeats: as often as its sequences are long, which must agree.
+    fn count(&self, p: &Pat) -> Option<usize> {
+        let mut lengths = Vec::new();
+        p.visit(&mut |q| {
+            if let Pat::Meta(name) = q {
+                lengths.extend(self.subst.sequences.iter().filter(|(n, _)| n == name).map(|(_, s)| s.len()));
+            }
+        });
+        let first = *lengths.first()?;
+        lengths.iter().all(|&n| n == first).then_some(first)
+    }
+}
+
+/// The sum of vectors or of maps, as a balanced tree; `None` for no parts.
+pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
+    match parts.len() {
+        0 => None,
+        1 => parts.pop(),
+        n => {
+            let right = sum(parts.split_off(n.div_ceil(2)))?;
+            let left = sum(parts)?;
+            let op = if left.ty().as_lm().is_some() { Prim::LmAdd } else { Prim::Add };
+            Expr::try_app(Op::Prim(op), vec![left, right], Default::default())
+        }
+    }
+}
+
+/// A witness of a linear map's domain, when it can be told from the map.
+pub fn domain(m: &Expr) -> Option<Expr> {
+    let (s, _) = m.ty().as_lm()?;
+    space(m, s, true)
+}
+
+/// A witness of a linear map's codomain, when it can be told from the map.
+pub fn codomain(m: &Expr) -> Option<Expr> {
+    let (_, t) = m.ty().as_lm()?;
+    space(m, t, false)
+}
+
+fn space(m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
+    if ty.has_fixed_shape() {
+        return Some(Expr::dummy(ty.clone()));
+    }
+    let Kind::App(Op::Prim(p), args) = m.kind() else { return None };
+    match (p, of_domain) {
+        (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
+        (Prim::LmZero, false) => Some(args[1].clone()),
+        (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
+        (Prim::LmAdd, _) => space(&args[0], ty, of_domain).or_else(|| space(&args[1], ty, of_domain)),
+        (Prim::LmCompose, true) => domain(&args[1]),
+        (Prim::LmCompose, false) => codomain(&args[0]),
+        (Prim::LmTranspose, true) => codomain(&args[0]),
+        (Prim::LmTranspose, false) => domain(&args[0]),
+        (Prim::LmVCat, true) => args.iter().find_map(domain),
+        (Prim::LmVCat, false) => Some(Expr::tuple(args.iter().map(codomain).collect::<Option<Vec<_>>>()?)),
+        (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(domain).collect::<Option<Vec<_>>>()?)),
+        (Prim::LmHCat, false) => args.iter().find_map(codomain),
+        _ => None,
+    }
+}
+
+/// Makes `e` free to copy: names it by a binding pushed on `floats`, tuples component by component.
+pub fn name_it(e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Expr {
+    if e.is_atom() {
+        return e.clone();
+    }
+    if let Some(parts) = e.args_of(&Op::Tuple) {
+        return Expr::tuple(parts.iter().map(|p| name_it(p, supply, floats)).collect::<Vec<_>>());
+    }
+    let x = supply.fresh("t", e.ty().clone());
+    let use_ = Expr::var(&x);
+    floats.push(Binding { pattern: Pattern::Var(x), rhs: e.clone() });
+    use_
+}

@@ -1,0 +1,211 @@
+//! Laws whose right side no pattern can say: those on the i-th of n components, on literals, and
+//! on sums of many terms. Each has its text in the table like any other, and is tested like any other.
+
+use super::matching::{domain, sum};
+use crate::prim::Prim;
+use crate::term::{Constant, Expr, Kind, Op};
+
+/// A right side as a function of the matched term; `None` where the law does not fire.
+pub type Rewrite = fn(&Expr) -> Option<Expr>;
+
+/// One law of this kind.
+#[derive(Debug)]
+pub struct Native {
+    /// The name.
+    pub name: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// The law.
+    pub text: &'static str,
+    /// The operator at the root of its left side; `None` for any.
+    pub head: Option<Head>,
+    /// What it does.
+    pub rewrite: Rewrite,
+}
+
+/// The operator at the root of a left side, up to its indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Head {
+    /// A primitive.
+    Prim(Prim),
+    /// A conditional.
+    If,
+    /// A projection.
+    Get,
+    /// A tuple.
+    Tuple,
+    /// The Jacobian of a primitive.
+    Jacobian,
+}
+
+impl Head {
+    /// The head of a term.
+    pub fn of(e: &Expr) -> Option<Head> {
+        match e.kind() {
+            Kind::App(Op::Prim(p), _) => Some(Head::Prim(*p)),
+            Kind::App(Op::If, _) => Some(Head::If),
+            Kind::App(Op::Get(..), _) => Some(Head::Get),
+            Kind::App(Op::Tuple, _) => Some(Head::Tuple),
+            Kind::App(Op::JacobianOf(_), _) => Some(Head::Jacobian),
+            Kind::App(Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _)
+            | Kind::Const(_)
+            | Kind::Var(_)
+            | Kind::Let(..)
+            | Kind::Lam(..) => None,
+        }
+    }
+}
+
+#[rustfmt::skip]
+/// The table.
+pub static NATIVE: &[Native] = &[
+    Native { name: "apply-get",       source: "Fig. 2",     text: "π(i,n) ⊙ x = x.i",                                  head: Some(Head::Prim(Prim::LmApply)),     rewrite: apply_get },
+    Native { name: "reverse-get",     source: "Fig. 2",     text: "r ⊙ᴿ π(i,n) = (0, .., r, .., 0)",                   head: Some(Head::Prim(Prim::LmApplyR)),    rewrite: reverse_get },
+    Native { name: "get-vcat",        source: "Fig. 2",     text: "π(i,n) ∘ ×(m ..) = m.i",                            head: Some(Head::Prim(Prim::LmCompose)),   rewrite: get_vcat },
+    Native { name: "transpose-get",   source: "Fig. 2",     text: "π(i,n)ᵀ = 0 × .. × 1 × .. × 0",                     head: Some(Head::Prim(Prim::LmTranspose)), rewrite: transpose_get },
+    Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
+    Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
+    Native { name: "fold-float",      source: "sec. 2.2",   text: "k1 + k2, k1 * k2, -k = their value (k literals)",   head: None,                                rewrite: fold_float },
+    Native { name: "collect",         source: "Fig. 4",     text: "(m ∘ p) ⊕ n ⊕ (m' ∘ p) = ((m ⊕ m') ∘ p) ⊕ n, in any order and number", head: Some(Head::Prim(Prim::LmAdd)), rewrite: collect },
+];
+
+fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {
+    match e.args_of_prim(p)? {
+        [a, b] => Some((a, b)),
+        _ => None,
+    }
+}
+
+/// The index, size and witness of a projection map.
+fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
+    match m.kind() {
+        Kind::App(Op::LmGet(i, n), args) => Some((*i, *n, &args[0])),
+        _ => None,
+    }
+}
+
+fn apply_get(e: &Expr) -> Option<Expr> {
+    let (m, x) = prim2(e, Prim::LmApply)?;
+    Some(Expr::get(projection(m)?.0, x.clone()))
+}
+
+fn reverse_get(e: &Expr) -> Option<Expr> {
+    let (r, m) = prim2(e, Prim::LmApplyR)?;
+    let (i, n, s) = projection(m)?;
+    let zero = |j| Expr::prim(Prim::ZeroOf, [Expr::witness(&Expr::get(j, component_source(s)))]);
+    Some(Expr::tuple((1..=n).map(|j| if j == i { r.clone() } else { zero(j) }).collect::<Vec<_>>()))
+}
+
+fn get_vcat(e: &Expr) -> Option<Expr> {
+    let (p, m) = prim2(e, Prim::LmCompose)?;
+    let (i, ..) = projection(p)?;
+    m.args_of_prim(Prim::LmVCat).map(|ms| ms[i - 1].clone())
+}
+
+fn transpose_get(e: &Expr) -> Option<Expr> {
+    let m = &e.args_of_prim(Prim::LmTranspose)?[0];
+    let (i, n, s) = projection(m)?;
+    let component = |j| Expr::witness(&Expr::get(j, component_source(s)));
+    let zero = |j| Expr::prim(Prim::LmZero, [component(i), component(j)]);
+    let part = |j| if j == i { Expr::prim(Prim::LmOne, [component(i)]) } else { zero(j) };
+    Some(Expr::prim(Prim::LmVCat, (1..=n).map(part).collect::<Vec<_>>()))
+}
+
+/// A dummy tuple as a tuple of dummies, whose components can be selected.
+fn component_source(s: &Expr) -> Expr {
+    match (s.args_of(&Op::Dummy), s.ty().as_tuple()) {
+        (Some(_), Some(parts)) => Expr::tuple(parts.iter().map(|t| Expr::dummy(t.clone())).collect::<Vec<_>>()),
+        _ => s.clone(),
+    }
+}
+
+fn get_tuple(e: &Expr) -> Option<Expr> {
+    let Kind::App(Op::Get(i, _), args) = e.kind() else { return None };
+    args[0].args_of(&Op::Tuple).map(|parts| parts[i - 1].clone())
+}
+
+fn tuple_get(e: &Expr) -> Option<Expr> {
+    let parts = e.args_of(&Op::Tuple)?;
+    let source = |part: &Expr, j: usize| match part.kind() {
+        Kind::App(Op::Get(i, n), args) if *i == j && *n == parts.len() => Some(args[0].clone()),
+        _ => None,
+    };
+    let whole = source(parts.first()?, 1)?;
+    whole.as_var()?;
+    let same = parts.iter().enumerate().all(|(j, part)| source(part, j + 1).as_ref() == Some(&whole));
+    same.then_some(whole)
+}
+
+fn fold_float(e: &Expr) -> Option<Expr> {
+    let Kind::App(Op::Prim(p), args) = e.kind() else { return None };
+    let literal = |e: &Expr| match e.kind() {
+        Kind::Const(Constant::Float(x)) => Some(*x),
+        _ => None,
+    };
+    let args: Vec<f64> = args.iter().map(literal).collect::<Option<_>>()?;
+    Some(Expr::float(match (p, args.as_slice()) {
+        (Prim::Add, [a, b]) => a + b,
+        (Prim::Mul, [a, b]) => a * b,
+        (Prim::Neg, [a]) => -a,
+        _ => return None,
+    }))
+}
+
+/// Groups the terms of a sum by what they are composed with.
+fn collect(e: &Expr) -> Option<Expr> {
+    let mut terms = Vec::new();
+    addends(e, &mut terms);
+    if terms.len() < 3 {
+        return None;
+    }
+    let mut groups: indexmap::IndexMap<usize, Vec<Expr>> = indexmap::IndexMap::new();
+    for (i, term) in terms.iter().enumerate() {
+        groups.entry(group_key(term).unwrap_or(usize::MAX - i)).or_default().push(term.clone());
+    }
+    if groups.len() == terms.len() || is_grouped(&groups, &terms) {
+        return None;
+    }
+    sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())
+}
+
+fn addends(e: &Expr, out: &mut Vec<Expr>) {
+    match prim2(e, Prim::LmAdd) {
+        Some((m, n)) => {
+            addends(m, out);
+            addends(n, out);
+        }
+        None => out.push(e.clone()),
+    }
+}
+
+/// Terms of a sum with the same key can be added: those after the same variable, and all scales.
+fn group_key(term: &Expr) -> Option<usize> {
+    let last = prim2(term, Prim::LmCompose).map_or(term, |(_, n)| n);
+    match last.kind() {
+        Kind::Var(x) => Some(x.id() as usize + 1),
+        Kind::App(Op::Prim(Prim::LmOne | Prim::LmScale), _) if last == term => Some(0),
+        _ => None,
+    }
+}
+
+fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> bool {
+    groups.values().flatten().eq(terms.iter()) && groups.values().all(|g| g.len() == 1)
+}
+
+/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
+fn factor(group: Vec<Expr>) -> Option<Expr> {
+    let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
+    if group.len() == 1 || last.as_var().is_none() {
+        return sum(group);
+    }
+    let coefficient = |term: &Expr| match prim2(term, Prim::LmCompose) {
+        Some((m, _)) => Some(m.clone()),
+        None => {
+            let (_, t) = last.ty().as_lm()?;
+            let witness = if t.has_fixed_shape() { Expr::dummy(t.clone()) } else { domain(&last)? };
+            Some(Expr::prim(Prim::LmOne, [witness]))
+        }
+    };
+    let coefficients = group.iter().map(coefficient).collect::<Option<Vec<_>>>()?;
+    Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last]))
+}

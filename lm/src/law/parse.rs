@@ -1,0 +1,248 @@
+//! Reads the text of a law.
+//!
+//!   side ::= side operator side | -side | side ᵀ | side .i | atom
+//!   atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side
+//!          | if side then side else side | 0 | 1
+//!
+//! where an element of a list may be `side ..`. Operators and signs: `notation::operators`.
+
+use super::pattern::Pat;
+use crate::notation::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
+use crate::prim::Prim;
+use crate::term::{Constant, Op};
+use std::sync::Arc;
+
+/// Reads one side of a law. Panics when it is malformed: laws are part of the program, not input.
+pub fn side(text: &str) -> Pat {
+    let mut parser = Parser { text, rest: text, binders: Vec::new() };
+    let pattern = parser.infix(0);
+    parser.blank();
+    assert!(parser.rest.is_empty(), "law `{text}`: `{}` is left over", parser.rest);
+    settle_witnesses(pattern, true)
+}
+
+/// A scale below the root, its witness left out, is one of Floats: `S(y) ⋈ S(x)`. A sum and a
+/// conditional have the spaces of their parts, so there the root's witnesses still serve.
+fn settle_witnesses(p: Pat, at_root: bool) -> Pat {
+    let below = |p| settle_witnesses(p, false);
+    match p {
+        Pat::App(op @ (Op::If | Op::Prim(Prim::LmAdd)), args) => {
+            Pat::App(op, args.into_iter().map(|a| settle_witnesses(a, at_root)).collect())
+        }
+        Pat::App(Op::Prim(Prim::LmScale), mut args) if !at_root && args[0] == Pat::Domain => {
+            args[0] = Pat::FloatWitness;
+            Pat::App(Op::Prim(Prim::LmScale), args)
+        }
+        Pat::App(op, args) => Pat::App(op, args.into_iter().map(|a| if is_witness(&a) { a } else { below(a) }).collect()),
+        Pat::Prelude(name, args) => Pat::Prelude(name, args.into_iter().map(below).collect()),
+        Pat::Repeat(p) => Pat::Repeat(Box::new(below(*p))),
+        Pat::Lam(x, p) => Pat::Lam(x, Box::new(below(*p))),
+        Pat::Component(p) => Pat::Component(Box::new(below(*p))),
+        Pat::Total(p) => Pat::Total(Box::new(below(*p))),
+        leaf @ (Pat::DomainOf(_) | Pat::CodomainOf(_) | Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => leaf,
+    }
+}
+
+fn is_witness(p: &Pat) -> bool {
+    matches!(p, Pat::Domain | Pat::Codomain)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    rest: &'a str,
+    binders: Vec<Arc<str>>,
+}
+
+impl<'a> Parser<'a> {
+    fn blank(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.blank();
+        let found = self.rest.strip_prefix(token);
+        self.rest = found.unwrap_or(self.rest);
+        found.is_some()
+    }
+
+    fn expect(&mut self, token: &str) {
+        assert!(self.eat(token), "law `{}`: expected `{token}` before `{}`", self.text, self.rest);
+    }
+
+    fn word(&mut self) -> Option<&'a str> {
+        self.blank();
+        let starts = self.rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
+        if !starts {
+            return None;
+        }
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(word)
+    }
+
+    /// Operators of at least the given level.
+    fn infix(&mut self, level: u8) -> Pat {
+        let mut left = self.prefix();
+        loop {
+            self.blank();
+            if self.rest.starts_with("..") {
+                return left;
+            }
+            let Some(op) = operators::at_start_of(self.rest).filter(|op| op.level >= level) else { return left };
+            self.rest = &self.rest[op.sign.len()..];
+            let right = self.infix(if op.grouping == Grouping::Right { op.level } else { op.level + 1 });
+            left = match left {
+                Pat::App(Op::Prim(p), mut args) if p == op.prim && op.grouping == Grouping::Chain => {
+                    args.push(right);
+                    Pat::App(Op::Prim(p), args)
+                }
+                left => Pat::App(Op::Prim(op.prim), vec![left, right]),
+            };
+        }
+    }
+
+    fn prefix(&mut self) -> Pat {
+        self.blank();
+        let negative_number = self.rest.strip_prefix('-').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+        if !negative_number && self.eat("-") {
+            return Pat::App(Op::Prim(Prim::Neg), vec![self.infix(PREFIX_LEVEL)]);
+        }
+        let mut p = self.atom();
+        loop {
+            if self.eat("ᵀ") {
+                p = Pat::App(Op::Prim(Prim::LmTranspose), vec![p]);
+            } else if !self.rest.trim_start().starts_with("..") && self.eat(".i") {
+                p = Pat::Component(Box::new(p));
+            } else {
+                return p;
+            }
+        }
+    }
+
+    fn atom(&mut self) -> Pat {
+        self.blank();
+        if let Some(number) = self.number() {
+            return number;
+        }
+        if self.eat("λ") {
+            return self.lambda();
+        }
+        if self.rest.starts_with('(') {
+            let mut parts = self.list();
+            let single = parts.len() == 1 && !matches!(parts[0], Pat::Repeat(_));
+            return if single { parts.remove(0) } else { Pat::App(Op::Tuple, parts) };
+        }
+        if self.eat("Σ") {
+            return Pat::Total(Box::new(self.single_list()));
+        }
+        if let Some(op) = operators::at_start_of(self.rest) {
+            self.rest = &self.rest[op.sign.len()..];
+            return self.sign(op.prim);
+        }
+        let word = self.word().unwrap_or_else(|| panic!("law `{}`: what is `{}`?", self.text, self.rest));
+        self.named(word)
+    }
+
+    /// `×(m ..)`; and `⊕(m ..)`, a sum over a sequence.
+    fn sign(&mut self, prim: Prim) -> Pat {
+        match prim {
+            Prim::LmAdd => Pat::Total(Box::new(self.single_list())),
+            _ => Pat::App(Op::Prim(prim), self.list()),
+        }
+    }
+
+    fn single_list(&mut self) -> Pat {
+        let mut parts = self.list();
+        assert_eq!(parts.len(), 1, "law `{}`: a sum is over one sequence", self.text);
+        parts.remove(0)
+    }
+
+    /// `0` and `1` are the maps; a Float has a point; an Integer is written `int(2)`.
+    fn number(&mut self) -> Option<Pat> {
+        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "-.".contains(c))).unwrap_or(self.rest.len());
+        let literal = self.rest[..end].trim_end_matches("..");
+        if !literal.contains(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.rest = &self.rest[literal.len()..];
+        Some(match literal {
+            "0" if self.rest.starts_with('(') => Pat::App(Op::Prim(Prim::LmZero), self.list()),
+            "1" if self.rest.starts_with('(') => Pat::App(Op::Prim(Prim::LmOne), self.list()),
+            "0" => Pat::App(Op::Prim(Prim::LmZero), vec![Pat::Domain, Pat::Codomain]),
+            "1" => Pat::App(Op::Prim(Prim::LmOne), vec![Pat::Domain]),
+            _ if literal.contains('.') => Pat::Const(Constant::Float(literal.parse().expect("a Float in a law"))),
+            _ => panic!("law `{}`: the Integer {literal} is written int({literal})", self.text),
+        })
+    }
+
+    fn lambda(&mut self) -> Pat {
+        let binder: Arc<str> = self.word().expect("a binder after λ").into();
+        self.expect(".");
+        self.binders.push(binder.clone());
+        let body = self.infix(0);
+        self.binders.pop();
+        Pat::Lam(binder, Box::new(body))
+    }
+
+    fn named(&mut self, word: &str) -> Pat {
+        match word {
+            "if" => return self.conditional(),
+            "true" | "false" => return Pat::Const(Constant::Bool(word == "true")),
+            "int" => return self.integer(),
+            _ => {}
+        }
+        if !self.rest.starts_with('(') {
+            let bound = self.binders.iter().any(|b| &**b == word);
+            return if bound { Pat::Bound(word.into()) } else { Pat::Meta(word.into()) };
+        }
+        let mut args = self.list();
+        match (word, args.as_slice()) {
+            ("dom", [m]) => return Pat::DomainOf(Box::new(m.clone())),
+            ("cod", [m]) => return Pat::CodomainOf(Box::new(m.clone())),
+            _ => {}
+        }
+        let sign = FUNCTION_SIGNS.iter().find(|(sign, _)| *sign == word).map(|(_, p)| *p);
+        match sign.or_else(|| Prim::named(word)) {
+            Some(Prim::LmScale) if args.len() == 1 => {
+                args.insert(0, Pat::Domain);
+                Pat::App(Op::Prim(Prim::LmScale), args)
+            }
+            Some(p) => Pat::App(Op::Prim(p), args),
+            None => Pat::Prelude(word.into(), args),
+        }
+    }
+
+    fn conditional(&mut self) -> Pat {
+        let c = self.infix(0);
+        self.expect("then");
+        let a = self.infix(0);
+        self.expect("else");
+        let b = self.infix(0);
+        Pat::App(Op::If, vec![c, a, b])
+    }
+
+    fn integer(&mut self) -> Pat {
+        self.expect("(");
+        let end = self.rest.find(')').expect("int(...) is closed");
+        let value = self.rest[..end].trim().parse().expect("an Integer in a law");
+        self.rest = &self.rest[end + 1..];
+        Pat::Const(Constant::Integer(value))
+    }
+
+    fn list(&mut self) -> Vec<Pat> {
+        self.expect("(");
+        let mut parts = Vec::new();
+        if self.eat(")") {
+            return parts;
+        }
+        loop {
+            let part = self.infix(0);
+            parts.push(if self.eat("..") { Pat::Repeat(Box::new(part)) } else { part });
+            if self.eat(")") {
+                return parts;
+            }
+            self.expect(",");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Linear maps as values, and what each does to a vector.
+//!
+//!   (m ∘ n) ⊙ x = m ⊙ (n ⊙ x)         (m × n) ⊙ x = (m ⊙ x, n ⊙ x)       0 ⊙ x = 0
+//!   (m ⊕ n) ⊙ x = m ⊙ x + n ⊙ x       (m ⋈ n) ⊙ (x, y) = m ⊙ x + n ⊙ y    1 ⊙ x = x      ...
+//!
+//! A map is the tree of the operators that built it: an independent meaning against which the laws
+//! are tested. Reverse application follows (RP), `(r ⊙ᴿ m) • x = r • (m ⊙ x)`, operator by operator.
+//!
+//! Source: working notes, Figs. 3-5. The infinite sum of L' is over the support of its argument,
+//! which is finite (`Value::Support`): that makes the notes' "fishy" semantics exact.
+
+use crate::interp::{Closure, Interpreter, RuntimeError};
+use crate::value::Value;
+use std::sync::Arc;
+
+/// A linear map. Witnesses (`s`, `t`) are values that show a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinearMap {
+    /// `0`, from the first witness's space to the second's.
+    Zero(Value, Value),
+    /// `1`.
+    One(Value),
+    /// `S(k)`.
+    Scale(Value, f64),
+    /// r to r * v.
+    ScaleR(Value),
+    /// x to v • x.
+    Dot(Value),
+    /// `⊕`.
+    Add(Arc<LinearMap>, Arc<LinearMap>),
+    /// `×`.
+    VCat(Vec<Arc<LinearMap>>),
+    /// `⋈`.
+    HCat(Vec<Arc<LinearMap>>),
+    /// `V(v)`, with a witness of the domain when it can be known without an element.
+    VCatV(Vec<Value>, Option<Value>),
+    /// `H(v)`, with a witness of the codomain when it can be known without an element.
+    HCatV(Vec<Value>, Option<Value>),
+    /// `m ∘ n`: m after n.
+    Compose(Arc<LinearMap>, Arc<LinearMap>),
+    /// `mᵀ`.
+    Transpose(Arc<LinearMap>),
+    /// The i-th component (1-based) of a tuple that the witness shows.
+    Get(usize, Value),
+    /// `L(f)`.
+    L(Closure),
+    /// `L'(f)`.
+    LT(Closure),
+}
+
+use LinearMap::*;
+
+/// `m ⊙ x`.
+pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, RuntimeError> {
+    Ok(match m {
+        Zero(_, t) => zero(t),
+        One(_) => x.clone(),
+        Scale(_, k) => cx.scale(*k, x),
+        ScaleR(v) => cx.scale(float(x), v),
+        Dot(v) => Value::Float(cx.dot(v, x)),
+        Add(m, n) => {
+            let (a, b) = (apply(cx, m, x)?, apply(cx, n, x)?);
+            cx.add(&a, &b)
+        }
+        VCat(ms) => Value::Tuple(ms.iter().map(|m| apply(cx, m, x)).collect::<Result<_, _>>()?),
+        HCat(ms) => {
+            let images = ms.iter().zip(tuple(x)).map(|(m, x)| apply(cx, m, x)).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).expect("a join of maps has at least one")
+        }
+        VCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?),
+        HCatV(ms, t) => {
+            let images = ms.iter().zip(vector(x)).map(|(m, x)| apply(cx, map(m), x)).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+        }
+        Compose(m, n) => {
+            let middle = apply(cx, n, x)?;
+            apply(cx, m, &middle)?
+        }
+        Transpose(m) => apply_reverse(cx, x, m)?,
+        Get(i, _) => tuple(x)[i - 1].clone(),
+        L(f) => Value::Function(f.clone().then_apply(x)),
+        LT(f) => over_support(cx, f, x, apply)?,
+    })
+}
+
+/// `r ⊙ᴿ m`.
+pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<Value, RuntimeError> {
+    Ok(match m {
+        Zero(s, _) => zero(s),
+        One(_) => r.clone(),
+        Scale(_, k) => cx.scale(*k, r),
+        ScaleR(v) => Value::Float(cx.dot(v, r)),
+        Dot(v) => cx.scale(float(r), v),
+        Add(m, n) => {
+            let (a, b) = (apply_reverse(cx, r, m)?, apply_reverse(cx, r, n)?);
+            cx.add(&a, &b)
+        }
+        VCat(ms) => {
+            let images = ms.iter().zip(tuple(r)).map(|(m, r)| apply_reverse(cx, r, m)).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).expect("a vertical juxtaposition has at least one map")
+        }
+        HCat(ms) => Value::Tuple(ms.iter().map(|m| apply_reverse(cx, r, m)).collect::<Result<_, _>>()?),
+        VCatV(ms, s) => {
+            let images = ms.iter().zip(vector(r)).map(|(m, r)| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+        }
+        HCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?),
+        Compose(m, n) => {
+            let middle = apply_reverse(cx, r, m)?;
+            apply_reverse(cx, &middle, n)?
+        }
+        Transpose(m) => apply(cx, m, r)?,
+        Get(i, s) => {
+            let mut parts: Vec<Value> = tuple(s).iter().map(zero).collect();
+            parts[i - 1] = r.clone();
+            Value::Tuple(parts)
+        }
+        L(f) => over_support(cx, f, r, |cx, m, r| apply_reverse(cx, r, m))?,
+        LT(f) => Value::Function(f.clone().then_apply_reverse(r)),
+    })
+}
+
+/// `Σ_i (f i) ⊙ g(i)` over the support of g.
+fn over_support(
+    cx: &mut Interpreter,
+    f: &Closure,
+    g: &Value,
+    apply: impl Fn(&mut Interpreter, &LinearMap, &Value) -> Result<Value, RuntimeError>,
+) -> Result<Value, RuntimeError> {
+    let Value::Support(values) = g else { return Err(RuntimeError::infinite_sum()) };
+    let mut images = Vec::new();
+    for (i, x) in values.iter().enumerate() {
+        let m = cx.apply_closure(f, Value::Integer(i as i64))?;
+        images.push(apply(cx, map(&m), x)?);
+    }
+    cx.sum(images).ok_or(RuntimeError::shape_unknown())
+}
+
+/// The zero tangent of a value's shape.
+pub fn zero(shape: &Value) -> Value {
+    match shape {
+        Value::Float(_) => Value::Float(0.0),
+        Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) => Value::Tuple(vec![]),
+        Value::Tuple(vs) => Value::Tuple(vs.iter().map(zero).collect()),
+        Value::Vector(vs) => Value::Vector(vs.iter().map(zero).collect()),
+        Value::Support(_) | Value::Function(_) => Value::Support(vec![]),
+    }
+}
+
+// Terms are typed, so a value of another form here is a bug of the checker or of a law.
+
+fn float(x: &Value) -> f64 {
+    x.as_float().unwrap_or_else(|| panic!("{x:?} is no Float"))
+}
+
+fn tuple(x: &Value) -> &[Value] {
+    x.as_tuple().unwrap_or_else(|| panic!("{x:?} is no tuple"))
+}
+
+fn vector(x: &Value) -> &[Value] {
+    match x {
+        Value::Vector(vs) => vs,
+        other => panic!("{other:?} is no tensor"),
+    }
+}
+
+fn map(x: &Value) -> &LinearMap {
+    match x {
+        Value::Map(m) => m,
+        other => panic!("{other:?} is no linear map"),
+    }
+}
