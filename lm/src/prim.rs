@@ -81,7 +81,7 @@ primitives! {
     Erf          "erf"          ["Float -> Float"]                          Law("S(1.1283791670955126 * exp(-(x * x)))");
     Lgamma       "lgamma"       ["Float -> Float"]                          Law("S(digamma(x))");
     Pow          "pow"          ["Float Float -> Float"]                    Law("S(if y == 0.0 then 0.0 else y * pow(x, y - 1.0)) ⋈ S(if x == 0.0 then (if y > 0.0 then 0.0 else pow(x, y) * log(x)) else pow(x, y) * log(x))");
-    Powi         "powi"         ["Float Integer -> Float"]                  Law("S(if y == 0 then 0.0 else to_float(y) * powi(x, y - 1)) ⋈ 0(y, x)");
+    Powi         "powi"         ["Float Integer -> Float"]                  Law("S(if y == int(0) then 0.0 else to_float(y) * powi(x, y - int(1))) ⋈ 0(y, x)");
 
     Gt           "gt"           ["Float Float -> Bool", "Integer Integer -> Bool"]   Zero;
     Lt           "lt"           ["Float Float -> Bool", "Integer Integer -> Bool"]   Zero;

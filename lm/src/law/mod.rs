@@ -15,6 +15,7 @@ pub use native::Head;
 
 use crate::prim::{self, Derivative, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
+use crate::types::Type;
 use indexmap::IndexMap;
 use matching::{Builder, Subst};
 use pattern::Pat;
@@ -89,11 +90,10 @@ impl Law {
                 for name in copied {
                     // A sequence's elements are each used once, or are atoms by the law's own shape.
                     let Some(term) = subst.term(name).cloned() else { continue };
-                    if term.ty().mentions_lm() && !is_free_to_copy(&term) {
-                        return None;
-                    }
-                    if !term.ty().mentions_lm() {
-                        subst.replace(name, name_it(&term, supply, &mut named));
+                    match term.ty() {
+                        Type::LM(..) if is_free_to_copy(&term) => {}
+                        Type::LM(..) => return None,
+                        _ => subst.replace(name, name_it(&term, supply, &mut named)),
                     }
                 }
                 let new = Builder { subst: &subst, whole: e, supply }.build(rhs)?;
@@ -156,10 +156,6 @@ fn read_line(line: &str) -> Option<Law> {
     let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
     match columns[..] {
         [name, source, text] => Some(Law::equation(name, source, text)),
-        [name_source, text] => {
-            let (name, source) = name_source.split_once(' ').expect("a name and a source");
-            Some(Law::equation(name, source, text))
-        }
         _ => panic!("malformed law `{line}`"),
     }
 }

@@ -1,0 +1,273 @@
+//! Every law holds: on random well-typed instances of small integers, where float arithmetic is
+//! exact, both sides have equal values. Every law fires.
+
+use lm::interp::{Env, Interpreter};
+use lm::law::{self, Law};
+use lm::map;
+use lm::prim::Prim;
+use lm::term::{Binding, Constant, Expr, Op, Program, Supply, Var};
+use lm::types::Type;
+use lm::value::Value;
+
+/// SplitMix64: small, seeded, the same everywhere.
+struct Random(u64, Supply);
+
+fn seeded(seed: u64) -> Random {
+    Random(seed, Supply::default())
+}
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+
+    fn small(&mut self) -> i64 {
+        self.below(9) as i64 - 4
+    }
+
+    /// A type whose tangent is itself, so that every operator is defined on it.
+    fn ty(&mut self, depth: usize) -> Type {
+        match self.below(if depth == 0 { 1 } else { 4 }) {
+            0 | 1 => Type::Float,
+            2 => Type::tuple((0..1 + self.below(3)).map(|_| self.ty(depth - 1)).collect::<Vec<_>>()),
+            _ => Type::vec(self.ty(depth - 1)),
+        }
+    }
+
+    /// A closed term of the type; every tensor has two elements, so that sizes agree.
+    fn term(&mut self, ty: &Type, depth: usize) -> Expr {
+        match ty {
+            Type::Float => Expr::float(self.small() as f64),
+            Type::Integer => Expr::integer(self.below(2) as i64),
+            Type::Bool => Expr::constant(Constant::Bool(self.below(2) == 0)),
+            Type::String => Expr::constant(Constant::String("s".into())),
+            Type::Tuple(parts) => Expr::tuple(parts.iter().map(|t| self.term(t, depth)).collect::<Vec<_>>()),
+            Type::Tensor(_, element) => self.vector(element, depth),
+            Type::Lam(s, t) => {
+                let i = self.1.fresh("i", (**s).clone());
+                Expr::lam(i, self.term(t, depth))
+            }
+            Type::LM(s, t) => self.map(s, t, depth),
+        }
+    }
+
+    fn vector(&mut self, element: &Type, depth: usize) -> Expr {
+        let i = self.1.fresh("i", Type::Integer);
+        let (a, b) = (self.term(element, depth), self.term(element, depth));
+        let first = Expr::prim(Prim::Eq, [Expr::var(&i), Expr::integer(0)]);
+        Expr::prim(Prim::Build, [Expr::integer(2), Expr::lam(i, Expr::conditional(first, a, b))])
+    }
+
+    fn map(&mut self, s: &Type, t: &Type, depth: usize) -> Expr {
+        let mut choices: Vec<fn(&mut Random, &Type, &Type, usize) -> Expr> = vec![|r, s, t, _| {
+            Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])
+        }];
+        if s == t {
+            choices.push(|r, s, _, _| Expr::prim(Prim::LmOne, [r.term(s, 0)]));
+            choices.push(|r, s, _, _| Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)]));
+        }
+        if *s == Type::Float {
+            choices.push(|r, _, t, _| Expr::prim(Prim::LmScaleR, [r.term(t, 0)]));
+        }
+        if *t == Type::Float {
+            choices.push(|r, s, _, _| Expr::prim(Prim::LmDot, [r.term(s, 0)]));
+        }
+        if depth > 0 {
+            choices.push(|r, s, t, d| {
+                let middle = r.ty(1);
+                Expr::prim(Prim::LmCompose, [r.map(&middle, t, d - 1), r.map(s, &middle, d - 1)])
+            });
+            choices.push(|r, s, t, d| Expr::prim(Prim::LmAdd, [r.map(s, t, d - 1), r.map(s, t, d - 1)]));
+            choices.push(|r, s, t, d| Expr::prim(Prim::LmTranspose, [r.map(t, s, d - 1)]));
+            if t.as_tuple().is_some_and(|parts| !parts.is_empty()) {
+                choices.push(|r, s, t, d| {
+                    let parts = t.as_tuple().expect("checked").to_vec();
+                    Expr::prim(Prim::LmVCat, parts.iter().map(|t| r.map(s, t, d - 1)).collect::<Vec<_>>())
+                });
+            }
+            if s.as_tuple().is_some_and(|parts| !parts.is_empty()) {
+                choices.push(|r, s, t, d| {
+                    let parts = s.as_tuple().expect("checked").to_vec();
+                    Expr::prim(Prim::LmHCat, parts.iter().map(|s| r.map(s, t, d - 1)).collect::<Vec<_>>())
+                });
+            }
+        }
+        let pick = self.below(choices.len());
+        choices[pick](self, s, t, depth)
+    }
+}
+
+/// The value of a closed term. The value of a map is what it does to two vectors.
+fn meaning(e: &Expr, random: &Random) -> Value {
+    let program = Program::default();
+    let mut interpreter = Interpreter::new(&program);
+    let value = interpreter.eval(e, &mut Env::new()).expect("instances do not fail");
+    let mut probes = seeded(random.0);
+    let observed = match (&value, e.ty()) {
+        (Value::Map(m), Type::LM(s, _)) => (0..2)
+            .map(|_| {
+                let x = probe(&mut interpreter, &mut probes, s);
+                map::apply(&mut interpreter, m, &x).expect("maps are total")
+            })
+            .collect(),
+        _ => vec![value],
+    };
+    let observed = observed.into_iter().map(|v| sampled(&mut interpreter, v)).collect();
+    Value::Tuple(observed)
+}
+
+/// A random tangent; of a family over the Integers, one of finite support.
+fn probe(interpreter: &mut Interpreter, random: &mut Random, s: &Type) -> Value {
+    match s {
+        Type::Lam(_, t) => Value::Support((0..3).map(|_| probe(interpreter, random, t)).collect()),
+        s => interpreter.eval(&random.term(&s.tangent(), 0), &mut Env::new()).expect("constants do not fail"),
+    }
+}
+
+/// A function as its values at 0, 1 and 2; zeros of one sign, since the laws say nothing of signs.
+fn sampled(interpreter: &mut Interpreter, v: Value) -> Value {
+    let mut all = |vs: Vec<Value>| vs.into_iter().map(|v| sampled(interpreter, v)).collect();
+    match v {
+        Value::Float(x) => Value::Float(x + 0.0),
+        Value::Tuple(vs) => Value::Tuple(all(vs)),
+        Value::Vector(vs) => Value::Vector(all(vs)),
+        Value::Support(vs) => Value::Vector(all(vs)),
+        Value::Function(f) => {
+            let values: Vec<Value> =
+                (0..3).map(|i| interpreter.apply_closure(&f, Value::Integer(i)).expect("families are total")).collect();
+            Value::Vector(values.into_iter().map(|v| sampled(interpreter, v)).collect())
+        }
+        other => other,
+    }
+}
+
+/// Metavariables named alike are drawn alike: maps that a law copies must be free to copy.
+fn draw(law: &Law, random: &mut Random, name: &str, ty: &Type) -> Expr {
+    match (name, ty) {
+        ("s" | "t", _) => random.term(ty, 0),
+        (_, Type::LM(s, t)) if law.copied_maps().contains(&name) => random.map(s, t, 0),
+        _ => random.term(ty, 2),
+    }
+}
+
+fn check_instance(law: &Law, lhs: &Expr, random: &Random) -> bool {
+    let (mut supply, mut floats) = (random.1.clone(), Vec::<Binding>::new());
+    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else { return false };
+    let rhs = Expr::block(floats, rhs);
+    let (left, right) = (meaning(lhs, random), meaning(&rhs, random));
+    assert_eq!(left, right, "law {} `{}` fails\n  on {lhs:?}\n  giving {rhs:?}", law.name, law.text);
+    true
+}
+
+#[test]
+fn every_law_holds_and_fires() {
+    let mut never = Vec::new();
+    // The derivatives of primitives are no identities of small integers: see `primitives.rs`.
+    for law in law::all().values().filter(|law| !law.name.starts_with("jacobian-")) {
+        let mut fired = 0;
+        for seed in 0..400 {
+            let mut random = seeded(seed * 7919);
+            let count = 1 + random.below(3);
+            let mut types = seeded(seed);
+            let deep = |r: &mut Random| if seed % 3 == 0 { Type::Float } else { r.ty(2) };
+            let Some(lhs) = law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
+                draw(law, &mut random, name, ty)
+            }) else {
+                break;
+            };
+            fired += usize::from(check_instance(law, &lhs, &random));
+        }
+        if fired == 0 && !native_instances(law) {
+            never.push(law.name.clone());
+        }
+    }
+    assert!(never.is_empty(), "laws that never fired: {never:?}");
+}
+
+/// Instances of the laws that are no patterns.
+fn native_instances(law: &Law) -> bool {
+    let mut fired = 0;
+    for seed in 0..200 {
+        let mut r = seeded(seed);
+        let lhs = native_instance(&law.name, &mut r);
+        fired += usize::from(lhs.is_some_and(|lhs| check_native(law, &lhs, &r)));
+    }
+    fired > 0
+}
+
+/// As `check_instance`, with the free variables of the instance given small values.
+fn check_native(law: &Law, lhs: &Expr, random: &Random) -> bool {
+    let (mut supply, mut floats) = (Supply::default(), Vec::new());
+    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else { return false };
+    let close = |e: &Expr| {
+        let mut free = Vec::new();
+        variables(e, &mut free);
+        free.sort_by_key(Var::id);
+        let bind = |x: Var| Binding {
+            rhs: seeded(u64::from(x.id())).term(x.ty(), 1),
+            pattern: lm::term::Pattern::Var(x),
+        };
+        Expr::block(free.into_iter().map(bind).collect(), e.clone())
+    };
+    assert_eq!(meaning(&close(lhs), random), meaning(&close(&rhs), random), "law {} `{}`", law.name, law.text);
+    true
+}
+
+fn variables(e: &Expr, out: &mut Vec<Var>) {
+    match e.kind() {
+        lm::term::Kind::Var(x) if !out.contains(x) => out.push(x.clone()),
+        lm::term::Kind::App(_, args) => args.iter().for_each(|a| variables(a, out)),
+        _ => {}
+    }
+}
+
+fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
+    let n = 1 + r.below(3);
+    let i = 1 + r.below(n);
+    let types: Vec<Type> = (0..n).map(|_| r.ty(1)).collect();
+    let s = Type::tuple(types.clone());
+    let get = Expr::app(Op::LmGet(i, n), vec![r.term(&s, 0)]);
+    let mut supply = Supply::default();
+    let x = supply.fresh("x", s.clone());
+    Some(match name {
+        "apply-get" => Expr::prim(Prim::LmApply, [get, r.term(&s, 0)]),
+        "reverse-get" => Expr::prim(Prim::LmApplyR, [r.term(&types[i - 1], 0), get]),
+        "get-vcat" => {
+            let ms: Vec<Expr> = types.iter().map(|t| r.map(&Type::Float, t, 1)).collect();
+            Expr::prim(Prim::LmCompose, [get, Expr::prim(Prim::LmVCat, ms)])
+        }
+        "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
+        "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
+        "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
+        "fold-float" => {
+            let (a, b) = (r.term(&Type::Float, 0), r.term(&Type::Float, 0));
+            match r.below(3) {
+                0 => Expr::prim(Prim::Add, [a, b]),
+                1 => Expr::prim(Prim::Mul, [a, b]),
+                _ => Expr::prim(Prim::Neg, [a]),
+            }
+        }
+        "collect" => {
+            let shared: Vec<Var> = (0..2).map(|_| supply.fresh("m", Type::lm(s.clone(), Type::Float))).collect();
+            let term = |r: &mut Random| {
+                let p = Expr::var(&shared[r.below(2)]);
+                match r.below(3) {
+                    0 => p,
+                    1 => r.map(&s, &Type::Float, 1),
+                    _ => Expr::prim(Prim::LmCompose, [r.map(&Type::Float, &Type::Float, 1), p]),
+                }
+            };
+            let terms: Vec<Expr> = (0..3 + r.below(3)).map(|_| term(r)).collect();
+            law::sum(terms)?
+        }
+        _ => return None,
+    })
+}
