@@ -7,6 +7,7 @@ pub mod map;
 pub mod notation;
 pub mod prim;
 pub mod scheme;
+pub mod strategy;
 pub mod term;
 pub mod types;
 pub mod value;
