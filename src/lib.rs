@@ -1,1 +1,29 @@
-//! `lmc`.
+//! `lmc`: a compiler for the derivatives of KS programs.
+//!
+//! From a file to a typed program:
+//!
+//! ```no_run
+//! use lmc::{front, render::{Format, render_all}, source::Source};
+//!
+//! lmc::with_large_stack(|| {
+//!     let source = match Source::read("program.ks") {
+//!         Ok(source) => source,
+//!         Err(bad) => return eprint!("{}", render_all(&bad.source, &[bad.diagnostic], Format::Human, false)),
+//!     };
+//!     match front::load(&source) {
+//!         Ok(checked) => println!("{} definitions", checked.program.defs.len()),
+//!         Err(errors) => eprint!("{}", render_all(&source, &errors, Format::Human, false)),
+//!     }
+//! });
+//! ```
+
+pub mod check;
+pub mod diagnostic;
+pub mod front;
+mod lexer;
+pub mod reader;
+pub mod render;
+pub mod source;
+mod stack;
+
+pub use stack::with_large_stack;

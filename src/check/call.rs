@@ -1,0 +1,318 @@
+//! Calls: of defined functions, of built-ins, of derivatives.
+//!
+//! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
+//! the core a call has one argument per parameter, so tuples are taken apart or put together here.
+
+use crate::check::builtins::{self, Builtin, Meaning};
+use crate::check::names::{is_projection, old_spelling, projection};
+use crate::check::signatures::{argument_type, derivations};
+use crate::check::suggest::closest;
+use crate::check::{CheckError, Checker, derived};
+use crate::reader::Sexp;
+use lm::prim::Prim;
+use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
+use lm::types::Type;
+use std::sync::Arc;
+
+impl Checker {
+    /// `(name args)`.
+    pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
+        if name.derivations.is_empty() && is_not_yet(&name.base) && self.functions.overloads(&name.base).is_empty() {
+            return self.fail(CheckError::NotSupported(format!("`{}` is", name.base)), span);
+        }
+        let args: Vec<Option<Expr>> = args.iter().map(|arg| self.expr(arg)).collect();
+        let Some(name) = self.known_name(name) else {
+            return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
+        };
+        let args: Vec<Expr> = args.into_iter().collect::<Option<_>>()?;
+        match name.derivations.is_empty() {
+            true if is_projection(&name.base) => self.get(&name.base, args, span),
+            true => self.plain_call(&name, args, span),
+            false => self.derived_call(&name, args, span),
+        }
+    }
+
+    /// The name, its old spelling resolved; `None` when no function has it.
+    fn known_name(&self, name: &FunName) -> Option<FunName> {
+        let is_known = |name: &FunName| {
+            let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
+            self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
+        };
+        if is_known(name) {
+            return Some(name.clone());
+        }
+        if self.functions.is_broken(&name.base) || name.overload.is_some() {
+            return None;
+        }
+        let mut old = old_spelling(&name.base)?;
+        old.derivations.splice(0..0, name.derivations.iter().cloned());
+        is_known(&old).then_some(old)
+    }
+
+    /// Whether a definition or a built-in has that name.
+    pub(super) fn is_function(&self, base: &str) -> bool {
+        !self.functions.overloads(base).is_empty() || builtins::rows(base).next().is_some() || is_projection(base)
+    }
+
+    /// Reports a name that is no function's.
+    pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
+        let builtins: Vec<&str> = builtins::names().collect();
+        let suggestion = closest(name, self.functions.names().chain(builtins));
+        self.fail(CheckError::UnknownFunction { name: name.into(), suggestion }, span)
+    }
+
+    /// `(get$i$n t)`, `(lmGet$i$n t)`.
+    fn get(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let (family, indices) = name.split_once('$')?;
+        let Some((i, n)) = projection(indices) else {
+            return self.fail(CheckError::BadProjection(name.into()), span);
+        };
+        let op = if family == "get" { Op::Get(i, n) } else { Op::LmGet(i, n) };
+        let tuple = gather(args, span);
+        let found = tuple.ty().clone();
+        match Expr::try_app(op, vec![tuple], span) {
+            Some(e) => Some(e),
+            None => self.fail(CheckError::WrongProjection { name: name.into(), found }, span),
+        }
+    }
+
+    fn plain_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let types = types(&args);
+        let argument = argument_type(&types);
+        if name.overload.as_ref().is_some_and(|ty| *ty != argument) {
+            return self.wrong_arguments(name, &args, span);
+        }
+        if let Some(entry) = self.functions.select(&name.base, &argument) {
+            let fun = entry.fun.clone();
+            let params = fun.params.clone();
+            return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
+        }
+        if let Some(row) = builtins::select(&name.base, &types) {
+            return self.builtin(row, args, span);
+        }
+        let parts = argument.as_tuple().map(<[Type]>::to_vec).filter(|_| args.len() == 1);
+        match parts.and_then(|parts| Some((builtins::select(&name.base, &parts)?, parts))) {
+            Some((row, parts)) => {
+                let (bindings, args) = self.take_apart(args, parts.len(), span);
+                Some(Expr::block(bindings, self.builtin(row, args, span)?))
+            }
+            None => self.wrong_arguments(name, &args, span),
+        }
+    }
+
+    /// A built-in applied to arguments that its row admits.
+    fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+        match row.meaning {
+            Meaning::Core(prim) => Some(apply(Op::Prim(prim), args, span)),
+            Meaning::Argument => args.pop(),
+            Meaning::MulInteger => {
+                let n = apply(Op::Prim(Prim::ToFloat), vec![args.pop()?], span);
+                args.push(n);
+                Some(apply(Op::Prim(Prim::Mul), args, span))
+            }
+            Meaning::Componentwise(prim) => Some(self.componentwise(prim, args, span)),
+            Meaning::NotYet => self.fail(CheckError::NotSupported(format!("`{}` is", row.name)), span),
+        }
+    }
+
+    /// A call of a derivative: of the function that its arguments choose.
+    fn derived_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        if let Some(derivation) = derived::unsupported(derivations(name)) {
+            return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
+        }
+        if !self.is_function(&name.base) {
+            return self.orphan_call(name, args, span);
+        }
+        let argument = argument_type(&types(&args));
+        let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
+        let fun = base.as_ref().and_then(|base| derived::derive_all(derivations(name), base));
+        let (Some(base), Some(fun)) = (base, fun.filter(|fun| fun.argument() == argument)) else {
+            return self.wrong_arguments(name, &args, span);
+        };
+        let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
+        if is_builtin && self.functions.derivative(&fun.name).is_none() {
+            return self.builtin_derivative(name, &base, args, span);
+        }
+        let params = fun.params.clone();
+        let op = match (is_builtin, &*name.derivations[0]) {
+            (false, "D") => {
+                let inner = derived::derive_all(name.derivations[1..].iter().map(|d| &**d), &base)?;
+                Op::JacobianOfFun(Arc::new(inner))
+            }
+            _ => Op::Call(Arc::new(fun)),
+        };
+        Some(self.fit(args, &params, span, |args| apply(op, args, span)))
+    }
+
+    /// A call of a derivative written by hand of a function that the file does not hold.
+    fn orphan_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let argument = argument_type(&types(&args));
+        let fits =
+            |fun: &Fun| fun.argument() == argument && (name.overload.is_none() || name.overload == fun.name.overload);
+        let found = self.functions.derivatives(&name.derivations, &name.base).find(|e| fits(&e.fun));
+        match found.map(|e| e.fun.clone()) {
+            Some(fun) => {
+                let params = fun.params.clone();
+                Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)))
+            }
+            None => self.wrong_arguments(name, &args, span),
+        }
+    }
+
+    /// `[D p]`, `[Dt p]`, `[fwd p]`, `[rev p]` of a primitive, by its Jacobian.
+    fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
+        let (Some(prim), [derivation]) = (row.primitive(&base.params), name.derivations.as_slice()) else {
+            return self.fail(CheckError::NotSupported(format!("the derivative `{name}` of a built-in is")), span);
+        };
+        let (mut bindings, mut args) = match &**derivation {
+            "D" | "Dt" => (Vec::new(), args),
+            _ => self.take_apart(args, 2, span),
+        };
+        let tangent = if bindings.is_empty() && matches!(&**derivation, "D" | "Dt") { None } else { args.pop() };
+        let (more, args) = self.arguments(args, &base.params, span);
+        bindings.extend(more);
+        let jacobian = apply(Op::JacobianOf(prim), args, span);
+        let body = match (&**derivation, tangent) {
+            ("D", None) => jacobian,
+            ("Dt", None) => apply(Op::Prim(Prim::LmTranspose), vec![jacobian], span),
+            ("fwd", Some(dx)) => apply(Op::Prim(Prim::LmApply), vec![jacobian, dx], span),
+            ("rev", Some(dr)) => apply(Op::Prim(Prim::LmApplyR), vec![dr, jacobian], span),
+            _ => return self.fail(CheckError::NotSupported(format!("the derivative `{name}` of a built-in is")), span),
+        };
+        Some(Expr::block(bindings, body))
+    }
+
+    /// Gives `build` one argument per parameter.
+    fn fit(&mut self, args: Vec<Expr>, params: &[Type], span: Span, build: impl FnOnce(Vec<Expr>) -> Expr) -> Expr {
+        let (bindings, args) = self.arguments(args, params, span);
+        Expr::block(bindings, build(args))
+    }
+
+    /// One argument per parameter, and the bindings they need.
+    fn arguments(&mut self, args: Vec<Expr>, params: &[Type], span: Span) -> (Vec<Binding>, Vec<Expr>) {
+        if types(&args) == params {
+            (Vec::new(), args)
+        } else if params.len() == 1 {
+            (Vec::new(), vec![gather(args, span)])
+        } else {
+            self.take_apart(args, params.len(), span)
+        }
+    }
+
+    /// The components of the one tuple given; arguments already apart stay.
+    fn take_apart(&mut self, mut args: Vec<Expr>, count: usize, span: Span) -> (Vec<Binding>, Vec<Expr>) {
+        if args.len() == count && count != 1 {
+            return (Vec::new(), args);
+        }
+        let tuple = args.pop().expect("a tuple is given in place of several arguments");
+        if let Kind::App(Op::Tuple, parts) = tuple.kind() {
+            return (Vec::new(), parts.clone());
+        }
+        let (bindings, whole) = self.name_of(tuple);
+        let part = |i| apply(Op::Get(i, count), vec![whole.clone()], span);
+        (bindings, (1..=count).map(part).collect())
+    }
+
+    /// A variable for the term, unless it is one.
+    fn name_of(&mut self, e: Expr) -> (Vec<Binding>, Expr) {
+        if e.as_var().is_some() {
+            return (Vec::new(), e);
+        }
+        let x = self.supply.fresh("t", e.ty().clone());
+        let use_of = Expr::var(&x).at(e.span());
+        (vec![Binding { pattern: Pattern::Var(x), rhs: e }], use_of)
+    }
+
+    /// A vector operation: on types without discrete parts the primitive itself, else by component.
+    ///
+    /// The last argument of `add` and the argument of the others may be a tangent, where discrete
+    /// parts are units; discrete parts of the result are those of the operand.
+    fn componentwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
+        let operand = if prim == Prim::Mul { &args[1] } else { &args[0] };
+        let ty = operand.ty().clone();
+        if ty.tangent() == ty {
+            return apply(Op::Prim(prim), args, span);
+        }
+        let Some(parts) = ty.as_tuple() else { return operand.clone() };
+        let mut bindings = Vec::new();
+        let mut named = Vec::new();
+        for arg in args {
+            let (more, name) = self.name_of(arg);
+            bindings.extend(more);
+            named.push(name);
+        }
+        let component = |e: &Expr, i| match e.ty() {
+            Type::Float => e.clone(),
+            _ => apply(Op::Get(i, parts.len()), vec![e.clone()], span),
+        };
+        let components = (1..=parts.len())
+            .map(|i| self.componentwise(prim, named.iter().map(|e| component(e, i)).collect(), span))
+            .collect();
+        Expr::block(bindings, apply(Op::Tuple, components, span))
+    }
+
+    /// Reports arguments that no function of the name takes.
+    fn wrong_arguments<T>(&mut self, name: &FunName, args: &[Expr], span: Span) -> Option<T> {
+        if self.functions.is_broken(&name.base) {
+            return None;
+        }
+        let (expected, arities) = self.alternatives(name);
+        let error = match arities.first() {
+            Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
+                CheckError::WrongArity { name: name.to_string(), expected, found: args.len() }
+            }
+            _ => CheckError::WrongArguments { name: name.to_string(), expected, found: types(args) },
+        };
+        self.fail(error, span)
+    }
+
+    /// The argument types that functions of the name take, as text, and how many each.
+    fn alternatives(&self, name: &FunName) -> (Vec<String>, Vec<Option<usize>>) {
+        let shown = |params: &[Type]| match params {
+            [] => "(Tuple)".to_string(),
+            _ => params.iter().map(Type::to_string).collect::<Vec<_>>().join(" "),
+        };
+        let mut funs: Vec<Fun> = Vec::new();
+        funs.extend(self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone()));
+        if let Some(ty) = &name.overload {
+            funs.retain(|fun| fun.argument() == *ty);
+            funs.extend(builtins_of(name, ty, &funs));
+        }
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun));
+        let mut expected: Vec<(String, Option<usize>)> =
+            derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
+        if name.derivations.is_empty() && name.overload.is_none() {
+            let rows = builtins::rows(&name.base);
+            expected.extend(rows.flat_map(|row| row.alternatives().map(|text| (text, row.arity()))));
+        }
+        expected.into_iter().unzip()
+    }
+}
+
+fn builtins_of(name: &FunName, ty: &Type, found: &[Fun]) -> Option<Fun> {
+    if found.is_empty() { super::signatures::builtin_function(&name.base, ty) } else { None }
+}
+
+fn is_not_yet(base: &str) -> bool {
+    let mut rows = builtins::rows(base).peekable();
+    rows.peek().is_some() && rows.all(|row| row.meaning == Meaning::NotYet)
+}
+
+fn types(args: &[Expr]) -> Vec<Type> {
+    args.iter().map(|arg| arg.ty().clone()).collect()
+}
+
+/// The one argument, or the tuple of all.
+fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
+    match args.len() {
+        1 => args.remove(0),
+        _ => apply(Op::Tuple, args, span),
+    }
+}
+
+fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
+    let shown = format!("{op:?}");
+    Expr::try_app(op, args, span)
+        .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
+}

@@ -1,0 +1,176 @@
+//! Declarations as written: the head of each definition, before any body is looked at.
+//!
+//!   (def name T params body)    (gdef derivation name)    (edef ...)    (rule ...)
+
+use crate::check::names::{is_reserved, symbol};
+use crate::check::{CheckError, Checker, derived};
+use crate::diagnostic::Diagnostic;
+use crate::reader::{Sexp, Shape};
+use lm::term::{FunName, Span};
+use lm::types::Type;
+use std::sync::Arc;
+
+/// A parameter; without a type when that is wrong.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub ty: Option<Type>,
+}
+
+/// A definition whose body is not checked yet. Parts that are wrong are missing.
+#[derive(Clone, Debug)]
+pub struct Header<'a> {
+    /// As written.
+    pub name: Option<FunName>,
+    /// The declared result type.
+    pub result: Option<Type>,
+    /// The parameters as written.
+    pub params: Option<Vec<Param>>,
+    /// The body.
+    pub body: &'a Sexp,
+    /// The place of the name.
+    pub span: Span,
+    /// Whether it comes from the prelude.
+    pub is_prelude: bool,
+}
+
+impl Header<'_> {
+    /// The parameter types, when all are right.
+    pub fn types(&self) -> Option<Vec<Type>> {
+        self.params.as_ref()?.iter().map(|p| p.ty.clone()).collect()
+    }
+}
+
+/// A top-level form.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A definition.
+    Def(Header<'a>),
+    /// `(gdef derivation name)`: the name of the derivative, and its place.
+    Gdef(FunName, Span),
+}
+
+const DEF: &str = "(def name Type ((x : Type) ...) body)";
+const GDEF: &str = "(gdef derivation [name Type])";
+
+impl Checker {
+    /// A top-level form; `None` when it defines nothing that can be checked, which is reported.
+    pub(super) fn declaration<'a>(&mut self, form: &'a Sexp, is_prelude: bool) -> Option<Item<'a>> {
+        let Shape::List(items) = &form.shape else {
+            let is_reported = form.shape == Shape::Bad;
+            return if is_reported { None } else { self.malformed("definition", DEF, form.span) };
+        };
+        match items.first().and_then(symbol).map(|word| &**word) {
+            Some("def") => self.def(items, form.span, is_prelude).map(Item::Def),
+            Some("gdef") => self.gdef(items, form.span),
+            Some("edef") => self.unsupported(items, "external definitions (`edef`) are", form.span),
+            Some("rule") => self.unsupported(&[], "rewrite rules are", form.span),
+            _ => self.malformed("definition", DEF, form.span),
+        }
+    }
+
+    fn def<'a>(&mut self, items: &'a [Sexp], span: Span, is_prelude: bool) -> Option<Header<'a>> {
+        let [_, name, result, params, body] = items else {
+            self.disown(items);
+            return self.malformed("definition", DEF, span);
+        };
+        let result_type = self.ty(result);
+        let header = Header {
+            name: self.fun_name(name),
+            result: self.supported_type(result_type, result.span),
+            params: self.params(params),
+            body,
+            span: name.span,
+            is_prelude,
+        };
+        if header.result.is_none() || header.types().is_none() {
+            self.disown(items);
+        }
+        Some(header)
+    }
+
+    /// Notes that the definition with these parts is broken, so that calls of it are not judged.
+    fn disown(&mut self, items: &[Sexp]) {
+        let reported = self.errors.len();
+        let name = items.get(1).and_then(|name| self.fun_name(name));
+        self.errors.truncate(reported);
+        if let Some(name) = name.filter(|name| name.derivations.is_empty()) {
+            self.functions.add_broken(name.base);
+        }
+    }
+
+    fn params(&mut self, s: &Sexp) -> Option<Vec<Param>> {
+        let Shape::List(items) = &s.shape else { return self.malformed("parameter list", DEF, s.span) };
+        let params = if is_param(items) { std::slice::from_ref(s) } else { items };
+        let params: Vec<(Option<Param>, Span)> = params.iter().map(|p| (self.param(p), p.span)).collect();
+        let named = params.iter().filter_map(|(p, span)| Some((p.as_ref()?.name.clone(), *span)));
+        self.distinct(&named.collect::<Vec<_>>(), "parameter list");
+        params.into_iter().map(|(param, _)| param).collect()
+    }
+
+    fn param(&mut self, s: &Sexp) -> Option<Param> {
+        let Shape::List(items) = &s.shape else { return self.malformed("parameter", "(x : Type)", s.span) };
+        match items.as_slice() {
+            [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner),
+            [name, _, ty @ ..] if is_param(items) && !ty.is_empty() => {
+                let span = Span { start: ty[0].span.start, end: ty[ty.len() - 1].span.end };
+                let name = self.binder(name);
+                let ty = self.type_in_row(ty, span);
+                Some(Param { name: name?, ty: self.supported_type(ty, span) })
+            }
+            _ => self.malformed("parameter", "(x : Type)", s.span),
+        }
+    }
+
+    /// The name of a variable where it is bound.
+    pub(super) fn binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
+        match symbol(s) {
+            Some(name) if is_reserved(name) => self.fail(CheckError::Reserved(name.to_string()), s.span),
+            Some(name) => Some(name.clone()),
+            None if s.shape == Shape::Bad => None,
+            None => self.malformed("variable name", "x", s.span),
+        }
+    }
+
+    /// Reports names that stand twice among those bound together; `_` may.
+    pub(super) fn distinct(&mut self, names: &[(Arc<str>, Span)], what: &'static str) {
+        let mut first = indexmap::IndexMap::new();
+        for (name, span) in names.iter().filter(|(name, _)| &**name != "_") {
+            match first.get(name) {
+                None => {
+                    first.insert(name, *span);
+                }
+                Some(before) => {
+                    let error = CheckError::DuplicateVariable(name.to_string(), what);
+                    self.errors.push(Diagnostic::new(error, *span).related(*before, "first bound here"));
+                }
+            }
+        }
+    }
+
+    fn gdef<'a>(&mut self, items: &[Sexp], span: Span) -> Option<Item<'a>> {
+        let [_, derivation, name] = items else { return self.malformed("`gdef`", GDEF, span) };
+        let Some(word) = symbol(derivation) else { return self.malformed("`gdef`", GDEF, span) };
+        let name = self.fun_name(name)?;
+        if !derived::is_derivation(word) {
+            let suggestion = super::suggest::closest(word, derived::names());
+            return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, derivation.span);
+        }
+        Some(Item::Gdef(name.derived(word), span))
+    }
+
+    fn unsupported<T>(&mut self, items: &[Sexp], what: &str, span: Span) -> Option<T> {
+        self.disown(items);
+        self.fail(CheckError::NotSupported(what.into()), span)
+    }
+
+    pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {
+        self.fail(CheckError::Malformed { what, grammar }, span)
+    }
+}
+
+fn is_param(items: &[Sexp]) -> bool {
+    items.get(1).and_then(symbol).is_some_and(|colon| &**colon == ":")
+}

@@ -1,0 +1,116 @@
+//! The types of derivatives.
+//!
+//! For f : S -> T, one row of the table for each derivation, as in the language's reference.
+
+use lm::term::Fun;
+use lm::types::Type;
+
+/// How a derivation makes a function's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Typing {
+    /// `S -> LM S T`, with the parameters of f.
+    Jacobian,
+    /// `S -> LM T S`, with the parameters of f.
+    Transposed,
+    /// `(S, dS) -> dT`.
+    Forward,
+    /// `(S, dT) -> dS`.
+    Reverse,
+    /// `S -> T`, with the parameters of f.
+    Same,
+    /// Not in this version.
+    NotYet,
+}
+
+const DERIVATIONS: [(&str, Typing); 9] = [
+    ("D", Typing::Jacobian),
+    ("Dt", Typing::Transposed),
+    ("fwd", Typing::Forward),
+    ("rev", Typing::Reverse),
+    ("suffwdpass", Typing::NotYet),
+    ("sufrevpass", Typing::NotYet),
+    ("sufrev", Typing::Reverse),
+    ("shape", Typing::NotYet),
+    ("CL", Typing::Same),
+];
+
+fn typing(derivation: &str) -> Option<Typing> {
+    DERIVATIONS.iter().find(|(name, _)| *name == derivation).map(|(_, typing)| *typing)
+}
+
+/// The names of the derivations.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DERIVATIONS.iter().map(|(name, _)| *name)
+}
+
+/// Whether there is a derivation of that name.
+pub fn is_derivation(name: &str) -> bool {
+    typing(name).is_some()
+}
+
+/// The derivation among these that this version does not have.
+pub fn unsupported<'a>(derivations: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    derivations.into_iter().find(|d| typing(d) == Some(Typing::NotYet))
+}
+
+/// The derivative of a function: its name and types. `None` where they are not known.
+pub fn derive(derivation: &str, f: &Fun) -> Option<Fun> {
+    let (s, t) = (f.argument(), &f.result);
+    let (params, result) = match typing(derivation)? {
+        Typing::Jacobian => (f.params.clone(), Type::lm(s, t.clone())),
+        Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), s)),
+        Typing::Forward => (vec![s.clone(), s.tangent()], t.tangent()),
+        Typing::Reverse => (vec![s.clone(), t.tangent()], s.tangent()),
+        Typing::Same => (f.params.clone(), t.clone()),
+        Typing::NotYet => return None,
+    };
+    Some(Fun { name: f.name.derived(derivation), params, result })
+}
+
+/// The derivative of a derivative of ... a function; derivations outermost first.
+pub fn derive_all<'a>(derivations: impl DoubleEndedIterator<Item = &'a str>, f: &Fun) -> Option<Fun> {
+    derivations.rev().try_fold(f.clone(), |f, derivation| derive(derivation, &f))
+}
+
+/// The argument type of f, from that of its derivative; derivations outermost first.
+///
+/// `None` when no derivative takes such an argument.
+pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
+    derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
+        Typing::Jacobian | Typing::Transposed | Typing::Same => Some(argument),
+        Typing::Forward | Typing::Reverse => match argument.as_tuple() {
+            Some([s, _]) => Some(s.clone()),
+            _ => None,
+        },
+        Typing::NotYet => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lm::term::FunName;
+
+    #[test]
+    fn types_follow_the_reference() {
+        let f = Fun { name: FunName::base("f"), params: vec![Type::Float, Type::Integer], result: Type::Bool };
+        let shown = |derivations: &[&str]| {
+            let d = derive_all(derivations.iter().copied(), &f).expect("a type");
+            format!("{} : {} -> {}", d.name, d.argument(), d.result)
+        };
+        assert_eq!(shown(&["D"]), "[D f] : (Tuple Float Integer) -> (LM (Tuple Float Integer) Bool)");
+        assert_eq!(shown(&["rev"]), "[rev f] : (Tuple (Tuple Float Integer) (Tuple)) -> (Tuple Float (Tuple))");
+        let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
+            (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
+        assert_eq!(shown(&["fwd", "rev"]), twice);
+        assert!(derive("shape", &f).is_none());
+    }
+
+    #[test]
+    fn the_argument_of_the_function_is_recovered() {
+        let s = Type::tuple([Type::Float, Type::Integer]);
+        let argument = Type::tuple([Type::tuple([s.clone(), Type::unit()]), Type::Float]);
+        assert_eq!(base_argument(["fwd", "rev"], &argument), Some(s));
+        assert_eq!(base_argument(["fwd"], &Type::Float), None);
+    }
+}

@@ -1,0 +1,161 @@
+//! Terms: from s-expressions to typed core terms.
+//!
+//! `None` stands for a term with an error; it is reported where it is found, and never again.
+
+use crate::check::names::{is_reserved, symbol};
+use crate::check::suggest::closest;
+use crate::check::{CheckError, Checker};
+use crate::reader::{Sexp, Shape};
+use lm::term::{Constant, Expr, FunName, Op, Span};
+use std::sync::Arc;
+
+impl Checker {
+    /// A term; `None` when it is wrong, which is reported.
+    pub(super) fn expr(&mut self, s: &Sexp) -> Option<Expr> {
+        match &s.shape {
+            Shape::Symbol(name) => self.name(name, s.span),
+            Shape::Float(x) => Some(Expr::float(*x).at(s.span)),
+            Shape::Integer(i) => Some(Expr::integer(*i).at(s.span)),
+            Shape::String(text) => Some(Expr::constant(Constant::String(text.clone())).at(s.span)),
+            Shape::List(items) => self.list(items, s.span),
+            Shape::Bracket(_) => {
+                let name = self.fun_name(s)?;
+                self.fail(CheckError::FunctionAsValue(name.to_string()), s.span)
+            }
+            Shape::Bad => None,
+        }
+    }
+
+    fn name(&mut self, name: &Arc<str>, span: Span) -> Option<Expr> {
+        if let Some(meaning) = self.scope.get(name) {
+            return meaning.as_ref().map(|x| Expr::var(x).at(span));
+        }
+        match &**name {
+            "true" => Some(Expr::constant(Constant::Bool(true)).at(span)),
+            "false" => Some(Expr::constant(Constant::Bool(false)).at(span)),
+            word if is_reserved(word) => self.fail(CheckError::Reserved(word.into()), span),
+            word if self.is_function(word) => self.fail(CheckError::FunctionAsValue(word.into()), span),
+            word => {
+                let suggestion = pointed(word).or_else(|| closest(word, self.scope.names()));
+                self.fail(CheckError::UnknownVariable { name: word.into(), suggestion }, span)
+            }
+        }
+    }
+
+    fn list(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
+        let Some((head, args)) = items.split_first() else {
+            return self.malformed("expression", "(tuple)", span);
+        };
+        match &head.shape {
+            Shape::Symbol(word) if args.is_empty() && self.is_value(word) => self.expr(head),
+            Shape::Symbol(word) => self.form(word, items, span),
+            Shape::Bracket(_) => {
+                let name = self.fun_name(head);
+                match name {
+                    Some(name) => self.call(&name, args, span, head.span),
+                    None => self.judge_all(args),
+                }
+            }
+            Shape::Bad => self.judge_all(args),
+            Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::List(_) if args.is_empty() => {
+                self.expr(head)
+            }
+            Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::List(_) => {
+                self.judge_all(args);
+                self.malformed("call", "(f e1 ... en)", span)
+            }
+        }
+    }
+
+    /// Whether a name in parentheses is but a name in parentheses.
+    fn is_value(&self, word: &str) -> bool {
+        matches!(word, "true" | "false") || self.scope.get(word).is_some()
+    }
+
+    /// Terms looked at only for their errors.
+    fn judge_all(&mut self, terms: &[Sexp]) -> Option<Expr> {
+        terms.iter().for_each(|s| drop(self.expr(s)));
+        None
+    }
+
+    fn form(&mut self, word: &Arc<str>, items: &[Sexp], span: Span) -> Option<Expr> {
+        let args = &items[1..];
+        match &**word {
+            "let" => self.let_form(items, span),
+            "if" => self.conditional(args, span),
+            "assert" => self.assertion(args, span),
+            "tuple" => {
+                let parts: Vec<Option<Expr>> = args.iter().map(|arg| self.expr(arg)).collect();
+                Expr::try_app(Op::Tuple, parts.into_iter().collect::<Option<_>>()?, span)
+            }
+            "$dummy" => {
+                let [ty] = args else { return self.malformed("`$dummy`", "($dummy Type)", span) };
+                let read = self.ty(ty);
+                self.supported_type(read, ty.span).map(|ty| Expr::dummy(ty).at(span))
+            }
+            "lam" => self.fail(CheckError::NotSupported("functions as values (`lam`) are".into()), span),
+            _ if is_reserved(word) && !self.is_function(word) => {
+                self.fail(CheckError::Reserved(word.to_string()), items[0].span)
+            }
+            _ => self.call_by_name(word, items, span),
+        }
+    }
+
+    fn call_by_name(&mut self, word: &Arc<str>, items: &[Sexp], span: Span) -> Option<Expr> {
+        let variable = self.scope.get(word).cloned();
+        match variable.filter(|_| !self.is_function(word)) {
+            Some(meaning) => {
+                self.judge_all(&items[1..]);
+                let ty = meaning?.ty().clone();
+                self.fail(CheckError::NotAFunction { name: word.to_string(), ty }, items[0].span)
+            }
+            None => self.call(&FunName::base(word), &items[1..], span, items[0].span),
+        }
+    }
+
+    fn conditional(&mut self, args: &[Sexp], span: Span) -> Option<Expr> {
+        let [c, a, b] = args else { return self.malformed("`if`", "(if condition then else)", span) };
+        let condition = self.condition("if", c);
+        let (then, otherwise) = (self.expr(a), self.expr(b));
+        let (condition, then, otherwise) = (condition?, then?, otherwise?);
+        let types = (then.ty().clone(), otherwise.ty().clone());
+        match Expr::try_app(Op::If, vec![condition, then, otherwise], span) {
+            Some(e) => Some(e),
+            None => self.fail(CheckError::BranchesDisagree { then: types.0, otherwise: types.1 }, span),
+        }
+    }
+
+    fn assertion(&mut self, args: &[Sexp], span: Span) -> Option<Expr> {
+        let [c, e] = args else { return self.malformed("`assert`", "(assert condition e)", span) };
+        let (condition, e) = (self.condition("assert", c), self.expr(e));
+        Expr::try_app(Op::Assert, vec![condition?, e?], span)
+    }
+
+    fn condition(&mut self, form: &'static str, s: &Sexp) -> Option<Expr> {
+        let c = self.expr(s)?;
+        match c.ty() {
+            lm::types::Type::Bool => Some(c),
+            found => self.fail(CheckError::NotBool { form, found: found.clone() }, s.span),
+        }
+    }
+}
+
+/// The number meant by `.5`, which is a name.
+fn pointed(word: &str) -> Option<String> {
+    let (sign, digits) = word.split_once('.')?;
+    let is_meant = matches!(sign, "" | "-" | "+") && format!("0.{digits}").parse::<f64>().is_ok();
+    (is_meant && !digits.is_empty()).then(|| format!("{sign}0.{digits}"))
+}
+
+/// The parts of a form with the given head, redundant parentheses removed.
+pub fn form_of<'a>(s: &'a Sexp, head: &str) -> Option<&'a [Sexp]> {
+    let mut s = s;
+    loop {
+        let Shape::List(items) = &s.shape else { return None };
+        match items.as_slice() {
+            [one @ Sexp { shape: Shape::List(_), .. }] => s = one,
+            [first, ..] if symbol(first).is_some_and(|word| &**word == head) => return Some(items),
+            _ => return None,
+        }
+    }
+}

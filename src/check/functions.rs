@@ -1,0 +1,87 @@
+//! The functions of a program, by name and argument type.
+
+use indexmap::{IndexMap, IndexSet};
+use lm::term::{Fun, FunName, Span};
+use lm::types::Type;
+use std::sync::Arc;
+
+/// A function and where it is defined (nowhere for the prelude's).
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Name and types.
+    pub fun: Arc<Fun>,
+    /// The place of its definition.
+    pub span: Span,
+    /// Whether it comes from the prelude and was not defined again.
+    pub is_prelude: bool,
+}
+
+/// All functions: those as written by name, and derivatives written by hand.
+#[derive(Debug, Default)]
+pub struct Functions {
+    written: IndexMap<Arc<str>, Vec<Entry>>,
+    derived: IndexMap<FunName, Entry>,
+    /// Names whose definition has an error in its types: calls of them are not judged.
+    broken: IndexSet<Arc<str>>,
+}
+
+impl Functions {
+    /// Adds a function as written; the entry in its way, when there is one.
+    ///
+    /// A user's function replaces the prelude's of the same argument type.
+    pub fn add(&mut self, entry: Entry) -> Result<(), Entry> {
+        let entries = self.written.entry(entry.fun.name.base.clone()).or_default();
+        match entries.iter_mut().find(|e| e.fun.argument() == entry.fun.argument()) {
+            Some(old) if old.is_prelude => *old = entry,
+            Some(old) => return Err(old.clone()),
+            None => entries.push(entry),
+        }
+        Ok(())
+    }
+
+    /// Adds a derivative written by hand; the entry in its way, when there is one.
+    pub fn add_derived(&mut self, entry: Entry) -> Result<(), Entry> {
+        match self.derived.get(&entry.fun.name) {
+            Some(old) => Err(old.clone()),
+            None => {
+                self.derived.insert(entry.fun.name.clone(), entry);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes that a definition of that name has wrong types.
+    pub fn add_broken(&mut self, name: Arc<str>) {
+        self.broken.insert(name);
+    }
+
+    /// Whether a definition of that name has wrong types.
+    pub fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
+    }
+
+    /// The functions of a name, in source order.
+    pub fn overloads(&self, base: &str) -> &[Entry] {
+        self.written.get(base).map_or(&[], Vec::as_slice)
+    }
+
+    /// The function of a name that takes an argument of that type.
+    pub fn select(&self, base: &str, argument: &Type) -> Option<&Entry> {
+        self.overloads(base).iter().find(|e| e.fun.argument() == *argument)
+    }
+
+    /// The derivative written by hand of that full name.
+    pub fn derivative(&self, name: &FunName) -> Option<&Entry> {
+        self.derived.get(name)
+    }
+
+    /// The derivatives written by hand of those derivations and base name.
+    pub fn derivatives(&self, derivations: &[Arc<str>], base: &str) -> impl Iterator<Item = &Entry> {
+        self.derived.values().filter(move |e| e.fun.name.derivations == derivations && *e.fun.name.base == *base)
+    }
+
+    /// Every name, in source order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.written.keys().map(|name| &**name)
+    }
+}

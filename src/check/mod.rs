@@ -1,0 +1,215 @@
+//! The checker: from s-expressions to a typed program.
+//!
+//! First the heads of all definitions, so that definitions may refer to each other in any order,
+//! then the bodies. What is wrong is reported once and becomes `None`, which nobody judges again:
+//! all errors of a file are found, and no error that is but the consequence of another.
+
+mod builtins;
+mod call;
+mod declaration;
+mod derived;
+mod error;
+mod expr;
+mod functions;
+mod lets;
+mod names;
+mod scope;
+mod signatures;
+mod suggest;
+mod types;
+
+pub use error::CheckError;
+
+use crate::diagnostic::Diagnostic;
+use crate::reader::Sexp;
+use declaration::{Header, Item};
+use functions::Functions;
+use indexmap::{IndexMap, IndexSet};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
+use scope::Scope;
+use std::sync::Arc;
+
+/// What the checker lets pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Accept a definition of a derivative of a function that the file does not define. Stages of
+    /// a derivation need this when printed and read again; in a user's file it would hide a
+    /// misspelt name.
+    pub orphan_derivatives: bool,
+}
+
+/// A program without errors.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The user's definitions in source order, then those of the prelude that they call.
+    pub program: Program,
+    /// The derivatives that the file asks for by `gdef`, in source order, each once.
+    pub requested: Vec<FunName>,
+    /// The prelude's other definitions. Their variables come from the program's supply.
+    pub prelude: IndexMap<FunName, Def>,
+    /// Where each of the user's definitions has its name.
+    pub places: IndexMap<FunName, Span>,
+}
+
+impl Checked {
+    /// Moves a definition of the prelude, and those it calls, into the program.
+    ///
+    /// Does nothing for a name that the program has, or that nobody has.
+    pub fn include(&mut self, name: &FunName) {
+        let mut wanted = vec![name.clone()];
+        while let Some(name) = wanted.pop() {
+            if let Some(def) = self.prelude.shift_remove(&name) {
+                wanted.extend(callees(&def.body));
+                self.program.defs.insert(name, def);
+            }
+        }
+    }
+
+    /// The functions of that base name, as written by the user or included from the prelude.
+    pub fn overloads<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a Def> {
+        let is_one = move |def: &&Def| def.fun.name.derivations.is_empty() && *def.fun.name.base == *base;
+        self.program.defs.values().filter(is_one)
+    }
+}
+
+/// Checks the forms of a file together with those of the prelude.
+///
+/// Errors: all that are found, in order of place.
+pub fn check(forms: &[Sexp], prelude: &[Sexp], options: Options) -> Result<Checked, Vec<Diagnostic>> {
+    let mut checker = Checker::new(options);
+    let checked = checker.program(forms, prelude);
+    let mut errors = checker.errors;
+    errors.sort_by_key(|e| e.span.map(|s| s.start));
+    if errors.is_empty() { Ok(checked) } else { Err(errors) }
+}
+
+/// The state of a check.
+struct Checker {
+    options: Options,
+    functions: Functions,
+    scope: Scope,
+    supply: Supply,
+    errors: Vec<Diagnostic>,
+}
+
+impl Checker {
+    fn new(options: Options) -> Checker {
+        let (functions, scope, supply) = (Functions::default(), Scope::default(), Supply::default());
+        Checker { options, functions, scope, supply, errors: Vec::new() }
+    }
+
+    fn program(&mut self, forms: &[Sexp], prelude: &[Sexp]) -> Checked {
+        let own = forms.iter().map(|form| (form, false));
+        let items = own.chain(prelude.iter().map(|form| (form, true)));
+        let items: Vec<Item> = items.filter_map(|(form, is_prelude)| self.declaration(form, is_prelude)).collect();
+        let (mut headers, mut requests) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                Item::Def(header) => headers.push(header),
+                Item::Gdef(name, span) => requests.push((name, span)),
+            }
+        }
+        let funs = self.signatures(&headers);
+        let mut checked = Checked::default();
+        for (header, fun) in headers.iter().zip(funs) {
+            self.definition(header, fun, &mut checked);
+        }
+        let requested: IndexSet<FunName> =
+            requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
+        checked.requested = requested.into_iter().collect();
+        checked.program.supply = self.supply.clone();
+        let called: Vec<FunName> = checked.program.defs.values().flat_map(|def| callees(&def.body)).collect();
+        called.iter().for_each(|name| checked.include(name));
+        checked
+    }
+
+    /// Checks a body and files the definition.
+    fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>, checked: &mut Checked) {
+        // A prelude definition that does not suit a user's redefinition of what it calls is left out.
+        let reported = self.errors.len();
+        let def = self.body(header, fun);
+        if header.is_prelude {
+            self.errors.truncate(reported);
+        }
+        let Some(def) = def else { return };
+        let name = def.fun.name.clone();
+        match header.is_prelude {
+            true => {
+                checked.prelude.insert(name, def);
+            }
+            false => {
+                checked.places.insert(name.clone(), header.span);
+                checked.program.defs.insert(name, def);
+            }
+        }
+    }
+
+    fn body(&mut self, header: &Header, fun: Option<Arc<Fun>>) -> Option<Def> {
+        let mark = self.scope.mark();
+        let written = header.params.iter().flatten();
+        let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
+        let are_params_known = header.params.is_some();
+        let body = if are_params_known { self.expr(header.body) } else { None };
+        self.scope.forget(mark);
+        let (body, declared) = (body?, header.result.as_ref()?);
+        if body.ty() != declared {
+            let name = header.name.as_ref()?.to_string();
+            let (declared, found) = (declared.clone(), body.ty().clone());
+            return self.fail(CheckError::WrongResult { name, declared, found }, header.body.span);
+        }
+        let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
+        let (params, body) = self.adapt(params, body, &fun);
+        Some(Def { fun, params, body })
+    }
+
+    /// Gives a definition the parameters that all calls of the function give it, where a derivative
+    /// is written with one parameter for several, or several for one.
+    fn adapt(&mut self, params: Vec<Var>, body: Expr, fun: &Fun) -> (Vec<Var>, Expr) {
+        if params.iter().map(Var::ty).eq(&fun.params) {
+            return (params, body);
+        }
+        let fresh: Vec<Var> = fun.params.iter().map(|ty| self.supply.fresh("s", ty.clone())).collect();
+        let span = body.span();
+        let binding = match (fresh.as_slice(), params.as_slice()) {
+            ([whole], _) => Binding { pattern: Pattern::Tuple(params), rhs: Expr::var(whole) },
+            (parts, [whole]) => {
+                let rhs = Expr::tuple(parts.iter().map(Expr::var));
+                Binding { pattern: Pattern::Var(whole.clone()), rhs }
+            }
+            _ => panic!("checker: parameters of `{}` do not make up its argument", fun.name),
+        };
+        (fresh, Expr::block(vec![binding], body).at(span))
+    }
+
+    fn fail<T>(&mut self, error: CheckError, span: Span) -> Option<T> {
+        self.errors.push(Diagnostic::new(error, span));
+        None
+    }
+}
+
+/// The functions that a term calls or takes the Jacobian of.
+fn callees(e: &Expr) -> Vec<FunName> {
+    let mut found = IndexSet::new();
+    let mut rest = vec![e];
+    while let Some(e) = rest.pop() {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::App(op, args) => {
+                if let Op::Call(f) | Op::JacobianOfFun(f) = op {
+                    // The derivative of a function is made from the function.
+                    found.insert(FunName { derivations: Vec::new(), ..f.name.clone() });
+                }
+                rest.extend(args);
+            }
+            Kind::Let(bindings, body) => {
+                rest.extend(bindings.iter().map(|b| &b.rhs));
+                rest.push(body);
+            }
+            Kind::Lam(_, body) => rest.push(body),
+        }
+    }
+    found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

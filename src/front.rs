@@ -1,0 +1,61 @@
+//! The front end: from a source text to a checked program.
+
+use crate::check::{self, Checked, Options};
+use crate::diagnostic::Diagnostic;
+use crate::reader::{Reading, Sexp, Shape, read};
+use crate::source::Source;
+use lm::term::{Def, FunName, Span};
+
+/// Reads and checks a program. The prelude is checked with it.
+///
+/// Call it under [`with_large_stack`](crate::with_large_stack): terms may be nested deep.
+/// A file without definitions is a program without definitions.
+///
+/// Errors: all errors of the text, in order of place; [`render`](crate::render) shows them.
+pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(source, Options::default())
+}
+
+/// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
+/// does not define.
+pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(source, Options { orphan_derivatives: true })
+}
+
+fn load_with(source: &Source, options: Options) -> Result<Checked, Vec<Diagnostic>> {
+    let Reading { forms, errors, structure_is_sound } = read(source.text());
+    if !structure_is_sound {
+        return Err(errors);
+    }
+    let checked = check::check(&forms, &prelude_forms(), options);
+    if errors.is_empty() {
+        return checked;
+    }
+    let mut all = errors;
+    all.extend(checked.err().unwrap_or_default());
+    all.sort_by_key(|e| e.span.map(|s| s.start));
+    Err(all)
+}
+
+/// The definitions of the prelude alone. Their variables are from a supply of their own: a program
+/// takes its own copy from [`Checked::prelude`], by [`Checked::include`].
+pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
+    let checked = check::check(&[], &prelude_forms(), Options::default());
+    checked.expect("the prelude has no errors of its own").prelude
+}
+
+const PRELUDE: &str = include_str!("prelude.ks");
+
+/// The prelude's forms, without places: spans are of the user's file.
+fn prelude_forms() -> Vec<Sexp> {
+    let Reading { mut forms, .. } = read(PRELUDE);
+    forms.iter_mut().for_each(displace);
+    forms
+}
+
+fn displace(s: &mut Sexp) {
+    s.span = Span::default();
+    if let Shape::List(items) | Shape::Bracket(items) = &mut s.shape {
+        items.iter_mut().for_each(displace);
+    }
+}

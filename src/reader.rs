@@ -1,0 +1,361 @@
+//! The reader: from text to s-expressions.
+//!
+//!   s ::= number | string | symbol | (s ...) | [s ...]
+//!
+//! It keeps its own stack and a limit on nesting, so that no text makes it overflow; an s-expression
+//! is never nested deeper than [`NESTING_LIMIT`]. It reports every error of the text (up to a
+//! number), not just the first.
+
+use crate::diagnostic::{Cause, Diagnostic};
+use crate::lexer::{Lexer, Token};
+use lm::term::Span;
+use std::sync::Arc;
+
+/// The deepest nesting of parentheses that is read.
+pub const NESTING_LIMIT: usize = 20_000;
+
+/// The reader gives up after so many errors: a file with more is no program.
+const ERROR_LIMIT: usize = 100;
+
+/// An s-expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sexp {
+    /// What it is.
+    pub shape: Shape,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What an s-expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// An identifier or reserved word.
+    Symbol(Arc<str>),
+    /// A Float literal.
+    Float(f64),
+    /// An Integer literal.
+    Integer(i64),
+    /// A String literal, escapes resolved.
+    String(Arc<str>),
+    /// `(s ...)`.
+    List(Vec<Sexp>),
+    /// `[s ...]`.
+    Bracket(Vec<Sexp>),
+    /// What could not be read; the error is reported.
+    Bad,
+}
+
+/// What is wrong with a text as a sequence of s-expressions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxError {
+    /// A character no token starts with.
+    #[error("unexpected character {0}")]
+    Character(String),
+    /// Digits followed by something else.
+    #[error("`{0}` is neither a number nor a name")]
+    Number(String),
+    /// An Integer beyond 64 bits.
+    #[error("the literal `{0}` does not fit a 64-bit Integer")]
+    IntegerRange(String),
+    /// A Float beyond binary64.
+    #[error("the literal `{0}` is out of range for a Float")]
+    FloatRange(String),
+    /// A backslash followed by something unknown.
+    #[error("unknown escape `{0}` in a string")]
+    Escape(String),
+    /// A string without end.
+    #[error("this string is never closed")]
+    UnclosedString,
+    /// A block comment without end.
+    #[error("this comment is never closed")]
+    UnclosedComment,
+    /// A parenthesis without partner.
+    #[error("this `{0}` is never closed")]
+    Unclosed(char),
+    /// A closing parenthesis without partner.
+    #[error("this `{0}` closes nothing")]
+    Stray(char),
+    /// `(` closed by `]`, or `[` by `)`.
+    #[error("`{0}` is closed by `{1}`")]
+    Mismatched(char, char),
+    /// Too deep.
+    #[error("parentheses are nested deeper than {NESTING_LIMIT}")]
+    TooDeep,
+    /// Too many errors to go on.
+    #[error("too many errors; the rest of the file is not read")]
+    TooMany,
+}
+
+impl SyntaxError {
+    /// A stable code, for `lmc explain`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            SyntaxError::Character(_) => "E101",
+            SyntaxError::Number(_) => "E102",
+            SyntaxError::IntegerRange(_) => "E103",
+            SyntaxError::FloatRange(_) => "E104",
+            SyntaxError::Escape(_) => "E105",
+            SyntaxError::UnclosedString => "E106",
+            SyntaxError::UnclosedComment => "E107",
+            SyntaxError::Unclosed(_) => "E108",
+            SyntaxError::Stray(_) => "E109",
+            SyntaxError::Mismatched(..) => "E110",
+            SyntaxError::TooDeep => "E111",
+            SyntaxError::TooMany => "E112",
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> Option<String> {
+        let text = match self {
+            SyntaxError::Number(text) => return Some(number_remedy(text)),
+            SyntaxError::Escape(_) => "the escapes are \\n \\t \\\\ \\\"",
+            SyntaxError::UnclosedString => "add a closing `\"`",
+            SyntaxError::UnclosedComment => "add `|#`; comments nest, each `#|` needs its own",
+            SyntaxError::IntegerRange(_) => "write a Float literal, with a point: `1.0`",
+            SyntaxError::TooDeep => "name inner terms in one `(let ((x1 e1) ... (xn en)) e)`",
+            SyntaxError::Character(_)
+            | SyntaxError::FloatRange(_)
+            | SyntaxError::Unclosed(_)
+            | SyntaxError::Stray(_)
+            | SyntaxError::Mismatched(..)
+            | SyntaxError::TooMany => return None,
+        };
+        Some(text.into())
+    }
+
+    /// Whether the shape of the whole text is in doubt, so that no meaning should be sought in it.
+    fn spoils_structure(&self) -> bool {
+        match self {
+            SyntaxError::Character(_)
+            | SyntaxError::Number(_)
+            | SyntaxError::IntegerRange(_)
+            | SyntaxError::FloatRange(_)
+            | SyntaxError::Escape(_) => false,
+            SyntaxError::UnclosedString
+            | SyntaxError::UnclosedComment
+            | SyntaxError::Unclosed(_)
+            | SyntaxError::Stray(_)
+            | SyntaxError::Mismatched(..)
+            | SyntaxError::TooDeep
+            | SyntaxError::TooMany => true,
+        }
+    }
+}
+
+fn number_remedy(text: &str) -> String {
+    let digits = text.trim_end_matches('.');
+    match digits.len() + 1 == text.len() && digits.chars().all(|c| c.is_ascii_digit() || "+-".contains(c)) {
+        true => format!("a Float has digits on both sides of the point: `{digits}.0`"),
+        false => "a name does not start with a digit".into(),
+    }
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The top-level s-expressions.
+    pub forms: Vec<Sexp>,
+    /// The errors, in order of place.
+    pub errors: Vec<Diagnostic>,
+    /// Whether the forms are worth checking in spite of the errors.
+    pub structure_is_sound: bool,
+}
+
+/// Reads a text.
+pub fn read(text: &str) -> Reading {
+    let mut reader = Reader { lexer: Lexer::new(text), open: Vec::new(), depth: 0, reading: Reading::default() };
+    reader.reading.structure_is_sound = true;
+    while reader.step() {}
+    reader.reading.errors.sort_by_key(|e| e.span.map(|s| s.start));
+    reader.reading
+}
+
+/// A list whose end has not been seen.
+struct Open {
+    bracket: char,
+    at: Span,
+    items: Vec<Sexp>,
+}
+
+struct Reader<'a> {
+    lexer: Lexer<'a>,
+    open: Vec<Open>,
+    /// How deep we are; more than `open.len()` when beyond the limit.
+    depth: usize,
+    reading: Reading,
+}
+
+impl Reader<'_> {
+    /// Takes one token; whether there is more.
+    fn step(&mut self) -> bool {
+        if self.reading.errors.len() >= ERROR_LIMIT {
+            let end = self.lexer.here();
+            self.error(SyntaxError::TooMany, end);
+            return false;
+        }
+        let (token, span) = self.lexer.next_token();
+        match token {
+            Token::End => {
+                // A string or comment without end has swallowed the closing parentheses.
+                let swallowed = |e: &Diagnostic| {
+                    matches!(e.cause, Cause::Syntax(SyntaxError::UnclosedString | SyntaxError::UnclosedComment))
+                };
+                if !self.reading.errors.iter().any(swallowed) {
+                    self.abandon(None);
+                }
+                return false;
+            }
+            Token::Open(bracket) => self.opens(bracket, span),
+            Token::Close(bracket) => self.closes(bracket, span),
+            Token::Atom(shape) => self.push(Sexp { shape, span }),
+            Token::Wrong(error, rest) => {
+                self.error(error, span);
+                if let Some(shape) = rest {
+                    self.push(Sexp { shape, span });
+                }
+            }
+        }
+        true
+    }
+
+    fn opens(&mut self, bracket: char, at: Span) {
+        if self.lexer.starts_definition(at) {
+            self.abandon(Some(at));
+        }
+        self.depth += 1;
+        if self.depth == NESTING_LIMIT + 1 {
+            self.error(SyntaxError::TooDeep, at);
+        }
+        if self.depth <= NESTING_LIMIT {
+            self.open.push(Open { bracket, at, items: Vec::new() });
+        }
+    }
+
+    fn closes(&mut self, bracket: char, at: Span) {
+        if self.depth > NESTING_LIMIT {
+            self.depth -= 1;
+            return;
+        }
+        let Some(list) = self.open.pop() else {
+            self.error(SyntaxError::Stray(bracket), at);
+            return;
+        };
+        self.depth -= 1;
+        if partner(list.bracket) != bracket {
+            let diagnostic = Diagnostic::new(SyntaxError::Mismatched(list.bracket, bracket), at);
+            self.report(diagnostic.related(list.at, "opened here"));
+        }
+        let shape = if list.bracket == '(' { Shape::List(list.items) } else { Shape::Bracket(list.items) };
+        self.push(Sexp { shape, span: Span { start: list.at.start, end: at.end } });
+    }
+
+    fn push(&mut self, item: Sexp) {
+        match self.open.last_mut() {
+            Some(list) => list.items.push(item),
+            None => self.reading.forms.push(item),
+        }
+    }
+
+    /// Gives up the lists that are open, at the end of the text or where the next definition starts.
+    fn abandon(&mut self, next: Option<Span>) {
+        if let Some(list) = self.open.last() {
+            let diagnostic = Diagnostic::new(SyntaxError::Unclosed(list.bracket), list.at);
+            self.report(match next {
+                Some(at) => diagnostic.related(at, "the next definition starts here"),
+                None => diagnostic,
+            });
+        }
+        self.open.clear();
+        self.depth = 0;
+    }
+
+    fn error(&mut self, error: SyntaxError, span: Span) {
+        self.reading.structure_is_sound &= !error.spoils_structure();
+        self.reading.errors.push(Diagnostic::new(error, span));
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.reading.structure_is_sound = false;
+        self.reading.errors.push(diagnostic);
+    }
+}
+
+fn partner(open: char) -> char {
+    if open == '(' { ')' } else { ']' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(text: &str) -> Vec<Shape> {
+        let reading = read(text);
+        assert_eq!(reading.errors, []);
+        reading.forms.into_iter().map(|s| s.shape).collect()
+    }
+
+    fn errors(text: &str) -> Vec<String> {
+        crate::with_large_stack(|| read(text).errors.iter().map(ToString::to_string).collect())
+    }
+
+    fn symbol(name: &str) -> Shape {
+        Shape::Symbol(name.into())
+    }
+
+    #[test]
+    fn numbers_and_names() {
+        let read = shapes("42 -123 +7 1.0 -1.23 2.5e-3 1e6 -1.0");
+        let (int, float) = (Shape::Integer, Shape::Float);
+        let expected =
+            vec![int(42), int(-123), int(7), float(1.0), float(-1.23), float(2.5e-3), float(1e6), float(-1.0)];
+        assert_eq!(read, expected);
+        let names = ["rev$f", "add@ff", "a.b", "K-1", "x7", "-", "+x", ":", "'", "e1", "λ"];
+        assert_eq!(shapes(&names.join(" ")), names.map(symbol));
+        assert_eq!(shapes("-9223372036854775808"), [int(i64::MIN)]);
+    }
+
+    #[test]
+    fn comments_and_strings() {
+        assert_eq!(shapes("a ; b\n#| c #| d |# e |# f"), [symbol("a"), symbol("f")]);
+        assert_eq!(shapes(r#""a\n\"\\;#|λ""#), [Shape::String("a\n\"\\;#|λ".into())]);
+    }
+
+    #[test]
+    fn lists_have_spans() {
+        let reading = read(" (a [b])");
+        assert_eq!(reading.forms[0].span, Span { start: 1, end: 8 });
+    }
+
+    #[test]
+    fn every_error_is_reported() {
+        let found = errors("9223372036854775808 1e999 7x 1. \"\\q\" {");
+        let expected = [
+            "the literal `9223372036854775808` does not fit a 64-bit Integer",
+            "the literal `1e999` is out of range for a Float",
+            "`7x` is neither a number nor a name",
+            "`1.` is neither a number nor a name",
+            "unknown escape `\\q` in a string",
+            "unexpected character `{`",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parentheses_are_matched() {
+        assert_eq!(errors("(a (b)"), ["this `(` is never closed"]);
+        assert_eq!(errors("a) b"), ["this `)` closes nothing"]);
+        assert_eq!(errors("(a]"), ["`(` is closed by `]`"]);
+        assert_eq!(errors("(def f (\n(def g (a))\n(def h b"), ["this `(` is never closed", "this `(` is never closed"]);
+        assert_eq!(errors("\"abc"), ["this string is never closed"]);
+        assert_eq!(errors("#| #| |#"), ["this comment is never closed"]);
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        let deep = "(".repeat(100_000) + &")".repeat(100_000);
+        assert_eq!(errors(&deep), ["parentheses are nested deeper than 20000"]);
+        let fine = "(".repeat(NESTING_LIMIT) + &")".repeat(NESTING_LIMIT);
+        assert_eq!(errors(&fine), [""; 0]);
+    }
+}
