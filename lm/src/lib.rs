@@ -1,5 +1,6 @@
 //! `lm`: types, terms, linear maps, their laws and their meaning. Knows nothing of files or LLVM.
 
+pub mod alpha;
 pub mod interp;
 pub mod law;
 mod libm;

@@ -4,9 +4,10 @@
 //! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
 //! A name may have several rows; the first that fits is taken.
 
-use lm::prim::Prim;
+use lm::prim::{ALL, Prim};
 use lm::scheme::Rule;
 use lm::types::Type;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The term a built-in stands for.
@@ -20,17 +21,23 @@ pub enum Meaning {
     MulInteger,
     /// A vector operation on a type with discrete parts: on the Floats, component by component.
     Componentwise(Prim),
+    /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
+    /// Printed programs that define an `add` of their own need this name.
+    Primitive(Prim),
     /// Not in this version.
     NotYet,
 }
 
-use Meaning::{Argument, Componentwise, Core, MulInteger, NotYet};
+/// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
+pub const PRIMITIVE_PREFIX: &str = "$prim$";
+
+use Meaning::{Argument, Componentwise, Core, MulInteger, NotYet, Primitive};
 
 /// One row.
 #[derive(Debug)]
 pub struct Builtin {
     /// The name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Alternative typings, in the notation of [`lm::scheme`]; none of its own means those of the core.
     typing: &'static [&'static str],
     /// What it stands for.
@@ -89,10 +96,9 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$ranhashdoub",  OWN,                          Core(Prim::Ranhashdoub)),
     ("$inline",       &["t -> t"],                  Argument),
     ("$copydown",     &["t -> t"],                  Argument),
-    // The vector-space operations. `add` of two tuples is not in the reference; the derivation
-    // stages have it where the tuple is no tangent.
+    // The vector-space operations. `ts_sub` is not in the reference; the stages of a derivation
+    // subtract vectors, too.
     ("ts_add",        &["t (d t) -> t"],            Componentwise(Prim::Add)),
-    ("ts_add",        &["t t -> t"],                Core(Prim::Add)),
     ("ts_sub",        &["t t -> t"],                Core(Prim::Sub)),
     ("ts_scale",      &["Float t -> t"],            Componentwise(Prim::Mul)),
     ("ts_neg",        &["t -> t"],                  Componentwise(Prim::Neg)),
@@ -146,18 +152,22 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
 ];
 
 static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
-    let read = |&(name, typing, meaning): &(&'static str, &'static [&'static str], Meaning)| {
-        let row = Builtin { name, typing, meaning };
+    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin { name: name.into(), typing, meaning });
+    let primitive = |&p: &Prim| {
+        let name = format!("{PRIMITIVE_PREFIX}{}", p.name()).into();
+        Builtin { name, typing: OWN, meaning: Primitive(p) }
+    };
+    let rules = |row: Builtin| {
         let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
         (row, rules)
     };
-    ROWS.iter().map(read).collect()
+    written.chain(ALL.iter().map(primitive)).map(rules).collect()
 });
 
 impl Builtin {
     fn typings(&self) -> &'static [&'static str] {
         match self.meaning {
-            Core(prim) if self.typing.is_empty() => prim.row().typing,
+            Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.row().typing,
             _ => self.typing,
         }
     }
@@ -165,7 +175,7 @@ impl Builtin {
     /// The type of the result for arguments that it takes.
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         match self.meaning {
-            Core(prim) => prim.result(args),
+            Core(prim) | Primitive(prim) => prim.result(args),
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(_) => args.get(1).cloned(),
             MulInteger => Some(Type::Float),
@@ -176,7 +186,7 @@ impl Builtin {
     /// The one primitive it stands for on arguments of these types.
     pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
-            Core(prim) => Some(prim),
+            Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
             Componentwise(_) | Argument | MulInteger | NotYet => None,
         }
@@ -217,7 +227,7 @@ impl Builtin {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
-            Core(_) | Argument | MulInteger | Componentwise(_) | NotYet => true,
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | NotYet => true,
         }
     }
 }
@@ -239,7 +249,6 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lm::prim::ALL;
 
     #[test]
     fn every_primitive_has_a_surface_name() {
@@ -265,6 +274,7 @@ mod tests {
         assert_eq!(meaning("pow", &[Type::Float, Type::Integer]), Some(Core(Prim::Powi)));
         assert_eq!(meaning("mul", &[Type::Float, Type::Integer]), Some(MulInteger));
         assert_eq!(meaning("add", &[Type::Float, Type::Integer]), None);
-        assert_eq!(meaning("ts_add", &[Type::Bool, Type::Bool]), None);
+        assert_eq!(meaning("ts_sub", &[Type::Bool, Type::Bool]), None);
+        assert_eq!(meaning("$prim$exp", &[Type::Float]), Some(Primitive(Prim::Exp)));
     }
 }

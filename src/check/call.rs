@@ -103,7 +103,7 @@ impl Checker {
     /// A built-in applied to arguments that its row admits.
     fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         match row.meaning {
-            Meaning::Core(prim) => Some(apply(Op::Prim(prim), args, span)),
+            Meaning::Core(prim) | Meaning::Primitive(prim) => Some(apply(Op::Prim(prim), args, span)),
             Meaning::Argument => args.pop(),
             Meaning::MulInteger => {
                 let n = apply(Op::Prim(Prim::ToFloat), vec![args.pop()?], span);
@@ -131,6 +131,9 @@ impl Checker {
         };
         let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
         if is_builtin && self.functions.derivative(&fun.name).is_none() {
+            let is_jacobian = matches!(&*name.derivations[0], "D" | "Dt");
+            let fits = is_jacobian && builtins::select(&name.base, &types(&args)).is_some();
+            let base = if fits { Fun { params: types(&args), ..base } } else { base };
             return self.builtin_derivative(name, &base, args, span);
         }
         let params = fun.params.clone();

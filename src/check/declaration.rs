@@ -2,6 +2,7 @@
 //!
 //!   (def name T params body)    (gdef derivation name)    (edef ...)    (rule ...)
 
+use crate::check::builtins::PRIMITIVE_PREFIX;
 use crate::check::names::{is_reserved, symbol};
 use crate::check::{CheckError, Checker, derived};
 use crate::diagnostic::Diagnostic;
@@ -78,7 +79,7 @@ impl Checker {
         };
         let result_type = self.ty(result);
         let header = Header {
-            name: self.fun_name(name),
+            name: self.defined_name(name),
             result: self.supported_type(result_type, result.span),
             params: self.params(params),
             body,
@@ -89,6 +90,14 @@ impl Checker {
             self.disown(items);
         }
         Some(header)
+    }
+
+    fn defined_name(&mut self, s: &Sexp) -> Option<FunName> {
+        let name = self.fun_name(s)?;
+        match name.base.starts_with(PRIMITIVE_PREFIX) {
+            true if name.derivations.is_empty() => self.fail(CheckError::Reserved(name.base.to_string()), s.span),
+            true | false => Some(name),
+        }
     }
 
     /// Notes that the definition with these parts is broken, so that calls of it are not judged.

@@ -1,3 +1,5 @@
 //! How terms are written: the operator table and the printers.
 
+pub mod ks;
+pub mod names;
 pub mod operators;

@@ -1,0 +1,95 @@
+//! Equality of terms up to the numbers and names of bound variables.
+
+use crate::term::{Def, Expr, Kind, Program, Var};
+use std::collections::HashMap;
+
+/// Whether two programs have the same definitions, in any order.
+pub fn programs(a: &Program, b: &Program) -> bool {
+    let same = |(name, def): (_, &Def)| b.defs.get(name).is_some_and(|other| defs(def, other));
+    a.defs.len() == b.defs.len() && a.defs.iter().all(same)
+}
+
+/// Whether two definitions have the same name, types and body.
+pub fn defs(a: &Def, b: &Def) -> bool {
+    let mut pairs = Pairs::default();
+    a.fun == b.fun && pairs.bind(&a.params, &b.params) && pairs.equal(&a.body, &b.body)
+}
+
+/// Whether two terms are the same; free variables must be the same variables.
+pub fn exprs(a: &Expr, b: &Expr) -> bool {
+    Pairs::default().equal(a, b)
+}
+
+/// The bound variables met so far: each with its partner, in both directions.
+///
+/// Binders are unique in a term, so a pair is never undone. The maps are only looked up in.
+#[derive(Default)]
+struct Pairs {
+    right_of: HashMap<u32, u32>,
+    left_of: HashMap<u32, u32>,
+}
+
+impl Pairs {
+    fn bind(&mut self, a: &[Var], b: &[Var]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.bind_one(x, y))
+    }
+
+    fn bind_one(&mut self, x: &Var, y: &Var) -> bool {
+        self.right_of.insert(x.id(), y.id());
+        self.left_of.insert(y.id(), x.id());
+        x.ty() == y.ty()
+    }
+
+    fn paired(&self, x: &Var, y: &Var) -> bool {
+        match (self.right_of.get(&x.id()), self.left_of.get(&y.id())) {
+            (Some(right), Some(left)) => *right == y.id() && *left == x.id(),
+            (None, None) => x == y,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+
+    fn equal(&mut self, a: &Expr, b: &Expr) -> bool {
+        if a.ty() != b.ty() || a.size() != b.size() {
+            return false;
+        }
+        match (a.kind(), b.kind()) {
+            (Kind::Const(c), Kind::Const(d)) => c == d,
+            (Kind::Var(x), Kind::Var(y)) => self.paired(x, y),
+            (Kind::App(f, args), Kind::App(g, others)) => {
+                f == g && args.len() == others.len() && args.iter().zip(others).all(|(a, b)| self.equal(a, b))
+            }
+            (Kind::Let(bindings, body), Kind::Let(others, other)) => {
+                bindings.len() == others.len()
+                    && bindings.iter().zip(others).all(|(x, y)| {
+                        let same_shape = std::mem::discriminant(&x.pattern) == std::mem::discriminant(&y.pattern);
+                        same_shape && self.equal(&x.rhs, &y.rhs) && self.bind(x.pattern.vars(), y.pattern.vars())
+                    })
+                    && self.equal(body, other)
+            }
+            (Kind::Lam(x, body), Kind::Lam(y, other)) => self.bind_one(x, y) && self.equal(body, other),
+            (Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..), _) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::{Binding, Pattern, Supply};
+    use crate::types::Type;
+
+    #[test]
+    fn bound_variables_may_differ_but_not_merge() {
+        let mut supply = Supply::default();
+        let mut two = |first: bool| {
+            let (x, y) = (supply.fresh("x", Type::Float), supply.fresh("y", Type::Float));
+            let bind = |v: &Var, value| Binding { pattern: Pattern::Var(v.clone()), rhs: Expr::float(value) };
+            let body = Expr::var(if first { &x } else { &y });
+            Expr::block(vec![bind(&x, 1.0), bind(&y, 1.0)], body)
+        };
+        let (a, b, c) = (two(true), two(true), two(false));
+        assert!(exprs(&a, &b));
+        assert!(!exprs(&a, &c));
+        assert!(a != b, "the variables have different numbers");
+    }
+}

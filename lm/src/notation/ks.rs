@@ -1,0 +1,269 @@
+//! KS-Lisp: terms printed so that the text reads back as the same term.
+//!
+//! A primitive prints under the name that means
+//! it for arguments of these types: `add` of tuples is `ts_add`; where that name means something
+//! else, since the program defines it or the language gives it other types, `$prim$add` is written.
+//! Float literals read back bit by bit; infinities and nan, which have no literal, print as divisions.
+
+use crate::notation::names::Names;
+use crate::prim::Prim;
+use crate::term::{Binding, Constant, Def, Expr, Fun, Kind, Op, Pattern, Program, Var};
+use crate::types::Type;
+use pretty::{Arena, DocAllocator, DocBuilder};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A program: its definitions, with empty lines between them.
+pub fn program(program: &Program, width: usize) -> String {
+    let overriding = program.defs.values().map(|def| &def.fun).filter(|fun| fun.name.derivations.is_empty());
+    let overridden = overriding.map(|fun| (fun.name.base.clone(), fun.argument())).collect();
+    let defs: Vec<String> = program.defs.values().map(|d| print_def(d, width, &overridden)).collect();
+    defs.join("\n")
+}
+
+/// One definition, with a line feed at its end. It is taken to redefine no built-in.
+pub fn def(def: &Def, width: usize) -> String {
+    print_def(def, width, &HashSet::new())
+}
+
+/// A term, without a line feed at its end. It is taken from a program that redefines no built-in.
+pub fn expr(e: &Expr, width: usize) -> String {
+    let (arena, overridden) = (Arena::new(), HashSet::new());
+    let printer = Printer { arena: &arena, names: Names::of_term(e), overridden: &overridden };
+    render(printer.expr(e, 0), width)
+}
+
+fn print_def(def: &Def, width: usize, overridden: &Overridden) -> String {
+    let arena = Arena::new();
+    let printer = Printer { arena: &arena, names: Names::of(def), overridden };
+    let mut text = render(printer.def(def), width);
+    text.push('\n');
+    text
+}
+
+fn render<'a>(doc: Doc<'a>, width: usize) -> String {
+    let mut text = String::new();
+    doc.render_fmt(width, &mut text).expect("writing to a string does not fail");
+    text
+}
+
+type Doc<'a> = DocBuilder<'a, Arena<'a>>;
+
+/// The functions, by base name and argument type, that the program defines.
+type Overridden = HashSet<(Arc<str>, Type)>;
+
+/// Terms nested deeper than this are indented no further.
+const MAX_INDENTED: usize = 40;
+
+struct Printer<'a> {
+    arena: &'a Arena<'a>,
+    names: Names,
+    overridden: &'a Overridden,
+}
+
+impl<'a> Printer<'a> {
+    fn def(&self, def: &Def) -> Doc<'a> {
+        let params: Vec<Doc<'a>> = def.params.iter().map(|x| self.param(x)).collect();
+        let params = match params.len() {
+            1 => self.arena.concat(params),
+            _ => self.arena.intersperse(params, self.arena.line()).align().group().parens(),
+        };
+        let head = self.arena.text(format!("(def {} {} ", def.fun.name, def.fun.result));
+        let body = self.arena.hardline().append(self.expr(&def.body, 1)).nest(2);
+        head.append(params).append(body).append(")")
+    }
+
+    fn param(&self, x: &Var) -> Doc<'a> {
+        self.arena.text(format!("({} : {})", self.names.of_var(x), x.ty()))
+    }
+
+    fn expr(&self, e: &Expr, depth: usize) -> Doc<'a> {
+        match e.kind() {
+            Kind::Const(c) => self.arena.text(constant(c)),
+            Kind::Var(x) => self.arena.text(self.names.of_var(x)),
+            Kind::App(Op::Dummy, _) => self.arena.text(format!("($dummy {})", e.ty())),
+            Kind::App(Op::If, args) => self.conditional(args, depth),
+            Kind::App(op, args) => {
+                let types: Vec<Type> = args.iter().map(|arg| arg.ty().clone()).collect();
+                let head = self.operator(op, &types);
+                self.form(head, args.iter(), depth)
+            }
+            Kind::Let(bindings, body) => self.block(bindings, body, depth),
+            Kind::Lam(x, body) => {
+                let head = format!("lam ({} : {})", self.names.of_var(x), x.ty());
+                self.form(head, [body], depth)
+            }
+        }
+    }
+
+    /// `(head e1 ... en)` on one line, or each of the terms on a line of its own.
+    fn form<'e>(&self, head: String, parts: impl IntoIterator<Item = &'e Expr>, depth: usize) -> Doc<'a> {
+        let mut inner = self.arena.text(format!("({head}"));
+        for part in parts {
+            inner = inner.append(self.arena.line()).append(self.expr(part, depth + 1));
+        }
+        inner.append(")").nest(indent(depth)).group()
+    }
+
+    /// The condition stays beside `if`, and stands out from the branches.
+    fn conditional(&self, args: &[Expr], depth: usize) -> Doc<'a> {
+        let indent = 2 * indent(depth);
+        let mut inner = self.arena.text("(if ");
+        for (i, arg) in args.iter().enumerate() {
+            inner = if i == 0 { inner } else { inner.append(self.arena.line()) };
+            inner = inner.append(self.expr(arg, depth + 1));
+        }
+        inner.append(")").nest(indent).group()
+    }
+
+    fn block(&self, bindings: &[Binding], body: &Expr, depth: usize) -> Doc<'a> {
+        // `((a b) (c d))` could be read as a tuple pattern and a call; see the reader's checker.
+        if let [first @ Binding { pattern: Pattern::Var(_), rhs }, second] = bindings
+            && rhs.as_var().is_some()
+        {
+            let first = self.binding(first, depth);
+            let rest = self.block(std::slice::from_ref(second), body, depth);
+            return self.lets(first, rest, depth);
+        }
+        let docs: Vec<Doc<'a>> = bindings.iter().map(|b| self.binding(b, depth)).collect();
+        let pairs = match docs.len() {
+            1 => self.arena.concat(docs),
+            _ => self.arena.intersperse(docs, self.arena.hardline()).nest(6.min(3 * indent(depth))).parens(),
+        };
+        let body = self.expr(body, depth + 1);
+        self.lets(pairs, body, depth)
+    }
+
+    fn lets(&self, pairs: Doc<'a>, body: Doc<'a>, depth: usize) -> Doc<'a> {
+        let body = self.arena.hardline().append(body).append(")").nest(indent(depth));
+        self.arena.text("(let ").append(pairs).append(body)
+    }
+
+    fn binding(&self, binding: &Binding, depth: usize) -> Doc<'a> {
+        let rhs = self.expr(&binding.rhs, depth + 1);
+        let pattern = match &binding.pattern {
+            Pattern::Var(x) => self.names.of_var(x),
+            Pattern::Tuple(xs) => {
+                let names: Vec<String> = xs.iter().map(|x| self.names.of_var(x)).collect();
+                format!("({})", names.join(" "))
+            }
+        };
+        let rhs = self.arena.line().append(rhs).nest(indent(depth)).group();
+        self.arena.text(format!("({pattern}")).append(rhs).append(")")
+    }
+
+    fn operator(&self, op: &Op, args: &[Type]) -> String {
+        match op {
+            Op::Tuple => "tuple".into(),
+            Op::Get(i, n) => format!("get${i}${n}"),
+            Op::If => "if".into(),
+            Op::Assert => "assert".into(),
+            Op::Dummy => "$dummy".into(),
+            Op::Prim(p) => self.primitive(*p, args),
+            Op::Call(f) => f.name.to_string(),
+            Op::JacobianOf(p) => format!("[D {}]", self.primitive(*p, args)),
+            Op::JacobianOfFun(f) => jacobian(f),
+            Op::LmGet(i, n) => format!("lmGet${i}${n}"),
+        }
+    }
+
+    /// The name that means the primitive for these arguments.
+    fn primitive(&self, p: Prim, args: &[Type]) -> String {
+        let argument = match args {
+            [one] => one.clone(),
+            many => Type::tuple(many.iter().cloned()),
+        };
+        let free = |name: &&str| !self.overridden.contains(&(Arc::from(*name), argument.clone()));
+        surface(p, args).filter(free).map_or_else(|| format!("$prim${}", p.name()), String::from)
+    }
+}
+
+fn jacobian(f: &Fun) -> String {
+    f.name.derived("D").to_string()
+}
+
+fn indent(depth: usize) -> isize {
+    if depth < MAX_INDENTED { 2 } else { 0 }
+}
+
+/// The name of the language for the primitive on arguments of these types, when it has one.
+fn surface(p: Prim, args: &[Type]) -> Option<&'static str> {
+    let is_number = |ty: &Type| matches!(ty, Type::Float | Type::Integer);
+    let is_vector = |ty: &Type| ty.tangent() == *ty;
+    let on = |numbers: &'static str, vectors: &'static str, arg: &Type| match arg {
+        ty if is_number(ty) => Some(numbers),
+        ty if is_vector(ty) => Some(vectors),
+        _ => None,
+    };
+    match (p, args) {
+        (Prim::Add, [t, _]) => on("add", "ts_add", t),
+        (Prim::Sub, [t, _]) => on("sub", "ts_sub", t),
+        (Prim::Neg, [t]) => on("neg", "ts_neg", t),
+        (Prim::Mul, [Type::Float, Type::Float] | [Type::Integer, Type::Integer]) => Some("mul"),
+        (Prim::Mul, [_, t]) => is_vector(t).then_some("ts_scale"),
+        (Prim::Powi, _) => Some("pow"),
+        (Prim::Eq | Prim::Ne | Prim::Print, _) if args.iter().any(Type::mentions_lm) => None,
+        _ => Some(p.name()),
+    }
+}
+
+fn constant(c: &Constant) -> String {
+    match c {
+        Constant::Float(x) if x.is_nan() => "(div 0.0 0.0)".into(),
+        Constant::Float(x) if x.is_infinite() => format!("(div {:?} 0.0)", x.signum()),
+        Constant::Float(x) => format!("{x:?}"),
+        Constant::Integer(i) => i.to_string(),
+        Constant::Bool(b) => b.to_string(),
+        Constant::String(text) => quoted(text),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::{FunName, Supply};
+
+    #[test]
+    fn literals_read_back() {
+        let shown = |x: f64| constant(&Constant::Float(x));
+        assert_eq!([1.0, 1e300, -0.0, 0.1, 1e-7].map(shown), ["1.0", "1e300", "-0.0", "0.1", "1e-7"]);
+        assert_eq!(shown(f64::NEG_INFINITY), "(div -1.0 0.0)");
+        assert_eq!(quoted("a\"\\\n"), "\"a\\\"\\\\\\n\"");
+    }
+
+    #[test]
+    fn a_definition() {
+        let mut supply = Supply::default();
+        let (x, y, t) = (supply.fresh("x", Type::Float), supply.fresh("x", Type::Float), Type::tuple([Type::Float]));
+        let rhs = Expr::prim(Prim::Mul, [Expr::var(&x), Expr::float(2.0)]);
+        let pair = Expr::prim(Prim::Neg, [Expr::app(Op::Tuple, vec![Expr::var(&y)])]);
+        let body = Expr::block(vec![Binding { pattern: Pattern::Var(y.clone()), rhs }], pair);
+        let text = def(&Def::new(FunName::base("f"), vec![x], body), 80);
+        assert_eq!(text, format!("(def f {t} (x : Float)\n  (let (x_1 (mul x 2.0))\n    (ts_neg (tuple x_1))))\n"));
+    }
+
+    #[test]
+    fn redefined_primitives_are_marked() {
+        let mut supply = Supply::default();
+        let x = supply.fresh("x", Type::Float);
+        let body = Expr::prim(Prim::Exp, [Expr::var(&x)]);
+        let def = Def::new(FunName::base("exp"), vec![x], body);
+        let mut p = Program::default();
+        p.defs.insert(def.fun.name.clone(), def);
+        assert_eq!(program(&p, 80), "(def exp Float (x : Float)\n  ($prim$exp x))\n");
+    }
+}

@@ -1,0 +1,129 @@
+//! Names for variables in print: each variable of a definition has its own, the one it was given
+//! where that is free, and always one that the reader takes for a variable.
+
+use crate::term::{Def, Expr, Kind, Op, Var};
+use std::collections::{HashMap, HashSet};
+
+/// The names of the variables of a definition or term.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    given: HashMap<u32, String>,
+    taken: HashSet<String>,
+    /// The last number given to a name that several variables have.
+    last: HashMap<String, usize>,
+}
+
+const RESERVED: [&str; 13] =
+    ["def", "edef", "gdef", "rule", "let", "if", "assert", "lam", "tuple", "true", "false", ":", "$dummy"];
+
+impl Names {
+    /// Names for a definition's parameters and for the variables of its body.
+    pub fn of(def: &Def) -> Names {
+        let mut names = Names::default();
+        names.keep_calls(&def.body);
+        def.params.iter().for_each(|x| names.give(x));
+        names.give_all(&def.body);
+        names
+    }
+
+    /// Names for a term's variables, the free ones too.
+    pub fn of_term(e: &Expr) -> Names {
+        let mut names = Names::default();
+        names.keep_calls(e);
+        names.give_all(e);
+        names
+    }
+
+    /// The variable's name. A variable from elsewhere has the name it was made with.
+    pub fn of_var(&self, x: &Var) -> String {
+        self.given.get(&x.id()).map_or_else(|| readable(x.name()), String::clone)
+    }
+
+    /// No variable shares its name with a function called without arguments: `(f)` with a variable
+    /// `f` would be the variable in parentheses.
+    fn keep_calls(&mut self, e: &Expr) {
+        let mut rest = vec![e];
+        while let Some(e) = rest.pop() {
+            if let Kind::App(op, args) = e.kind()
+                && args.is_empty()
+            {
+                self.taken.extend(base_name(op));
+            }
+            rest.extend(children(e));
+        }
+    }
+
+    /// Names the variables in order of first appearance.
+    fn give_all(&mut self, e: &Expr) {
+        match e.kind() {
+            Kind::Var(x) | Kind::Lam(x, _) => self.give(x),
+            Kind::Const(_) | Kind::App(..) | Kind::Let(..) => {}
+        }
+        if let Kind::Let(bindings, body) = e.kind() {
+            for binding in bindings {
+                self.give_all(&binding.rhs);
+                binding.pattern.vars().iter().for_each(|x| self.give(x));
+            }
+            return self.give_all(body);
+        }
+        children(e).into_iter().for_each(|child| self.give_all(child));
+    }
+
+    fn give(&mut self, x: &Var) {
+        if self.given.contains_key(&x.id()) {
+            return;
+        }
+        let wanted = readable(x.name());
+        let mut name = wanted.clone();
+        while !self.taken.insert(name.clone()) {
+            let count = self.last.entry(wanted.clone()).or_default();
+            *count += 1;
+            name = format!("{wanted}_{count}");
+        }
+        self.given.insert(x.id(), name);
+    }
+}
+
+fn children(e: &Expr) -> Vec<&Expr> {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => Vec::new(),
+        Kind::App(_, args) => args.iter().collect(),
+        Kind::Let(bindings, body) => bindings.iter().map(|b| &b.rhs).chain([body]).collect(),
+        Kind::Lam(_, body) => vec![body],
+    }
+}
+
+fn base_name(op: &Op) -> Option<String> {
+    match op {
+        Op::Call(f) | Op::JacobianOfFun(f) => Some(f.name.base.to_string()),
+        Op::Prim(p) | Op::JacobianOf(p) => Some(p.name().to_string()),
+        Op::Tuple | Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::LmGet(..) => None,
+    }
+}
+
+/// The name, or one like it that the reader takes for a variable.
+fn readable(name: &str) -> String {
+    let is_kept = |c: char| c.is_alphabetic() || c.is_ascii_digit() || "_':!$%&*+.,/<=>?@\\^|-~".contains(c);
+    let name: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
+    let unsigned = name.strip_prefix(['+', '-']).unwrap_or(&name);
+    let is_number = unsigned.starts_with(|c: char| c.is_ascii_digit());
+    let is_word = RESERVED.contains(&name.as_str()) || name.starts_with("get$") || name.starts_with("lmGet$");
+    if name.is_empty() || is_number || is_word { format!("_{name}") } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::Supply;
+    use crate::types::Type;
+
+    #[test]
+    fn names_are_unique_and_readable() {
+        let mut supply = Supply::default();
+        let given = ["x", "x", "x_1", "let", "1", "-2", "a b", "", "x"];
+        let e = Expr::tuple(given.map(|name| Expr::var(&supply.fresh(name, Type::Float))));
+        let names = Names::of_term(&e);
+        let shown: Vec<String> = children(&e).iter().filter_map(|x| Some(names.of_var(x.as_var()?))).collect();
+        assert_eq!(shown, ["x", "x_1", "x_1_1", "_let", "_1", "_-2", "a_b", "_", "x_2"]);
+    }
+}

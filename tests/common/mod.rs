@@ -1,0 +1,4 @@
+//! What several tests share.
+
+#[allow(dead_code)] // each test binary uses a part
+pub mod generate;
