@@ -17,12 +17,17 @@
 //! });
 //! ```
 
+pub mod call_order;
 pub mod check;
+pub mod derivation;
 pub mod diagnostic;
 pub mod front;
 mod lexer;
+pub mod passes;
+pub mod pipeline;
 pub mod reader;
 pub mod render;
+pub mod schedule;
 pub mod source;
 mod stack;
 

@@ -1,5 +1,6 @@
 //! `lm`: types, terms, linear maps, their laws and their meaning. Knows nothing of files or LLVM.
 
+pub mod effect;
 pub mod alpha;
 pub mod interp;
 pub mod law;
@@ -8,7 +9,9 @@ pub mod map;
 pub mod notation;
 pub mod prim;
 pub mod scheme;
+pub mod scope;
 pub mod strategy;
 pub mod term;
 pub mod types;
+pub mod verify;
 pub mod value;

@@ -37,7 +37,11 @@ impl Random {
     fn ty(&mut self, depth: usize) -> Type {
         match self.below(if depth == 0 { 1 } else { 4 }) {
             0 | 1 => Type::Float,
-            2 => Type::tuple((0..1 + self.below(3)).map(|_| self.ty(depth - 1)).collect::<Vec<_>>()),
+            2 => Type::tuple(
+                (0..1 + self.below(3))
+                    .map(|_| self.ty(depth - 1))
+                    .collect::<Vec<_>>(),
+            ),
             _ => Type::vec(self.ty(depth - 1)),
         }
     }
@@ -49,7 +53,12 @@ impl Random {
             Type::Integer => Expr::integer(self.below(2) as i64),
             Type::Bool => Expr::constant(Constant::Bool(self.below(2) == 0)),
             Type::String => Expr::constant(Constant::String("s".into())),
-            Type::Tuple(parts) => Expr::tuple(parts.iter().map(|t| self.term(t, depth)).collect::<Vec<_>>()),
+            Type::Tuple(parts) => Expr::tuple(
+                parts
+                    .iter()
+                    .map(|t| self.term(t, depth))
+                    .collect::<Vec<_>>(),
+            ),
             Type::Tensor(_, element) => self.vector(element, depth),
             Type::Lam(s, t) => {
                 let i = self.1.fresh("i", (**s).clone());
@@ -63,16 +72,23 @@ impl Random {
         let i = self.1.fresh("i", Type::Integer);
         let (a, b) = (self.term(element, depth), self.term(element, depth));
         let first = Expr::prim(Prim::Eq, [Expr::var(&i), Expr::integer(0)]);
-        Expr::prim(Prim::Build, [Expr::integer(2), Expr::lam(i, Expr::conditional(first, a, b))])
+        Expr::prim(
+            Prim::Build,
+            [
+                Expr::integer(2),
+                Expr::lam(i, Expr::conditional(first, a, b)),
+            ],
+        )
     }
 
     fn map(&mut self, s: &Type, t: &Type, depth: usize) -> Expr {
-        let mut choices: Vec<fn(&mut Random, &Type, &Type, usize) -> Expr> = vec![|r, s, t, _| {
-            Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])
-        }];
+        let mut choices: Vec<fn(&mut Random, &Type, &Type, usize) -> Expr> =
+            vec![|r, s, t, _| Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])];
         if s == t {
             choices.push(|r, s, _, _| Expr::prim(Prim::LmOne, [r.term(s, 0)]));
-            choices.push(|r, s, _, _| Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)]));
+            choices.push(|r, s, _, _| {
+                Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)])
+            });
         }
         if *s == Type::Float {
             choices.push(|r, _, t, _| Expr::prim(Prim::LmScaleR, [r.term(t, 0)]));
@@ -83,20 +99,31 @@ impl Random {
         if depth > 0 {
             choices.push(|r, s, t, d| {
                 let middle = r.ty(1);
-                Expr::prim(Prim::LmCompose, [r.map(&middle, t, d - 1), r.map(s, &middle, d - 1)])
+                Expr::prim(
+                    Prim::LmCompose,
+                    [r.map(&middle, t, d - 1), r.map(s, &middle, d - 1)],
+                )
             });
-            choices.push(|r, s, t, d| Expr::prim(Prim::LmAdd, [r.map(s, t, d - 1), r.map(s, t, d - 1)]));
+            choices.push(|r, s, t, d| {
+                Expr::prim(Prim::LmAdd, [r.map(s, t, d - 1), r.map(s, t, d - 1)])
+            });
             choices.push(|r, s, t, d| Expr::prim(Prim::LmTranspose, [r.map(t, s, d - 1)]));
             if t.as_tuple().is_some_and(|parts| !parts.is_empty()) {
                 choices.push(|r, s, t, d| {
                     let parts = t.as_tuple().expect("checked").to_vec();
-                    Expr::prim(Prim::LmVCat, parts.iter().map(|t| r.map(s, t, d - 1)).collect::<Vec<_>>())
+                    Expr::prim(
+                        Prim::LmVCat,
+                        parts.iter().map(|t| r.map(s, t, d - 1)).collect::<Vec<_>>(),
+                    )
                 });
             }
             if s.as_tuple().is_some_and(|parts| !parts.is_empty()) {
                 choices.push(|r, s, t, d| {
                     let parts = s.as_tuple().expect("checked").to_vec();
-                    Expr::prim(Prim::LmHCat, parts.iter().map(|s| r.map(s, t, d - 1)).collect::<Vec<_>>())
+                    Expr::prim(
+                        Prim::LmHCat,
+                        parts.iter().map(|s| r.map(s, t, d - 1)).collect::<Vec<_>>(),
+                    )
                 });
             }
         }
@@ -109,7 +136,9 @@ impl Random {
 fn meaning(e: &Expr, random: &Random) -> Value {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
-    let value = interpreter.eval(e, &mut Env::new()).expect("instances do not fail");
+    let value = interpreter
+        .eval(e, &mut Env::new())
+        .expect("instances do not fail");
     let mut probes = seeded(random.0);
     let observed = match (&value, e.ty()) {
         (Value::Map(m), Type::LM(s, _)) => (0..2)
@@ -120,7 +149,10 @@ fn meaning(e: &Expr, random: &Random) -> Value {
             .collect(),
         _ => vec![value],
     };
-    let observed = observed.into_iter().map(|v| sampled(&mut interpreter, v)).collect();
+    let observed = observed
+        .into_iter()
+        .map(|v| sampled(&mut interpreter, v))
+        .collect();
     Value::Tuple(observed)
 }
 
@@ -128,7 +160,9 @@ fn meaning(e: &Expr, random: &Random) -> Value {
 fn probe(interpreter: &mut Interpreter, random: &mut Random, s: &Type) -> Value {
     match s {
         Type::Lam(_, t) => Value::Support((0..3).map(|_| probe(interpreter, random, t)).collect()),
-        s => interpreter.eval(&random.term(&s.tangent(), 0), &mut Env::new()).expect("constants do not fail"),
+        s => interpreter
+            .eval(&random.term(&s.tangent(), 0), &mut Env::new())
+            .expect("constants do not fail"),
     }
 }
 
@@ -141,9 +175,19 @@ fn sampled(interpreter: &mut Interpreter, v: Value) -> Value {
         Value::Vector(vs) => Value::Vector(all(vs)),
         Value::Support(vs) => Value::Vector(all(vs)),
         Value::Function(f) => {
-            let values: Vec<Value> =
-                (0..3).map(|i| interpreter.apply_closure(&f, Value::Integer(i)).expect("families are total")).collect();
-            Value::Vector(values.into_iter().map(|v| sampled(interpreter, v)).collect())
+            let values: Vec<Value> = (0..3)
+                .map(|i| {
+                    interpreter
+                        .apply_closure(&f, Value::Integer(i))
+                        .expect("families are total")
+                })
+                .collect();
+            Value::Vector(
+                values
+                    .into_iter()
+                    .map(|v| sampled(interpreter, v))
+                    .collect(),
+            )
         }
         other => other,
     }
@@ -160,10 +204,16 @@ fn draw(law: &Law, random: &mut Random, name: &str, ty: &Type) -> Expr {
 
 fn check_instance(law: &Law, lhs: &Expr, random: &Random) -> bool {
     let (mut supply, mut floats) = (random.1.clone(), Vec::<Binding>::new());
-    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else { return false };
+    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else {
+        return false;
+    };
     let rhs = Expr::block(floats, rhs);
     let (left, right) = (meaning(lhs, random), meaning(&rhs, random));
-    assert_eq!(left, right, "law {} `{}` fails\n  on {lhs:?}\n  giving {rhs:?}", law.name, law.text);
+    assert_eq!(
+        left, right,
+        "law {} `{}` fails\n  on {lhs:?}\n  giving {rhs:?}",
+        law.name, law.text
+    );
     true
 }
 
@@ -171,16 +221,21 @@ fn check_instance(law: &Law, lhs: &Expr, random: &Random) -> bool {
 fn every_law_holds_and_fires() {
     let mut never = Vec::new();
     // The derivatives of primitives are no identities of small integers: see `primitives.rs`.
-    for law in law::all().values().filter(|law| !law.name.starts_with("jacobian-")) {
+    for law in law::all()
+        .values()
+        .filter(|law| !law.name.starts_with("jacobian-"))
+    {
         let mut fired = 0;
         for seed in 0..400 {
             let mut random = seeded(seed * 7919);
             let count = 1 + random.below(3);
             let mut types = seeded(seed);
             let deep = |r: &mut Random| if seed % 3 == 0 { Type::Float } else { r.ty(2) };
-            let Some(lhs) = law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
-                draw(law, &mut random, name, ty)
-            }) else {
+            let Some(lhs) =
+                law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
+                    draw(law, &mut random, name, ty)
+                })
+            else {
                 break;
             };
             fired += usize::from(check_instance(law, &lhs, &random));
@@ -206,7 +261,9 @@ fn native_instances(law: &Law) -> bool {
 /// As `check_instance`, with the free variables of the instance given small values.
 fn check_native(law: &Law, lhs: &Expr, random: &Random) -> bool {
     let (mut supply, mut floats) = (Supply::default(), Vec::new());
-    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else { return false };
+    let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else {
+        return false;
+    };
     let close = |e: &Expr| {
         let mut free = Vec::new();
         variables(e, &mut free);
@@ -217,7 +274,13 @@ fn check_native(law: &Law, lhs: &Expr, random: &Random) -> bool {
         };
         Expr::block(free.into_iter().map(bind).collect(), e.clone())
     };
-    assert_eq!(meaning(&close(lhs), random), meaning(&close(&rhs), random), "law {} `{}`", law.name, law.text);
+    assert_eq!(
+        meaning(&close(lhs), random),
+        meaning(&close(&rhs), random),
+        "law {} `{}`",
+        law.name,
+        law.text
+    );
     true
 }
 
@@ -246,7 +309,11 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
         }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
-        "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
+        "tuple-get" => Expr::tuple(
+            (1..=n)
+                .map(|j| Expr::get(j, Expr::var(&x)))
+                .collect::<Vec<_>>(),
+        ),
         "fold-float" => {
             let (a, b) = (r.term(&Type::Float, 0), r.term(&Type::Float, 0));
             match r.below(3) {
@@ -256,7 +323,9 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             }
         }
         "collect" => {
-            let shared: Vec<Var> = (0..2).map(|_| supply.fresh("m", Type::lm(s.clone(), Type::Float))).collect();
+            let shared: Vec<Var> = (0..2)
+                .map(|_| supply.fresh("m", Type::lm(s.clone(), Type::Float)))
+                .collect();
             let term = |r: &mut Random| {
                 let p = Expr::var(&shared[r.below(2)]);
                 match r.below(3) {

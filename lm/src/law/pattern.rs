@@ -42,8 +42,18 @@ impl Pat {
         f(self);
         match self {
             Pat::App(_, args) | Pat::Prelude(_, args) => args.iter().for_each(|a| a.visit(f)),
-            Pat::Repeat(p) | Pat::Lam(_, p) | Pat::Component(p) | Pat::Total(p) | Pat::DomainOf(p) | Pat::CodomainOf(p) => p.visit(f),
-            Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness => {}
+            Pat::Repeat(p)
+            | Pat::Lam(_, p)
+            | Pat::Component(p)
+            | Pat::Total(p)
+            | Pat::DomainOf(p)
+            | Pat::CodomainOf(p) => p.visit(f),
+            Pat::Meta(_)
+            | Pat::Const(_)
+            | Pat::Bound(_)
+            | Pat::Domain
+            | Pat::Codomain
+            | Pat::FloatWitness => {}
         }
     }
 
@@ -65,7 +75,9 @@ impl Pat {
                 }
             }
             Pat::Repeat(p) => p.count(2, sequences, uses),
-            Pat::App(_, args) | Pat::Prelude(_, args) => args.iter().for_each(|a| a.count(weight, sequences, uses)),
+            Pat::App(_, args) | Pat::Prelude(_, args) => {
+                args.iter().for_each(|a| a.count(weight, sequences, uses))
+            }
             Pat::Lam(_, p) | Pat::Component(p) | Pat::Total(p) => p.count(weight, sequences, uses),
             // A witness is looked at for its shape only, so it copies nothing.
             Pat::DomainOf(_) | Pat::CodomainOf(_) => {}

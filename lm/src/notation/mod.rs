@@ -1,5 +1,6 @@
 //! How terms are written: the operator table and the printers.
 
+pub mod infix;
 pub mod ks;
 pub mod names;
 pub mod operators;

@@ -1,0 +1,40 @@
+//! Which terms show in another way than by their value: those that print, or call what prints.
+
+use crate::term::{Expr, Fun, FunName, Kind, Op, Program};
+use std::collections::HashSet;
+
+/// The functions of a program that print, directly or by what they call. A derivative does when
+/// its function does.
+#[derive(Clone, Debug, Default)]
+pub struct Effects(HashSet<FunName>);
+
+impl Effects {
+    /// Looks through a program.
+    pub fn of(program: &Program) -> Effects {
+        let mut effects = Effects::default();
+        loop {
+            let found = program.defs.values().filter(|d| effects.in_term(&d.body)).map(|d| underived(&d.fun));
+            let found: HashSet<FunName> = found.collect();
+            if found.len() == effects.0.len() {
+                return effects;
+            }
+            effects.0 = found;
+        }
+    }
+
+    /// Whether evaluating the term shows.
+    pub fn in_term(&self, e: &Expr) -> bool {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => false,
+            Kind::App(Op::Prim(p), _) if p.has_effect() => true,
+            Kind::App(Op::Call(f), _) if self.0.contains(&underived(f)) => true,
+            Kind::App(_, args) => args.iter().any(|a| self.in_term(a)),
+            Kind::Let(bindings, body) => bindings.iter().any(|b| self.in_term(&b.rhs)) || self.in_term(body),
+            Kind::Lam(_, body) => self.in_term(body),
+        }
+    }
+}
+
+fn underived(f: &Fun) -> FunName {
+    FunName { derivations: Vec::new(), ..f.name.clone() }
+}

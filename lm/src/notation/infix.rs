@@ -1,0 +1,213 @@
+//! The infix form, for people (language reference, sec. 8).
+//!
+//!   fun f2(x)
+//!     = let { y = x * x }
+//!       let { z = x + y }
+//!       y * z
+//!
+//! `Format::Plain` writes linear maps as the notes' demo does, `lmCompose(m, n)`; `Format::Signs`
+//! uses the signs of their Fig. 3, `m ∘ n`. Witnesses of shapes are left out.
+
+use super::names::Names;
+use super::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
+use crate::prim::Prim;
+use crate::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern};
+use pretty::RcDoc;
+
+/// How linear maps are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `lmCompose(m, n)`.
+    Plain,
+    /// `m ∘ n`.
+    Signs,
+}
+
+type Doc = RcDoc<'static>;
+
+/// A definition, laid out for lines of `width` characters.
+pub fn definition(def: &Def, format: Format, width: usize) -> String {
+    let names = Names::of(def);
+    let printer = Printer { format, names: &names };
+    let params: Vec<String> = def.params.iter().map(|p| names.of_var(p)).collect();
+    let body = printer.block(&def.body);
+    let doc = RcDoc::text(format!("fun {}({})", function_name(&def.fun.name), params.join(", ")))
+        .append(RcDoc::hardline().append(RcDoc::text("= ")).append(body.nest(2)).nest(2));
+    render(doc, width)
+}
+
+/// A term, on lines of `width` characters; `names` says how its variables are called.
+pub fn term(e: &Expr, names: &Names, format: Format, width: usize) -> String {
+    render(Printer { format, names }.block(e), width)
+}
+
+fn render(doc: Doc, width: usize) -> String {
+    let mut out = String::new();
+    doc.render_fmt(width, &mut out).expect("a String takes all that is written");
+    out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// `f2`, `Df2`, `f2'` for the derivations of the notes; `[fwd [rev f]]` for what they do not name.
+fn function_name(name: &crate::term::FunName) -> String {
+    let base = |name: &crate::term::FunName| crate::term::FunName { derivations: vec![], ..name.clone() }.to_string();
+    match name.derivations.as_slice() {
+        [d] if &**d == "D" => format!("D{}", base(name)),
+        [d] if &**d == "Dt" => format!("R{}", base(name)),
+        [d] if &**d == "fwd" || &**d == "rev" => format!("{}'", base(name)),
+        _ => name.to_string(),
+    }
+}
+
+struct Printer<'a> {
+    format: Format,
+    names: &'a Names,
+}
+
+fn text(s: impl Into<String>) -> Doc {
+    RcDoc::text(s.into())
+}
+
+impl Printer<'_> {
+    /// A term over as many lines as it wants: one per binding.
+    fn block(&self, e: &Expr) -> Doc {
+        match e.kind() {
+            Kind::Let(bindings, body) => {
+                let lines = bindings.iter().map(|b| self.binding(b).append(RcDoc::hardline()));
+                RcDoc::concat(lines).append(self.block(body))
+            }
+            Kind::App(Op::If, args) => self.conditional(args),
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.at(e, 0),
+        }
+    }
+
+    fn binding(&self, b: &Binding) -> Doc {
+        let pattern = match &b.pattern {
+            Pattern::Var(x) => self.names.of_var(x),
+            Pattern::Tuple(xs) => {
+                let xs: Vec<String> = xs.iter().map(|x| self.names.of_var(x)).collect();
+                format!("({})", xs.join(", "))
+            }
+        };
+        let indent = 6 + pattern.len() as isize + 3;
+        text(format!("let {{ {pattern} = ")).append(self.block(&b.rhs).nest(indent.min(16))).append(text(" }"))
+    }
+
+    fn conditional(&self, args: &[Expr]) -> Doc {
+        let branch = |word: &str, e: &Expr| text(format!("{word} ")).append(self.block(e).nest(5));
+        let has_block = args[1..].iter().any(|a| matches!(a.kind(), Kind::Let(..) | Kind::App(Op::If, _)));
+        let line = if has_block { RcDoc::hardline() } else { RcDoc::line() };
+        let parts = [
+            text("if ").append(self.at(&args[0], 0).nest(3)),
+            branch("then", &args[1]),
+            branch("else", &args[2]),
+        ];
+        RcDoc::intersperse(parts, line).group()
+    }
+
+    /// A term where an operator of at least `level` may stand without parentheses.
+    fn at(&self, e: &Expr, level: u8) -> Doc {
+        match e.kind() {
+            Kind::Const(c) => text(constant(c)),
+            Kind::Var(x) => text(self.names.of_var(x)),
+            Kind::Lam(x, body) => {
+                let head = if self.format == Format::Signs { "λ" } else { "\\" };
+                let doc = text(format!("{head}{}. ", self.names.of_var(x))).append(self.block(body).nest(2));
+                parenthesised(doc, level > 0)
+            }
+            Kind::Let(..) | Kind::App(Op::If, _) => parenthesised(self.block(e).nest(1), level > 0),
+            Kind::App(op, args) => self.application(op, args, level),
+        }
+    }
+
+    fn application(&self, op: &Op, args: &[Expr], level: u8) -> Doc {
+        match op {
+            Op::Tuple => self.call("", args),
+            Op::Get(i, n) => match self.format {
+                Format::Signs => self.at(&args[0], PREFIX_LEVEL).append(text(format!(".{i}"))),
+                Format::Plain => self.call(&format!("get${i}${n}"), args),
+            },
+            Op::Assert => self.call("assert", args),
+            Op::Dummy => text("_"),
+            Op::If => self.conditional(args),
+            Op::Call(f) => self.call(&called(&f.name), args),
+            Op::JacobianOf(p) => self.call(&format!("{}{}", self.d(), sign_of(*p)), args),
+            Op::JacobianOfFun(f) => self.call(&format!("{}{}", self.d(), f.name), args),
+            Op::LmGet(i, n) => match self.format {
+                Format::Signs => text(format!("π({i},{n})")),
+                Format::Plain => text(format!("lmGet${i}${n}()")),
+            },
+            Op::Prim(p) => self.prim(*p, args, level),
+        }
+    }
+
+    fn d(&self) -> &'static str {
+        if self.format == Format::Signs { "∂" } else { "D" }
+    }
+
+    fn prim(&self, p: Prim, args: &[Expr], level: u8) -> Doc {
+        let operator = operators::of(p).filter(|o| (o.ascii || self.format == Format::Signs) && args.len() > 1);
+        if let Some(o) = operator {
+            return self.infix(o, args, level);
+        }
+        match (p, args) {
+            (Prim::Neg, [x]) => parenthesised(text("-").append(self.at(x, PREFIX_LEVEL)), level >= PREFIX_LEVEL),
+            (Prim::ZeroOf, _) => text("0"),
+            (Prim::Index, [i, v]) => self.at(v, PREFIX_LEVEL).append(text("[")).append(self.at(i, 0)).append(text("]")),
+            (Prim::LmTranspose, [m]) if self.format == Format::Signs => self.at(m, PREFIX_LEVEL).append(text("ᵀ")),
+            (Prim::LmZero | Prim::LmOne, _) if self.format == Format::Signs => text(self.name(p)),
+            (Prim::LmZero | Prim::LmOne, _) => self.call(p.name(), &[]),
+            (Prim::LmScale, [_, k]) => self.call(self.name(p), std::slice::from_ref(k)),
+            (p, args) => self.call(self.name(p), args),
+        }
+    }
+
+    fn name(&self, p: Prim) -> &'static str {
+        let sign = FUNCTION_SIGNS.iter().find(|(_, q)| *q == p).map(|(s, _)| *s);
+        let sign = sign.or_else(|| operators::of(p).filter(|o| o.grouping == Grouping::Chain).map(|o| o.sign));
+        if self.format == Format::Signs { sign.unwrap_or(p.name()) } else { p.name() }
+    }
+
+    fn infix(&self, o: &operators::Operator, args: &[Expr], level: u8) -> Doc {
+        let last = args.len() - 1;
+        let side = |(i, e): (usize, &Expr)| {
+            let own = matches!((o.grouping, i), (Grouping::Left, 0)) || (o.grouping == Grouping::Right && i == last);
+            self.at(e, if own { o.level } else { o.level + 1 })
+        };
+        let operands: Vec<Doc> = args.iter().enumerate().map(side).collect();
+        let doc = RcDoc::intersperse(operands, text(format!(" {}", o.sign)).append(RcDoc::line())).group();
+        parenthesised(doc, o.level < level)
+    }
+
+    fn call(&self, name: &str, args: &[Expr]) -> Doc {
+        let args = args.iter().map(|a| self.at(a, 0));
+        let comma = text(",").append(RcDoc::line());
+        let list = RcDoc::intersperse(args, comma).nest(name.chars().count().min(12) as isize + 1).group();
+        text(format!("{name}(")).append(list).append(text(")"))
+    }
+}
+
+fn parenthesised(doc: Doc, yes: bool) -> Doc {
+    if yes { text("(").append(doc).append(text(")")) } else { doc }
+}
+
+/// `*` for mul, the name for what has no sign.
+fn sign_of(p: Prim) -> &'static str {
+    operators::of(p).filter(|o| o.ascii).map_or(p.name(), |o| o.sign)
+}
+
+/// A call of a derivative reads `fwd$f(x, dx)`.
+fn called(name: &crate::term::FunName) -> String {
+    let base = crate::term::FunName { derivations: vec![], ..name.clone() };
+    name.derivations.iter().map(|d| format!("{d}$")).collect::<String>() + &base.to_string()
+}
+
+/// A literal as people read it: a Float always shows that it is one only where a whole number could
+/// be meant, so `2` is printed `2.0`.
+fn constant(c: &Constant) -> String {
+    match c {
+        Constant::Float(x) => format!("{x:?}"),
+        Constant::Integer(i) => i.to_string(),
+        Constant::Bool(b) => b.to_string(),
+        Constant::String(s) => format!("{s:?}"),
+    }
+}

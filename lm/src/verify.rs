@@ -1,0 +1,55 @@
+//! The invariants of terms that their constructors cannot see: run after each pass in debug builds.
+
+use crate::term::{Def, Expr, Kind, Var};
+use std::collections::HashSet;
+
+/// Checks that every variable is bound before it is used, and that every binder is a different one.
+///
+/// Errors: a sentence that names the variable.
+pub fn scoping(def: &Def) -> Result<(), String> {
+    let mut check = Scoping::default();
+    def.params.iter().try_for_each(|p| check.bind(p))?;
+    check.term(&def.body).map_err(|why| format!("in {}: {why}", def.fun.name))
+}
+
+#[derive(Default)]
+struct Scoping {
+    in_scope: HashSet<u32>,
+    ever: HashSet<u32>,
+}
+
+impl Scoping {
+    fn bind(&mut self, x: &Var) -> Result<(), String> {
+        self.in_scope.insert(x.id());
+        match self.ever.insert(x.id()) {
+            true => Ok(()),
+            false => Err(format!("`{}` ({}) is bound twice", x.name(), x.id())),
+        }
+    }
+
+    fn term(&mut self, e: &Expr) -> Result<(), String> {
+        match e.kind() {
+            Kind::Const(_) => Ok(()),
+            Kind::Var(x) if self.in_scope.contains(&x.id()) => Ok(()),
+            Kind::Var(x) => Err(format!("`{}` ({}) is not in scope", x.name(), x.id())),
+            Kind::App(_, args) => args.iter().try_for_each(|a| self.term(a)),
+            Kind::Lam(x, body) => {
+                self.bind(x)?;
+                self.term(body)?;
+                self.in_scope.remove(&x.id());
+                Ok(())
+            }
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.term(&b.rhs)?;
+                    b.pattern.vars().iter().try_for_each(|x| self.bind(x))?;
+                }
+                self.term(body)?;
+                for x in bindings.iter().flat_map(|b| b.pattern.vars()) {
+                    self.in_scope.remove(&x.id());
+                }
+                Ok(())
+            }
+        }
+    }
+}

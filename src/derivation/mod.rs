@@ -1,0 +1,3 @@
+//! The derivations: each takes a definition and gives definitions.
+
+pub mod jacobian;

@@ -1,0 +1,211 @@
+//! Application of a block of maps to a vector, until no map is left.
+//!
+//!   (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//!
+//! Every map bound in a Jacobian has the function's argument as its domain (in a transposed
+//! Jacobian: the result), so there is one vector `dx` to apply all of them to, and each is applied
+//! once. The laws `apply-*` do the rest; a map that is a call becomes a call of the derivative.
+//!
+//! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body,
+//! below value bindings. Gives: no linear maps.
+
+use lm::law::name_it;
+use lm::prim::Prim;
+use lm::strategy::{OutOfFuel, Rewriter, Strategy};
+use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The definition with every application of a map done.
+pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    let mut pass = Apply { strategy, cx, tangents: HashMap::new() };
+    let mut out = Vec::new();
+    let result = pass.value(&def.body, &mut out)?;
+    Ok(Def { body: Expr::block(out, result), ..def.clone() })
+}
+
+struct Apply<'a, 'b> {
+    strategy: &'a Strategy,
+    cx: &'a mut Rewriter<'b>,
+    /// What each bound map gives when applied.
+    tangents: HashMap<u32, Expr>,
+}
+
+impl Apply<'_, '_> {
+    /// A term on values in which maps are applied; what it binds goes to `out`.
+    fn value(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        match e.kind() {
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    let rhs = self.value(&b.rhs, out)?;
+                    out.push(Binding { pattern: b.pattern.clone(), rhs });
+                }
+                self.value(body, out)
+            }
+            Kind::App(Op::Prim(Prim::LmApply), args) => {
+                let dx = self.value(&args[1], out)?;
+                let dx = name_it(&dx, self.cx.supply, out);
+                self.map(&args[0], &dx, out)
+            }
+            Kind::App(Op::If, args) => {
+                let c = self.value(&args[0], out)?;
+                let (yes, no) = (self.branch(&args[1])?, self.branch(&args[2])?);
+                Ok(Expr::conditional(c, yes, no).at(e.span()))
+            }
+            Kind::App(op, args) if !matches!(op, Op::Dummy) => {
+                let args = args.iter().map(|a| self.value(a, out)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Expr::try_app(op.clone(), args, e.span()).expect("types do not change"))
+            }
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => Ok(e.clone()),
+        }
+    }
+
+    fn branch(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let mut out = Vec::new();
+        let result = self.value(e, &mut out)?;
+        Ok(Expr::block(out, result))
+    }
+
+    /// `m ⊙ dx`, with dx free to copy.
+    fn map(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        match m.kind() {
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.binding(b, dx, out)?;
+                }
+                self.map(body, dx, out)
+            }
+            Kind::App(Op::If, args) => {
+                let mut branch = |m: &Expr| {
+                    let mut inner = Vec::new();
+                    let result = self.map(m, dx, &mut inner)?;
+                    Ok(Expr::block(inner, result))
+                };
+                let (yes, no) = (branch(&args[1])?, branch(&args[2])?);
+                Ok(Expr::conditional(args[0].clone(), yes, no))
+            }
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
+                let applied = Expr::prim(Prim::LmApply, [m.clone(), dx.clone()]);
+                let applied = self.normal(&applied, out)?;
+                let applied = self.leaves(&applied, out)?;
+                self.normal(&applied, out)
+            }
+        }
+    }
+
+    fn binding(&mut self, b: &Binding, dx: &Expr, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let Pattern::Var(x) = &b.pattern else {
+            out.push(b.clone());
+            return Ok(());
+        };
+        if x.ty().as_lm().is_none() {
+            out.push(b.clone());
+            return Ok(());
+        }
+        self.cx.enter(x.name());
+        let tangent = self.map(&b.rhs, dx, out);
+        self.cx.leave();
+        let tangent = tangent?;
+        let tangent = match tangent.is_atom() || is_zero(&tangent) {
+            true => tangent,
+            false => self.named(x.name(), tangent, out),
+        };
+        self.tangents.insert(x.id(), tangent);
+        Ok(())
+    }
+
+    /// `Dy` gives `dy`, `Ry` gives `ry`; a tuple is named component by component.
+    fn named(&mut self, map: &str, tangent: Expr, out: &mut Vec<Binding>) -> Expr {
+        if let Some(parts) = tangent.args_of(&Op::Tuple) {
+            let parts: Vec<Expr> = parts
+                .iter()
+                .map(|p| if p.is_atom() || is_zero(p) { p.clone() } else { self.named(map, p.clone(), out) })
+                .collect();
+            return Expr::tuple(parts);
+        }
+        let mut letters = map.chars();
+        let name: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+        let t = self.cx.supply.fresh(&name, tangent.ty().clone());
+        let use_ = Expr::var(&t);
+        out.push(Binding { pattern: Pattern::Var(t), rhs: tangent });
+        use_
+    }
+
+    fn normal(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let e = self.cx.run(self.strategy, e)?.unwrap_or_else(|| e.clone());
+        let (bindings, result) = e.as_block();
+        for b in bindings {
+            // A vector that a law named may itself hold applications of maps.
+            let rhs = self.leaves(&b.rhs, out)?;
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+        Ok(result.clone())
+    }
+
+    /// Does the applications that no law does: of bound maps, of blocks, of derivatives of calls.
+    fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
+        if let Op::Prim(Prim::LmApply) = op {
+            let dx = self.leaves(&args[1], out)?;
+            return self.leaf(&args[0], dx, out);
+        }
+        if matches!(op, Op::Dummy | Op::If) {
+            return if *op == Op::If { self.value(e, out) } else { Ok(e.clone()) };
+        }
+        let args = args.iter().map(|a| self.leaves(a, out)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Expr::try_app(op.clone(), args, e.span()).expect("types do not change"))
+    }
+
+    fn leaf(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        if let Kind::Var(x) = m.kind() {
+            return Ok(self.tangents[&x.id()].clone());
+        }
+        if let Some((fun, args)) = as_jacobian(m) {
+            return Ok(call_derivative("fwd", fun, args, dx, &fun.result));
+        }
+        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
+            return Ok(call_derivative("rev", fun, args, dx, &fun.argument()));
+        }
+        match m.kind() {
+            Kind::Let(..) | Kind::App(Op::If, _) => {
+                let dx = name_it(&dx, self.cx.supply, out);
+                self.map(m, &dx, out)
+            }
+            _ => panic!("no law applies the map {m:?}"),
+        }
+    }
+}
+
+fn is_zero(e: &Expr) -> bool {
+    e.args_of_prim(Prim::ZeroOf).is_some()
+}
+
+fn as_jacobian(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
+    match m.kind() {
+        Kind::App(Op::JacobianOfFun(fun), args) => Some((fun, args)),
+        _ => None,
+    }
+}
+
+/// `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
+fn call_derivative(derivation: &str, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
+    let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
+    let derived = Fun {
+        name: fun.name.derived(derivation),
+        params: vec![argument.ty().clone(), dx.ty().clone()],
+        result: like.tangent(),
+    };
+    Expr::app(Op::Call(Arc::new(derived)), vec![argument, dx])
+}
+
+/// Whether the term is a value that no linear map takes part in.
+pub fn is_free_of_maps(e: &Expr) -> bool {
+    let here = e.ty().mentions_lm();
+    !here
+        && match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => true,
+            Kind::App(_, args) => args.iter().all(is_free_of_maps),
+            Kind::Let(bindings, body) => bindings.iter().all(|b| is_free_of_maps(&b.rhs)) && is_free_of_maps(body),
+            Kind::Lam(_, body) => is_free_of_maps(body),
+        }
+}

@@ -1,0 +1,137 @@
+//! Common subexpression elimination.
+//!
+//!   ... e ... e ...   =   let t = e in ... t ... t ...
+//!
+//! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
+//! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what
+//! was computed before it, but give nothing to each other, so nothing is evaluated that was not.
+//! `a + b` and `b + a` are the same. What has an effect is never shared.
+//!
+//! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
+
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern};
+use std::collections::HashMap;
+
+/// The definition with common subexpressions shared.
+pub fn cse(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Cse { effects, names: HashMap::new(), seen: HashMap::new() };
+    Def { body: pass.block(&def.body), ..def.clone() }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Atom {
+    Const(Constant),
+    Var(u32),
+    Dummy(lm::types::Type),
+}
+
+/// What a binding computes: enough to know it again.
+type Key = (Op, Vec<Atom>);
+
+struct Cse<'a> {
+    effects: &'a Effects,
+    /// Variables whose bindings were dropped.
+    names: HashMap<u32, Expr>,
+    /// What is known in this scope: the variables that hold it.
+    seen: HashMap<Key, Vec<Expr>>,
+}
+
+impl Cse<'_> {
+    fn block(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let mut out = Vec::with_capacity(bindings.len());
+        let mut added = Vec::new();
+        for b in bindings {
+            self.binding(b, &mut out, &mut added);
+        }
+        let result = self.simple(result);
+        let result = self.key(&result).and_then(|k| self.seen.get(&k)).and_then(|known| single(known)).unwrap_or(result);
+        for key in added {
+            self.seen.remove(&key);
+        }
+        Expr::block(out, result)
+    }
+
+    fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>, added: &mut Vec<Key>) {
+        let rhs = self.simple(&b.rhs);
+        if rhs.is_atom() {
+            if let Pattern::Var(x) = &b.pattern {
+                self.names.insert(x.id(), rhs);
+                return;
+            }
+        }
+        let key = self.key(&rhs);
+        let known = key.as_ref().and_then(|k| self.seen.get(k));
+        match known {
+            Some(known) if known.len() == b.pattern.vars().len() => {
+                let pairs = b.pattern.vars().iter().zip(known.clone());
+                self.names.extend(pairs.map(|(x, e)| (x.id(), e)).collect::<Vec<_>>());
+            }
+            _ => {
+                if let Some(key) = key.filter(|k| !self.seen.contains_key(k)) {
+                    self.seen.insert(key.clone(), b.pattern.vars().iter().map(Expr::var).collect());
+                    added.push(key);
+                }
+                out.push(Binding { pattern: b.pattern.clone(), rhs });
+            }
+        }
+    }
+
+    /// An operator on atoms, the atoms replaced; branches and functions shared within.
+    fn simple(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Const(_) => e.clone(),
+            Kind::Var(x) => self.names.get(&x.id()).unwrap_or(e).clone(),
+            Kind::Let(..) => self.block(e),
+            Kind::Lam(_, body) => {
+                let shared = self.block(body);
+                e.map_children(|_| shared.clone())
+            }
+            Kind::App(Op::If, args) => {
+                let c = self.simple(&args[0]);
+                let (yes, no) = (self.block(&args[1]), self.block(&args[2]));
+                Expr::conditional(c, yes, no).at(e.span())
+            }
+            Kind::App(..) => e.map_children(|a| self.simple(a)),
+        }
+    }
+
+    fn key(&self, e: &Expr) -> Option<Key> {
+        let Kind::App(op, args) = e.kind() else { return None };
+        if matches!(op, Op::If | Op::Dummy | Op::Tuple) || self.effects.in_term(e) {
+            return None;
+        }
+        let mut atoms = args.iter().map(as_atom).collect::<Option<Vec<_>>>()?;
+        let commutes = matches!(op, Op::Prim(Prim::Add)) || (matches!(op, Op::Prim(Prim::Mul)) && args[0].ty() == args[1].ty());
+        if commutes && rank(&atoms[1]) < rank(&atoms[0]) {
+            atoms.swap(0, 1);
+        }
+        Some((op.clone(), atoms))
+    }
+}
+
+fn single(known: &[Expr]) -> Option<Expr> {
+    match known {
+        [one] => Some(one.clone()),
+        _ => None,
+    }
+}
+
+fn as_atom(e: &Expr) -> Option<Atom> {
+    match e.kind() {
+        Kind::Const(c) => Some(Atom::Const(c.clone())),
+        Kind::Var(x) => Some(Atom::Var(x.id())),
+        Kind::App(Op::Dummy, _) => Some(Atom::Dummy(e.ty().clone())),
+        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
+    }
+}
+
+/// An order on atoms, for operators that commute.
+fn rank(a: &Atom) -> u64 {
+    match a {
+        Atom::Var(id) => u64::from(*id),
+        Atom::Const(_) | Atom::Dummy(_) => u64::MAX,
+    }
+}

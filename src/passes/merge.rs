@@ -1,0 +1,272 @@
+//! Two computations that share their work become one.
+//!
+//!   let x = if c then a else b in .. let y = if c then a' else b'
+//!       =   let (x, y) = if c then (a, a') else (b, b')
+//!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
+//!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//!
+//! The later one moves up, so all that it needs must be there. This is what keeps the derivative of
+//! nested conditionals and of nested calls as cheap as that of straight code: without it each level
+//! would compute the level below once for its value and once more for its derivative.
+//!
+//! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
+//! conditional is that law with the branches for the functions. Takes and gives: normal form.
+
+use lm::effect::Effects;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The definition with shared work merged.
+///
+/// `records` gives the type of the record B of `[suffwdpass f] : S -> (T, B)` for each f that has it.
+pub fn merge(def: &Def, records: &HashMap<FunName, Type>, effects: &Effects, supply: &mut Supply) -> Def {
+    let mut pass = Merge { records, effects, supply, depth_of: HashMap::new() };
+    def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
+    Def { body: pass.block(&def.body, 0), ..def.clone() }
+}
+
+/// Where a variable is bound: the nesting of its block, and its place in the block.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Place(usize, usize);
+
+impl Place {
+    const OUTSIDE: Place = Place(0, 0);
+}
+
+struct Merge<'a> {
+    records: &'a HashMap<FunName, Type>,
+    effects: &'a Effects,
+    supply: &'a mut Supply,
+    depth_of: HashMap<u32, Place>,
+}
+
+/// What two bindings must agree in to be merged.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    If(u32),
+    Call(FunName, Vec<Argument>),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Argument {
+    Var(u32),
+    Const(lm::term::Constant),
+}
+
+impl Merge<'_> {
+    fn block(&mut self, e: &Expr, depth: usize) -> Expr {
+        let (bindings, result) = e.as_block();
+        // The result takes part like a binding: it may be merged with one, or one with it.
+        let last = self.supply.fresh("t", result.ty().clone());
+        let mut all: Vec<Option<Binding>> = bindings.iter().cloned().map(Some).collect();
+        all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
+        let all = self.merged(all, depth);
+        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
+        match bindings.last() {
+            Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
+                let result = bindings.pop().expect("just seen").rhs;
+                Expr::block(bindings, result)
+            }
+            _ => Expr::block(bindings, Expr::var(&last)),
+        }
+    }
+
+    fn inside(&mut self, b: Binding, depth: usize) -> Binding {
+        let rhs = match b.rhs.kind() {
+            Kind::App(Op::If, args) => {
+                let (yes, no) = (self.block(&args[1], depth + 1), self.block(&args[2], depth + 1));
+                Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
+            }
+            _ => b.rhs,
+        };
+        Binding { pattern: b.pattern, rhs }
+    }
+
+    fn merged(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
+        let mut tuples: HashMap<u32, Vec<Expr>> = HashMap::new();
+        let mut first: HashMap<Key, usize> = HashMap::new();
+        for i in 0..all.len() {
+            let Some(b) = all[i].clone() else { continue };
+            b.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, i)));
+            if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
+                tuples.insert(x.id(), parts.to_vec());
+            }
+            if self.effects.in_term(&b.rhs) {
+                continue;
+            }
+            let Some(key) = key_of(&b.rhs, &tuples) else { continue };
+            match first.get(&key).copied() {
+                Some(j) => self.try_merge(&mut all, j, i, depth),
+                None => drop(first.insert(key, i)),
+            }
+        }
+        all.into_iter().flatten().collect()
+    }
+
+    fn place(&mut self, x: &Var, place: Place) {
+        self.depth_of.insert(x.id(), place);
+    }
+
+    /// Merges binding i into binding j < i, if all that i needs is there before j.
+    fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
+        let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
+        let merged = match (a.rhs.kind(), b.rhs.kind()) {
+            (Kind::App(Op::If, _), Kind::App(Op::If, _)) if self.is_there(&b.rhs, Place(depth + 1, j)) => {
+                Some((self.merge_conditionals(&a, &b), None))
+            }
+            (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
+                let (f, g) = (f.clone(), g.clone());
+                self.merge_calls(&a, &f, &b, &g, Place(depth + 1, j))
+            }
+            _ => None,
+        };
+        let Some((earlier, later)) = merged else { return };
+        earlier.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, j)));
+        all[j] = Some(earlier);
+        all[i] = later;
+    }
+
+    fn is_there(&self, e: &Expr, place: Place) -> bool {
+        match e.kind() {
+            Kind::Const(_) => true,
+            // A variable that has no place yet is bound inside the term.
+            Kind::Var(x) => self.depth_of.get(&x.id()).is_none_or(|p| p.0 < place.0 || p.1 < place.1),
+            Kind::App(_, args) => args.iter().all(|a| self.is_there(a, place)),
+            Kind::Let(bindings, body) => {
+                bindings.iter().all(|b| self.is_there(&b.rhs, place)) && self.is_there(body, place)
+            }
+            Kind::Lam(_, body) => self.is_there(body, place),
+        }
+    }
+
+    fn merge_conditionals(&mut self, a: &Binding, b: &Binding) -> Binding {
+        let (Some([c, a1, a2]), Some([_, b1, b2])) = (a.rhs.args_of(&Op::If), b.rhs.args_of(&Op::If)) else {
+            panic!("both are conditionals")
+        };
+        let yes = self.both(&a.pattern, a1, &b.pattern, b1);
+        let no = self.both(&a.pattern, a2, &b.pattern, b2);
+        let vars = a.pattern.vars().iter().chain(b.pattern.vars()).cloned().collect();
+        Binding { pattern: Pattern::Tuple(vars), rhs: Expr::conditional(c.clone(), yes, no).at(a.rhs.span()) }
+    }
+
+    /// `(a, b)`, flat, as a block.
+    fn both(&mut self, p: &Pattern, a: &Expr, q: &Pattern, b: &Expr) -> Expr {
+        let (first, x) = a.as_block();
+        let (second, y) = b.as_block();
+        let mut bindings = [first, second].concat();
+        let mut parts = self.parts(p, x, &mut bindings);
+        parts.extend(self.parts(q, y, &mut bindings));
+        Expr::block(bindings, Expr::tuple(parts))
+    }
+
+    /// The components that the pattern takes from a branch's result, as atoms.
+    fn parts(&mut self, p: &Pattern, result: &Expr, bindings: &mut Vec<Binding>) -> Vec<Expr> {
+        match (p, result.args_of(&Op::Tuple)) {
+            (Pattern::Tuple(_), Some(parts)) => parts.to_vec(),
+            (Pattern::Var(_), _) if result.is_atom() => vec![result.clone()],
+            (Pattern::Var(x), _) => vec![self.name(x, result, bindings)],
+            (Pattern::Tuple(xs), None) => {
+                let fresh: Vec<Var> = xs.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();
+                bindings.push(Binding { pattern: Pattern::Tuple(fresh.clone()), rhs: result.clone() });
+                fresh.iter().map(Expr::var).collect()
+            }
+        }
+    }
+
+    fn name(&mut self, like: &Var, e: &Expr, bindings: &mut Vec<Binding>) -> Expr {
+        let t = self.supply.fresh(like.name(), e.ty().clone());
+        bindings.push(Binding { pattern: Pattern::Var(t.clone()), rhs: e.clone() });
+        Expr::var(&t)
+    }
+
+    /// `y = g(s)` with `fwd$g` or `rev$g` at the same s.
+    fn merge_calls(
+        &mut self,
+        a: &Binding,
+        f: &Arc<Fun>,
+        b: &Binding,
+        g: &Arc<Fun>,
+        place: Place,
+    ) -> Option<(Binding, Option<Binding>)> {
+        let args = |e: &Expr| match e.kind() {
+            Kind::App(_, args) => args.clone(),
+            _ => unreachable!("a call"),
+        };
+        if g.name == f.name.derived("fwd") && self.is_there(&b.rhs, place) {
+            let fun = Fun {
+                name: f.name.derived("jvp"),
+                params: g.params.clone(),
+                result: Type::tuple([f.result.clone(), g.result.clone()]),
+            };
+            let (first, mut unpack_a) = self.component(&a.pattern);
+            let (second, unpack_b) = self.component(&b.pattern);
+            unpack_a.extend(unpack_b);
+            if !unpack_a.is_empty() {
+                return None;
+            }
+            let rhs = Expr::app(Op::Call(Arc::new(fun)), args(&b.rhs)).at(a.rhs.span());
+            return Some((Binding { pattern: Pattern::Tuple(vec![first, second]), rhs }, None));
+        }
+        if g.name == f.name.derived("rev") {
+            let Pattern::Var(y) = &a.pattern else { return None };
+            let record = self.records.get(&f.name)?.clone();
+            let r = self.supply.fresh("r", record.clone());
+            let halves = (f.name.derived("suffwdpass"), f.name.derived("sufrevpass"));
+            let result = Type::tuple([f.result.clone(), record.clone()]);
+            let forward = Fun { name: halves.0, params: f.params.clone(), result };
+            let params = vec![g.params[1].clone(), record];
+            let reverse = Fun { name: halves.1, params, result: g.result.clone() };
+            let forward = Expr::app(Op::Call(Arc::new(forward)), args(&a.rhs)).at(a.rhs.span());
+            let dr = args(&b.rhs)[1].clone();
+            let reverse = Expr::app(Op::Call(Arc::new(reverse)), vec![dr, Expr::var(&r)]).at(b.rhs.span());
+            return Some((
+                Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs: forward },
+                Some(Binding { pattern: b.pattern.clone(), rhs: reverse }),
+            ));
+        }
+        None
+    }
+
+    /// The one variable of a pattern, or a fresh one and what takes it apart.
+    fn component(&mut self, p: &Pattern) -> (Var, Vec<Binding>) {
+        match p {
+            Pattern::Var(x) => (x.clone(), Vec::new()),
+            Pattern::Tuple(xs) => {
+                let t = self.supply.fresh("t", Type::tuple(xs.iter().map(|x| x.ty().clone())));
+                let unpack = Binding { pattern: p.clone(), rhs: Expr::var(&t) };
+                (t, vec![unpack])
+            }
+        }
+    }
+}
+
+fn key_of(e: &Expr, tuples: &HashMap<u32, Vec<Expr>>) -> Option<Key> {
+    match e.kind() {
+        Kind::App(Op::If, args) => Some(Key::If(args[0].as_var()?.id())),
+        Kind::App(Op::Call(f), args) => {
+            let (base, args) = match f.name.derivations.first().map(|d| &**d) {
+                // The argument of a derivative is the tuple of its function's arguments.
+                Some("fwd" | "rev") => {
+                    let mut base = f.name.clone();
+                    base.derivations.remove(0);
+                    let whole = args.first()?;
+                    let parts = whole.as_var().and_then(|x| tuples.get(&x.id()).cloned());
+                    (base, parts.unwrap_or_else(|| vec![whole.clone()]))
+                }
+                _ => (f.name.clone(), args.clone()),
+            };
+            Some(Key::Call(base, args.iter().map(argument).collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+fn argument(e: &Expr) -> Option<Argument> {
+    match e.kind() {
+        Kind::Var(x) => Some(Argument::Var(x.id())),
+        Kind::Const(c) => Some(Argument::Const(c.clone())),
+        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
+    }
+}

@@ -1,0 +1,12 @@
+//! The passes, one file each. No pass imports another; `pipeline` names them all.
+
+pub mod anf;
+pub mod apply;
+pub mod cse;
+pub mod dead;
+pub mod lower;
+pub mod merge;
+pub mod simplify;
+pub mod slice;
+pub mod tidy;
+pub mod transpose;

@@ -1,0 +1,126 @@
+//! The two halves of a reverse derivative: what can be computed before the cotangent is known, and
+//! what cannot.
+//!
+//!   rev$f(s, dr)  =  let forward in let reverse in ds        reverse = all that depends on dr
+//!
+//! A conditional that depends on dr, but whose condition does not, is cut in two:
+//!
+//!   let x = if c then (let u = p in let v = q(u, dr) in v) else e
+//!      =   let u = if c then p else _ in .. let x = if c then (let v = q(u, dr) in v) else e
+//!
+//! The forward half of the cut conditional joins the one that computed the value (pass `merge`), so
+//! p is computed once. The variables that pass from the first half to the second are the record, B.
+//!
+//! Source: working notes, sec. 6.1: `revf$f` and `revr$f`. Takes: normal form without linear maps.
+//! Gives: normal form.
+
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use std::collections::HashSet;
+
+/// A block cut in two: first the bindings that do not depend on the cotangent.
+#[derive(Debug)]
+pub struct Halves {
+    /// Independent of the cotangent.
+    pub forward: Vec<Binding>,
+    /// Dependent on it.
+    pub reverse: Vec<Binding>,
+    /// The result.
+    pub result: Expr,
+}
+
+/// Cuts a definition's body at the dependence on the parameters `late`.
+pub fn halves(def: &Def, late: &[Var], supply: &mut Supply) -> Halves {
+    let mut pass = Slice { late: late.iter().map(Var::id).collect(), supply };
+    pass.block(&def.body)
+}
+
+/// The definition with its forward half first.
+pub fn slice(def: &Def, late: &[Var], supply: &mut Supply) -> Def {
+    let halves = halves(def, late, supply);
+    let bindings = [halves.forward, halves.reverse].concat();
+    Def { body: Expr::block(bindings, halves.result), ..def.clone() }
+}
+
+/// The free variables of a block's bindings and result that are bound in `among`, in order of binding.
+pub fn record(reverse: &[Binding], result: &Expr, among: &[Var]) -> Vec<Var> {
+    let mut used = lm::scope::occurrences(result);
+    for b in reverse {
+        used.extend(lm::scope::occurrences(&b.rhs));
+    }
+    among.iter().filter(|x| used.contains_key(&x.id())).cloned().collect()
+}
+
+struct Slice<'a> {
+    /// Variables that depend on the cotangent.
+    late: HashSet<u32>,
+    supply: &'a mut Supply,
+}
+
+impl Slice<'_> {
+    fn block(&mut self, e: &Expr) -> Halves {
+        let (bindings, result) = e.as_block();
+        let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: result.clone() };
+        if result.args_of(&Op::If).is_some() {
+            let t = self.supply.fresh("t", result.ty().clone());
+            halves.result = Expr::var(&t);
+            let named = Binding { pattern: Pattern::Var(t), rhs: result.clone() };
+            bindings.iter().chain([&named]).for_each(|b| self.binding(b, &mut halves));
+        } else {
+            bindings.iter().for_each(|b| self.binding(b, &mut halves));
+        }
+        halves
+    }
+
+    fn binding(&mut self, b: &Binding, halves: &mut Halves) {
+        if !self.is_late(&b.rhs) {
+            halves.forward.push(b.clone());
+            return;
+        }
+        let rhs = match b.rhs.args_of(&Op::If) {
+            Some([c, yes, no]) if !self.is_late(c) => self.conditional(c, yes, no, halves),
+            _ => b.rhs.clone(),
+        };
+        self.late.extend(b.pattern.vars().iter().map(Var::id));
+        halves.reverse.push(Binding { pattern: b.pattern.clone(), rhs });
+    }
+
+    /// Cuts the branches; their forward halves become a conditional of their own.
+    fn conditional(&mut self, c: &Expr, yes: &Expr, no: &Expr, halves: &mut Halves) -> Expr {
+        let (yes, no) = (self.block(yes), self.block(no));
+        let (yes_vars, no_vars) = (exported(&yes), exported(&no));
+        if !(yes_vars.is_empty() && no_vars.is_empty()) {
+            let dummies = |xs: &[Var]| xs.iter().map(|x| Expr::dummy(x.ty().clone())).collect::<Vec<_>>();
+            let uses = |xs: &[Var]| xs.iter().map(Expr::var).collect::<Vec<_>>();
+            let first = [uses(&yes_vars), dummies(&no_vars)].concat();
+            let second = [dummies(&yes_vars), uses(&no_vars)].concat();
+            // The variables stand for the record from now on, so the branches get binders of their own.
+            let branch = |bindings: Vec<Binding>, parts: Vec<Expr>, supply: &mut Supply| {
+                let result = if parts.len() == 1 { parts[0].clone() } else { Expr::tuple(parts) };
+                renamed(&Expr::block(bindings, result), supply)
+            };
+            let first = branch(yes.forward, first, self.supply);
+            let second = branch(no.forward, second, self.supply);
+            let mut vars = [yes_vars, no_vars].concat();
+            let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
+            halves.forward.push(Binding { pattern, rhs: Expr::conditional(c.clone(), first, second) });
+        }
+        Expr::conditional(c.clone(), Expr::block(yes.reverse, yes.result), Expr::block(no.reverse, no.result))
+    }
+
+    fn is_late(&self, e: &Expr) -> bool {
+        match e.kind() {
+            Kind::Const(_) => false,
+            Kind::Var(x) => self.late.contains(&x.id()),
+            Kind::App(_, args) => args.iter().any(|a| self.is_late(a)),
+            Kind::Let(bindings, body) => bindings.iter().any(|b| self.is_late(&b.rhs)) || self.is_late(body),
+            Kind::Lam(_, body) => self.is_late(body),
+        }
+    }
+}
+
+/// What the reverse half of a branch needs of its forward half.
+fn exported(branch: &Halves) -> Vec<Var> {
+    let bound: Vec<Var> = branch.forward.iter().flat_map(|b| b.pattern.vars().to_vec()).collect();
+    record(&branch.reverse, &branch.result, &bound)
+}

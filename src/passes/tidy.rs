@@ -1,0 +1,115 @@
+//! Terms as a person would write them: what is used once stands where it is used.
+//!
+//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short
+//!
+//! No work is copied, and none is moved into a function. Something that is moved into a branch is
+//! evaluated at most as often as before. Names made by the compiler are numbered t1, t2, ... in order.
+//! Takes and gives: any term.
+
+use lm::effect::Effects;
+use lm::scope::{occurrences, substitute};
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
+use std::collections::HashMap;
+
+/// Lines longer than this many nodes are not made by inlining: they keep their names, which also
+/// keeps terms shallow.
+const LINE: usize = 24;
+
+/// The definition with single uses inlined.
+pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Tidy { uses: occurrences(&def.body), effects, by: HashMap::new() };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+struct Tidy<'a> {
+    uses: HashMap<u32, usize>,
+    effects: &'a Effects,
+    by: HashMap<u32, Expr>,
+}
+
+impl Tidy<'_> {
+    fn term(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Const(_) => e.clone(),
+            Kind::Var(x) => self.by.get(&x.id()).unwrap_or(e).clone(),
+            Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c)),
+            Kind::Let(bindings, body) => {
+                let mut kept = Vec::new();
+                for b in bindings {
+                    let rhs = self.term(&b.rhs);
+                    match &b.pattern {
+                        Pattern::Var(x) if self.moves(x.id(), &rhs) => {
+                            self.by.insert(x.id(), rhs);
+                        }
+                        pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
+                    }
+                }
+                Expr::block(kept, self.term(body))
+            }
+        }
+    }
+
+    fn moves(&self, x: u32, rhs: &Expr) -> bool {
+        let once = self.uses.get(&x) == Some(&1);
+        rhs.is_atom() || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
+    }
+}
+
+/// Whether the term reads as an expression: no block, conditional or function in it.
+fn is_expression(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => true,
+        Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _) => false,
+        Kind::App(_, args) => args.iter().all(is_expression),
+    }
+}
+
+/// The definition with the compiler's own names numbered in order of appearance.
+pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
+    let mut names = HashMap::new();
+    let mut count = 0;
+    rename(&def.body, supply, &mut names, &mut count);
+    let params = def.params.iter().map(|p| p.id());
+    params.for_each(|p| drop(names.remove(&p)));
+    Def { body: with_names(&def.body, &names), ..def.clone() }
+}
+
+type Names = HashMap<u32, lm::term::Var>;
+
+fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::App(_, args) => args.iter().for_each(|a| rename(a, supply, names, count)),
+        Kind::Lam(_, body) => rename(body, supply, names, count),
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                rename(&b.rhs, supply, names, count);
+                for x in b.pattern.vars() {
+                    *count += 1;
+                    names.insert(x.id(), supply.fresh(&format!("t{count}"), x.ty().clone()));
+                }
+            }
+            rename(body, supply, names, count);
+        }
+    }
+}
+
+fn with_names(e: &Expr, names: &Names) -> Expr {
+    let by: HashMap<u32, Expr> = names.iter().map(|(id, x)| (*id, Expr::var(x))).collect();
+    binders(&substitute(e, &by), names)
+}
+
+fn binders(e: &Expr, names: &Names) -> Expr {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => e.clone(),
+        Kind::App(..) | Kind::Lam(..) => e.map_children(|c| binders(c, names)),
+        Kind::Let(bindings, body) => {
+            let rename = |p: &Pattern| match p {
+                Pattern::Var(x) => Pattern::Var(names[&x.id()].clone()),
+                Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| names[&x.id()].clone()).collect()),
+            };
+            let bindings = bindings.iter().map(|b| Binding { pattern: rename(&b.pattern), rhs: binders(&b.rhs, names) });
+            Expr::block(bindings.collect(), binders(body, names))
+        }
+    }
+}

@@ -1,0 +1,480 @@
+//! The pipeline: from a checked program to the derivatives that are asked for.
+//!
+//!   f --anf--> f --jacobian--> Df --simplify--> Df --apply--> fwd$f --cse--> fwd$f
+//!                                               Df --transpose--> Rf --apply--> rev$f --cse--> rev$f
+//!
+//! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
+//! scoping, and what the stage promises (its postcondition).
+
+use crate::call_order;
+use crate::check::Checked;
+use crate::derivation::jacobian::{NotDifferentiable, jacobian};
+use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, slice, tidy, transpose};
+use crate::schedule::strategy;
+use indexmap::IndexMap;
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::scope::renamed;
+use lm::strategy::{OutOfFuel, Rewriter, Step};
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
+use lm::types::Type;
+use lm::verify;
+use std::collections::{HashMap, HashSet};
+
+/// Why a derivative was not made.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// A construct without a derivative.
+    #[error(transparent)]
+    NotDifferentiable(#[from] NotDifferentiable),
+    /// The laws did not come to an end.
+    #[error("deriving `{function}`: {source}")]
+    OutOfFuel {
+        /// The function.
+        function: FunName,
+        /// The laws involved.
+        source: OutOfFuel,
+    },
+    /// A function that calls itself, directly or not.
+    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write `[{1} {0}]` by hand")]
+    Recursive(FunName, String),
+    /// A function that is not there.
+    #[error("there is no function `{0}`")]
+    Undefined(FunName),
+    /// A derivation of another name.
+    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, suffwdpass, sufrevpass)")]
+    NoDerivation(String),
+}
+
+/// One stage of a derivation.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The heading.
+    pub heading: &'static str,
+    /// The definition at this stage.
+    pub def: Def,
+    /// The rewrites that led here, when they are traced.
+    pub steps: Vec<Step>,
+}
+
+/// The headings, in order (working notes, sec. 9).
+pub const HEADINGS: [&str; 12] = [
+    "Original definition",
+    "Anf-ised original definition",
+    "The full Jacobian (unoptimised)",
+    "The full Jacobian (optimised)",
+    "Forward derivative (unoptimised)",
+    "Forward-mode derivative (optimised)",
+    "Forward-mode derivative (CSE'd)",
+    "Transposed Jacobian",
+    "Optimised transposed Jacobian",
+    "Reverse-mode derivative (unoptimised)",
+    "Reverse-mode derivative (optimised)",
+    "Reverse-mode derivative (CSE'd)",
+];
+
+/// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
+const FUEL_PER_NODE: usize = 1_000;
+
+/// Rounds of sharing and merging; each settles one more level of nested conditionals.
+const MERGE_ROUNDS: usize = 100;
+
+/// Derives functions of one program on demand.
+pub struct Pipeline {
+    program: Program,
+    /// Definitions of the prelude that the program does not call so far.
+    prelude: IndexMap<FunName, Def>,
+    effects: Effects,
+    trace: bool,
+    /// The optimised Jacobians, which fwd and rev share.
+    jacobians: IndexMap<FunName, Def>,
+    in_progress: Vec<FunName>,
+    /// The functions of the source text: a derivative among them was written by its user.
+    written: HashSet<FunName>,
+}
+
+impl Pipeline {
+    /// A pipeline for a checked program.
+    pub fn new(checked: Checked) -> Pipeline {
+        let Checked { program, prelude, .. } = checked;
+        let effects = Effects::of(&program);
+        let written = program.defs.keys().cloned().collect();
+        Pipeline { program, prelude, effects, trace: false, jacobians: IndexMap::new(), in_progress: Vec::new(), written }
+    }
+
+    /// Records every rewrite of the stages made from now on.
+    pub fn with_trace(mut self) -> Pipeline {
+        self.trace = true;
+        self
+    }
+
+    /// The program, with the derivatives made so far.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program, with the derivatives made so far.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// Makes the function, and all that it calls, unless the program has it.
+    pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
+        let def = self.source(name)?;
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        for callee in called {
+            if !self.program.defs.contains_key(&callee) {
+                self.require(&callee)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes every derivative that the program itself calls.
+    pub fn complete(&mut self) -> Result<(), Error> {
+        let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
+        names.iter().try_for_each(|name| self.require(name))
+    }
+
+    fn derive(&mut self, name: &FunName) -> Result<(), Error> {
+        let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
+        if self.in_progress.contains(name) {
+            return Err(Error::Recursive(of, derivation));
+        }
+        self.in_progress.push(name.clone());
+        let made = self.derive_now(&derivation, &of, name);
+        self.in_progress.pop();
+        let def = made?;
+        self.program.defs.insert(name.clone(), def);
+        Ok(())
+    }
+
+    fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        self.source(of)?;
+        self.refuse_recursion(of, derivation)?;
+        match derivation {
+            "D" => self.jacobian(of),
+            "Dt" => self.transposed(of),
+            "fwd" => {
+                let unoptimised = self.forward_unoptimised(of)?;
+                let optimised = self.applied(&unoptimised)?;
+                self.finished(&optimised, &[])
+            }
+            "rev" => {
+                let unoptimised = self.reverse_unoptimised(of)?;
+                let optimised = self.applied(&unoptimised)?;
+                self.finished(&optimised, &[1])
+            }
+            "jvp" => self.value_and(of, "fwd", name),
+            "suffwdpass" => Ok(self.split(of)?.0),
+            "sufrevpass" => Ok(self.split(of)?.1),
+            other => Err(Error::NoDerivation(other.into())),
+        }
+    }
+
+    /// The function that is differentiated, itself derived first if need be.
+    fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.prelude.shift_remove(name) {
+            self.program.defs.insert(name.clone(), def);
+        }
+        if !self.program.defs.contains_key(name) {
+            self.derive(name)?;
+        }
+        Ok(self.program.defs[name].clone())
+    }
+
+    /// Derivation follows calls, so a cycle of calls would never end.
+    fn refuse_recursion(&self, name: &FunName, derivation: &str) -> Result<(), Error> {
+        match call_order::cycle_below(&self.program, name, derivation) {
+            Some(f) => Err(Error::Recursive(f, derivation.into())),
+            None => Ok(()),
+        }
+    }
+
+    fn rewriting<T>(
+        &mut self,
+        def: &Def,
+        f: impl FnOnce(&Def, &mut Rewriter) -> Result<T, OutOfFuel>,
+    ) -> Result<(T, Vec<Step>), Error> {
+        let fuel = FUEL_PER_NODE * (def.body.size() + 100);
+        let mut rewriter = Rewriter::new(&mut self.program.supply, fuel);
+        rewriter.trace = self.trace.then(Vec::new);
+        let result = f(def, &mut rewriter);
+        let steps = rewriter.trace.take().unwrap_or_default();
+        let function = || def.fun.name.clone();
+        result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
+    }
+
+    fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
+        let def = self.source(name)?;
+        let normal = anf::anf(&def, &mut self.program.supply);
+        Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
+    }
+
+    fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+        let normal = self.normal_form(name)?;
+        let jacobian = jacobian(&normal, &mut self.program.supply)?;
+        Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
+    }
+
+    /// The optimised Jacobian.
+    fn jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.jacobians.get(name) {
+            return Ok(def.clone());
+        }
+        let unoptimised = self.jacobian_unoptimised(name)?;
+        let (def, _) = self.simplified(&unoptimised, "jacobian")?;
+        self.jacobians.insert(name.clone(), def.clone());
+        Ok(def)
+    }
+
+    fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
+        let (def, steps) = self.rewriting(def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = dead::dead(&def, &self.effects);
+        let def = tidy::inline_single_uses(&def, &self.effects);
+        Ok((checked("simplify", def, |_| true), steps))
+    }
+
+    fn transposed_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+        let jacobian = self.jacobian(name)?;
+        let body = Expr::prim(Prim::LmTranspose, [jacobian.body.clone()]);
+        Ok(Def::new(name.derived("Dt"), jacobian.params.clone(), body))
+    }
+
+    fn transposed(&mut self, name: &FunName) -> Result<Def, Error> {
+        Ok(self.transposed_with_steps(name)?.0)
+    }
+
+    fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
+        let jacobian = self.jacobian(name)?;
+        let transposed = name.derived("Dt");
+        let (def, mut steps) =
+            self.rewriting(&jacobian, |def, cx| transpose::transpose(def, transposed, strategy("transpose"), cx))?;
+        let (def, more) = self.simplified(&checked("transpose", def, |_| true), "transpose")?;
+        steps.extend(more);
+        Ok((def, steps))
+    }
+
+    /// `fwd$f(s, ds) = ∂f(s) ⊙ ds`.
+    fn forward_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+        let jacobian = self.jacobian(name)?;
+        Ok(self.applied_to(&jacobian, name, "fwd", "dx"))
+    }
+
+    /// `rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr`.
+    fn reverse_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+        let transposed = self.transposed(name)?;
+        Ok(self.applied_to(&transposed, name, "rev", "dr"))
+    }
+
+    /// A map at a point, as a function of the point and a vector.
+    fn applied_to(&mut self, map: &Def, name: &FunName, derivation: &str, vector: &str) -> Def {
+        let supply = &mut self.program.supply;
+        let (from, _) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
+        let dx = supply.fresh(vector, from.tangent());
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dx)]);
+        let (s, unpack) = whole_argument(&map.params, supply);
+        let body = renamed(&Expr::block(unpack, body), supply);
+        Def::new(name.derived(derivation), vec![s, dx], body)
+    }
+
+    fn applied(&mut self, def: &Def) -> Result<Def, Error> {
+        Ok(self.applied_with_steps(def)?.0)
+    }
+
+    fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
+        let (def, mut steps) = self.rewriting(def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
+        let def = checked("apply", def, |d| apply::is_free_of_maps(&d.body));
+        let (def, more) = self.simplified(&def, "values")?;
+        steps.extend(more);
+        Ok((def, steps))
+    }
+
+    /// Sharing, merging and slicing at the dependence on the parameters numbered `late`; then tidy.
+    fn finished(&mut self, def: &Def, late: &[usize]) -> Result<Def, Error> {
+        let def = self.shared(def, late)?;
+        Ok(self.tidied(&def))
+    }
+
+    fn shared(&mut self, def: &Def, late: &[usize]) -> Result<Def, Error> {
+        let late: Vec<Var> = late.iter().map(|&i| def.params[i].clone()).collect();
+        let mut def = lower::lower(def);
+        for round in 0..MERGE_ROUNDS {
+            let size = def.body.size();
+            def = anf::anf(&def, &mut self.program.supply);
+            if round == 0 && !late.is_empty() {
+                def = slice::slice(&def, &late, &mut self.program.supply);
+            }
+            def = cse::cse(&def, &self.effects);
+            let records = self.records(&def)?;
+            let merged = merge::merge(&def, &records, &self.effects, &mut self.program.supply);
+            let changed = merged != def;
+            def = checked("merge", dead::dead(&merged, &self.effects), |_| true);
+            if !changed && def.body.size() == size {
+                break;
+            }
+        }
+        Ok(checked("cse", cse::cse(&def, &self.effects), |_| true))
+    }
+
+    /// The type of the record of each function that is called both for its value and for its
+    /// reverse derivative; its two halves are made for the purpose.
+    fn records(&mut self, def: &Def) -> Result<HashMap<FunName, Type>, Error> {
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        let mut records = HashMap::new();
+        for name in &called {
+            let reverse = name.derived("rev");
+            let generated = !self.written.contains(&reverse);
+            if called.contains(&reverse) && generated && !records.contains_key(name) {
+                self.require(&name.derived("sufrevpass"))?;
+                let forward = &self.program.defs[&name.derived("suffwdpass")];
+                let pair = forward.body.ty().as_tuple().expect("a value and a record");
+                records.insert(name.clone(), pair[1].clone());
+            }
+        }
+        Ok(records)
+    }
+
+    fn tidied(&mut self, def: &Def) -> Def {
+        let (simple, _) = self.simplified(def, "values").expect("the laws of values end");
+        let tidy = tidy::inline_single_uses(&simple, &self.effects);
+        let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
+        checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
+    }
+
+    /// `[jvp f]`: the value along with a derivative, each piece of work done once.
+    fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        let both = self.value_beside(of, derivation, name)?;
+        self.finished(&both, &[])
+    }
+
+    /// `(f(s), d$f(s, v))` as one block.
+    fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let derived = self.source(&of.derived(derivation))?;
+        let supply = &mut self.program.supply;
+        let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
+        let mut bindings = Vec::new();
+        let parts = match value.params.as_slice() {
+            [_] => vec![Expr::var(&s)],
+            many => (1..=many.len()).map(|i| Expr::get(i, Expr::var(&s))).collect(),
+        };
+        let names = value.params.iter().zip(parts);
+        bindings.extend(names.map(|(x, e)| Binding { pattern: Pattern::Var(x.clone()), rhs: e }));
+        let y = supply.fresh("y", value.body.ty().clone());
+        let dy = supply.fresh("dy", derived.body.ty().clone());
+        bindings.push(Binding { pattern: Pattern::Var(y.clone()), rhs: value.body.clone() });
+        bindings.push(Binding { pattern: Pattern::Var(dy.clone()), rhs: derived.body.clone() });
+        let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
+        let body = renamed(&body, supply);
+        Ok(Def::new(name.clone(), vec![s, v], body))
+    }
+
+    /// `[suffwdpass f]` and `[sufrevpass f]`.
+    fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+        let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
+        let both = self.shared(&both, &[1])?;
+        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
+        let supply = &mut self.program.supply;
+        let halves = slice::halves(&both, std::slice::from_ref(&dr), supply);
+        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
+        let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
+        let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
+        let record = slice::record(&halves.reverse, &result[1], &known);
+        let values = Expr::tuple(record.iter().map(Expr::var).collect::<Vec<_>>());
+        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
+        let r = supply.fresh("r", values.ty().clone());
+        let unpack = Binding { pattern: Pattern::Tuple(record), rhs: Expr::var(&r) };
+        let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
+        let forward = self.forward_half(of, &s, forward)?;
+        let supply = &mut self.program.supply;
+        let reverse = renamed(&reverse, supply);
+        let reverse = Def::new(of.derived("sufrevpass"), vec![dr, r], reverse);
+        let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
+        for def in [&forward, &reverse] {
+            self.program.defs.insert(def.fun.name.clone(), def.clone());
+        }
+        Ok((forward, reverse))
+    }
+
+    /// The forward half takes f's own parameters.
+    fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
+        let params = self.source(of)?.params;
+        let supply = &mut self.program.supply;
+        let fresh: Vec<Var> = params.iter().map(|p| supply.fresh(p.name(), p.ty().clone())).collect();
+        let whole = match fresh.as_slice() {
+            [one] => Expr::var(one),
+            many => Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()),
+        };
+        let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
+        let body = renamed(&Expr::block(vec![bind], body), supply);
+        let def = Def::new(of.derived("suffwdpass"), fresh, body);
+        let def = cse::cse(&anf::anf(&def, &mut self.program.supply), &self.effects);
+        Ok(self.tidied(&dead::dead(&def, &self.effects)))
+    }
+
+    /// All stages of the derivation of one function.
+    pub fn stages(&mut self, name: &FunName) -> Result<Vec<Stage>, Error> {
+        let mut stages = Vec::new();
+        let mut add = |def: &Def, steps: Vec<Step>| {
+            let heading = HEADINGS[stages.len()];
+            stages.push(Stage { heading, def: def.clone(), steps });
+        };
+        add(&self.source(name)?, vec![]);
+        self.refuse_recursion(name, "D")?;
+        add(&self.normal_form(name)?, vec![]);
+        let unoptimised = self.jacobian_unoptimised(name)?;
+        add(&unoptimised, vec![]);
+        let (optimised, steps) = self.simplified(&unoptimised, "jacobian")?;
+        self.jacobians.insert(name.clone(), optimised.clone());
+        add(&optimised, steps);
+        let forward = self.forward_unoptimised(name)?;
+        add(&forward, vec![]);
+        let (forward, steps) = self.applied_with_steps(&forward)?;
+        add(&forward, steps);
+        add(&self.finished(&forward, &[])?, vec![]);
+        add(&self.transposed_unoptimised(name)?, vec![]);
+        let (transposed, steps) = self.transposed_with_steps(name)?;
+        add(&transposed, steps);
+        let reverse = self.reverse_unoptimised(name)?;
+        add(&reverse, vec![]);
+        let (reverse, steps) = self.applied_with_steps(&reverse)?;
+        add(&reverse, steps);
+        add(&self.finished(&reverse, &[1])?, vec![]);
+        Ok(stages)
+    }
+}
+
+/// `let params = s`, with s their tuple; s is the parameter itself when there is one.
+fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
+    match params {
+        [one] => (one.clone(), vec![]),
+        many => {
+            let s = supply.fresh("s", Type::tuple(many.iter().map(|p| p.ty().clone())));
+            let unpack = Binding { pattern: Pattern::Tuple(many.to_vec()), rhs: Expr::var(&s) };
+            (s, vec![unpack])
+        }
+    }
+}
+
+fn underive(name: &FunName) -> Option<(String, FunName)> {
+    let mut of = name.clone();
+    if of.derivations.is_empty() {
+        return None;
+    }
+    let derivation = of.derivations.remove(0);
+    Some((derivation.to_string(), of))
+}
+
+/// A pass's result, checked in debug builds.
+fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
+    if cfg!(debug_assertions) {
+        if let Err(why) = verify::scoping(&def) {
+            panic!("after pass {pass}: {why}\n{def:#?}");
+        }
+        assert!(holds(&def), "after pass {pass}, {} does not have the form it promises:\n{:#?}", def.fun.name, def.body);
+    }
+    def
+}

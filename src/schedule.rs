@@ -1,0 +1,65 @@
+//! The schedules: which laws each stage applies, and how. `lmc laws --schedule` prints them.
+
+use lm::law::{self, Law};
+use lm::strategy::Strategy;
+use std::sync::LazyLock;
+
+/// A named strategy.
+#[derive(Debug)]
+pub struct Schedule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The strategy.
+    pub strategy: Strategy,
+}
+
+#[rustfmt::skip]
+const MAPS: &[&str] = &[
+    "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "scaleR-scale", "dot-scale",
+    "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
+    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "get-vcat",
+    "compose-assoc", "compose-add-one", "add-compose", "add-compose-left", "add-compose-right", "vcat-add", "hcat-add",
+    "collect", "if-same", "if-true", "if-false",
+];
+
+#[rustfmt::skip]
+const TRANSPOSITION: &[&str] = &[
+    "transpose-transpose", "transpose-compose", "transpose-vcat", "transpose-hcat", "transpose-add", "transpose-zero",
+    "transpose-one", "transpose-scale", "transpose-scaleR", "transpose-dot", "transpose-get", "transpose-if",
+];
+
+#[rustfmt::skip]
+const APPLICATION: &[&str] = &[
+    "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-scaleR",
+    "apply-dot", "apply-get", "apply-if", "reverse-apply",
+];
+
+#[rustfmt::skip]
+const VECTORS: &[&str] = &[
+    "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
+    "vector-add-tuple", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
+    "fold-float", "if-same", "if-true", "if-false",
+];
+
+/// The schedules, in the order in which they are used.
+pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
+    let jacobians: Vec<&str> = law::all().keys().map(String::as_str).filter(|n| n.starts_with("jacobian-")).collect();
+    let schedule = |name, purpose, groups: &[&[&'static str]]| {
+        let laws: Vec<&'static Law> = groups.iter().copied().flatten().map(|name| law::named(name)).collect();
+        Schedule { name, purpose, strategy: Strategy::innermost(laws) }
+    };
+    vec![
+        schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, VECTORS]),
+        schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
+        schedule("apply", "application, pushed to the leaves until no map is left", &[APPLICATION, TRANSPOSITION, MAPS, VECTORS]),
+        schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
+    ]
+});
+
+/// The strategy of that name. Panics when there is none: schedules are part of the program.
+pub fn strategy(name: &str) -> &'static Strategy {
+    let found = SCHEDULES.iter().find(|s| s.name == name);
+    &found.unwrap_or_else(|| panic!("there is no schedule `{name}`")).strategy
+}
