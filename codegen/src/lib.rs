@@ -1,1 +1,28 @@
-//! Native code.
+//! Native code: from terms without linear maps to objects, libraries and callable memory.
+//!
+//!   lm::term --lower--> loops --emit--> LLVM --> so, a, obj, asm, llvm-ir, JIT
+//!
+//! The only user of inkwell.
+
+pub mod abi;
+mod archive;
+mod emit;
+mod error;
+mod header;
+mod jit;
+mod layout;
+mod link;
+mod llvm;
+pub mod loops;
+mod lower;
+mod module;
+mod object;
+mod source;
+mod symbol;
+
+pub use error::Error;
+pub use jit::Jit;
+pub use module::{Entry, Module, Options, compile};
+pub use object::Kind;
+pub use source::SourceInfo;
+pub use symbol::Symbol;

@@ -1,0 +1,137 @@
+//! Entry points: the forms of a function that the outside sees.
+
+use super::{Emitter, built, packed_name};
+use crate::llvm;
+use crate::loops::{Function, Scalar};
+use crate::symbol::Symbol;
+use inkwell::IntPredicate;
+use inkwell::module::Linkage;
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Exports a function under its symbol and alias, and packed where asked.
+    pub(super) fn export(&mut self, index: usize, symbol: &Symbol) {
+        let entry = self.define_entry(index, symbol);
+        if let Some(alias) = &symbol.alias {
+            llvm::add_alias(&self.module, entry, alias);
+        }
+        if self.request.packed {
+            self.define_packed(index, symbol);
+        }
+    }
+
+    /// `int32_t f(lmc_context *ctx, inputs..., outputs...)`. Outputs are written when all went well.
+    fn define_entry(&mut self, index: usize, symbol: &Symbol) -> FunctionValue<'ctx> {
+        let function = &self.request.module.functions[index];
+        let params: Vec<Scalar> = parameter_types(function);
+        let mut types: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into()];
+        types.extend(params.iter().map(|ty| BasicMetadataTypeEnum::from(self.outer_type(*ty))));
+        types.extend(function.results.iter().map(|_| BasicMetadataTypeEnum::from(self.ptr())));
+        let entry = self.function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
+        self.start(entry);
+        let values = entry.get_params();
+        let inputs = params.iter().zip(&values[1..]).map(|(ty, value)| self.inward(*ty, *value)).collect();
+        let outputs: Vec<_> = values[1 + params.len()..].iter().map(|output| output.into_pointer_value()).collect();
+        self.forward(index, entry, inputs, |emitter, i, ty, value| {
+            built(emitter.builder.build_store(outputs[i], emitter.outward(ty, value)));
+        });
+        entry
+    }
+
+    /// `int32_t f(lmc_context *ctx, const int64_t *in, int64_t *out)`.
+    fn define_packed(&mut self, index: usize, symbol: &Symbol) {
+        let function = &self.request.module.functions[index];
+        let ptr = self.ptr().into();
+        let ty = self.i32().fn_type(&[ptr, ptr, ptr], false);
+        let entry = self.function(&packed_name(symbol), ty, Linkage::External);
+        self.start(entry);
+        let [input, output] = [1, 2].map(|i| entry.get_params()[i].into_pointer_value());
+        let load = |(i, ty): (usize, &Scalar)| {
+            let value = built(self.builder.build_load(self.outer_type(*ty), self.word(input, i), ""));
+            self.inward(*ty, value)
+        };
+        let inputs = parameter_types(function).iter().enumerate().map(load).collect();
+        self.forward(index, entry, inputs, |emitter, i, ty, value| {
+            built(emitter.builder.build_store(emitter.word(output, i), emitter.outward(ty, value)));
+        });
+    }
+
+    fn start(&self, entry: FunctionValue<'ctx>) {
+        self.builder.position_at_end(self.context.append_basic_block(entry, ""));
+    }
+
+    /// Calls the function itself, stores its results where all went well, returns its status.
+    fn forward(
+        &self,
+        index: usize,
+        entry: FunctionValue<'ctx>,
+        inputs: Vec<BasicValueEnum<'ctx>>,
+        store: impl Fn(&Self, usize, Scalar, BasicValueEnum<'ctx>),
+    ) {
+        let ctx = entry.get_params()[0].into_pointer_value();
+        let limit = self.limit(entry, ctx);
+        let depth = self.i64().const_zero();
+        let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), limit.into(), depth.into()];
+        args.extend(inputs.into_iter().map(BasicMetadataValueEnum::from));
+        let call = built(self.builder.build_call(self.functions[index], &args, ""));
+        let whole = call.try_as_basic_value().unwrap_basic().into_struct_value();
+        let status = built(self.builder.build_extract_value(whole, 0, "")).into_int_value();
+        self.when_good(entry, status, || {
+            for (i, ty) in self.request.module.functions[index].results.iter().enumerate() {
+                let value = built(self.builder.build_extract_value(whole, i as u32 + 1, ""));
+                store(self, i, *ty, value);
+            }
+        });
+        built(self.builder.build_return(Some(&status)));
+    }
+
+    fn when_good(&self, entry: FunctionValue<'ctx>, status: IntValue<'ctx>, body: impl FnOnce()) {
+        let zero = self.i32().const_zero();
+        let bad = built(self.builder.build_int_compare(IntPredicate::NE, status, zero, ""));
+        self.unless(entry, bad, |_| body());
+    }
+
+    /// Null where nothing is recursive: then nobody looks at it.
+    fn limit(&self, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
+        let recursive = self.request.module.functions.iter().any(|function| function.recursive);
+        if recursive { self.stack_limit(entry, ctx) } else { self.ptr().const_null() }
+    }
+
+    fn word(&self, base: PointerValue<'ctx>, i: usize) -> PointerValue<'ctx> {
+        let index = self.i64().const_int(i as u64, false);
+        llvm::element(&self.builder, self.i64(), base, index)
+    }
+
+    /// A Bool is a byte outside and a bit inside.
+    fn outer_type(&self, ty: Scalar) -> BasicTypeEnum<'ctx> {
+        match ty {
+            Scalar::Bool => self.context.i8_type().into(),
+            Scalar::Float | Scalar::Integer | Scalar::Text => self.ty(ty),
+        }
+    }
+
+    /// Any byte but 0 is true.
+    fn inward(&self, ty: Scalar, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+        match ty {
+            Scalar::Bool => {
+                let zero = self.context.i8_type().const_zero();
+                built(self.builder.build_int_compare(IntPredicate::NE, value.into_int_value(), zero, "")).into()
+            }
+            Scalar::Float | Scalar::Integer | Scalar::Text => value,
+        }
+    }
+
+    fn outward(&self, ty: Scalar, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+        match ty {
+            Scalar::Bool => {
+                built(self.builder.build_int_z_extend(value.into_int_value(), self.context.i8_type(), "")).into()
+            }
+            Scalar::Float | Scalar::Integer | Scalar::Text => value,
+        }
+    }
+}
+
+fn parameter_types(function: &Function) -> Vec<Scalar> {
+    function.params.iter().map(|x| function.locals[x.0 as usize].ty).collect()
+}

@@ -1,0 +1,179 @@
+//! The body of a function.
+
+use super::{Emitter, built};
+use crate::loops::{Block, Failure, Function, Local, Operand, Stmt};
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
+use lm::term::Span;
+
+/// A function under construction: the values of the locals set so far.
+pub(super) struct Frame<'ctx, 'f> {
+    function: &'f Function,
+    value: FunctionValue<'ctx>,
+    locals: Vec<Option<BasicValueEnum<'ctx>>>,
+}
+
+impl<'ctx> Frame<'ctx, '_> {
+    fn ctx(&self) -> PointerValue<'ctx> {
+        self.value.get_nth_param(0).expect("every function has a context").into_pointer_value()
+    }
+
+    fn limit(&self) -> PointerValue<'ctx> {
+        self.value.get_nth_param(1).expect("every function has a stack limit").into_pointer_value()
+    }
+
+    fn depth(&self) -> IntValue<'ctx> {
+        self.value.get_nth_param(2).expect("every function has a depth").into_int_value()
+    }
+
+    fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
+        self.locals[i as usize] = Some(value);
+    }
+}
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Fills in a declared function.
+    pub(super) fn define(&mut self, function: &Function, value: FunctionValue<'ctx>) {
+        let mut frame = Frame { function, value, locals: vec![None; function.locals.len()] };
+        for (param, x) in value.get_param_iter().skip(3).zip(&function.params) {
+            frame.set(*x, param);
+        }
+        self.builder.position_at_end(self.context.append_basic_block(value, ""));
+        if function.recursive {
+            self.watch_stack(&frame);
+        }
+        let results = self.block(&mut frame, &function.body);
+        let mut whole = self.result_type(function).get_poison();
+        whole = self.with_field(whole, 0, self.i32().const_zero().into());
+        for (i, result) in results.into_iter().enumerate() {
+            whole = self.with_field(whole, i as u32 + 1, result);
+        }
+        built(self.builder.build_return(Some(&whole)));
+    }
+
+    /// Emits the statements; gives the values of the results.
+    fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+        block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
+        block.results.iter().map(|result| self.operand(frame, result)).collect()
+    }
+
+    fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        match stmt {
+            Stmt::Let(x, op, args) => {
+                let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
+                let value = self.op(*op, &args);
+                frame.set(*x, value);
+            }
+            Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),
+            Stmt::If(xs, condition, then, other) => self.conditional(frame, xs, condition, [then, other]),
+            Stmt::Check { condition, failure, numbers, span } => {
+                let condition = self.operand(frame, condition).into_int_value();
+                let numbers = [0, 1].map(|i| self.operand(frame, &numbers[i]).into_int_value());
+                self.check(frame, condition, *failure, numbers, *span);
+            }
+            Stmt::Write(value) => {
+                let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
+                self.write(frame.ctx(), ty, value);
+            }
+        }
+    }
+
+    fn call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
+        let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
+        let mut all: Vec<BasicMetadataValueEnum> = vec![frame.ctx().into(), frame.limit().into(), depth.into()];
+        all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
+        let call = built(self.builder.build_call(self.functions[callee], &all, ""));
+        let whole = call.try_as_basic_value().unwrap_basic().into_struct_value();
+        let status = built(self.builder.build_extract_value(whole, 0, "")).into_int_value();
+        let zero = self.i32().const_zero();
+        let fine = built(self.builder.build_int_compare(IntPredicate::EQ, status, zero, ""));
+        let [good, bad] = self.branch(frame, fine);
+        self.builder.position_at_end(bad);
+        self.leave(frame, status);
+        self.builder.position_at_end(good);
+        for (i, x) in xs.iter().enumerate() {
+            let value = built(self.builder.build_extract_value(whole, i as u32 + 1, ""));
+            frame.set(*x, value);
+        }
+    }
+
+    fn conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
+        let condition = self.operand(frame, condition).into_int_value();
+        let starts = self.branch(frame, condition);
+        let join = self.context.append_basic_block(frame.value, "");
+        let ends: Vec<_> = starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, start, arm, join)).collect();
+        self.builder.position_at_end(join);
+        for (i, x) in xs.iter().enumerate() {
+            let ty = self.ty(frame.function.ty(&Operand::Local(*x)));
+            let phi = built(self.builder.build_phi(ty, ""));
+            ends.iter().for_each(|(end, values)| phi.add_incoming(&[(&values[i], *end)]));
+            frame.set(*x, phi.as_basic_value());
+        }
+    }
+
+    /// One side of a branch: where it ends, and its results.
+    fn arm(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        start: BasicBlock<'ctx>,
+        arm: &Block,
+        join: BasicBlock<'ctx>,
+    ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
+        self.builder.position_at_end(start);
+        let values = self.block(frame, arm);
+        built(self.builder.build_unconditional_branch(join));
+        (self.builder.get_insert_block().expect("the builder stands in a block"), values)
+    }
+
+    fn check(
+        &mut self,
+        frame: &Frame<'ctx, '_>,
+        condition: IntValue<'ctx>,
+        failure: Failure,
+        numbers: [IntValue<'ctx>; 2],
+        span: Span,
+    ) {
+        let [good, bad] = self.branch(frame, condition);
+        self.builder.position_at_end(bad);
+        let status = self.fail(frame.ctx(), failure, numbers, span);
+        self.leave(frame, status);
+        self.builder.position_at_end(good);
+    }
+
+    /// A recursive function must not run into the end of the stack.
+    fn watch_stack(&mut self, frame: &Frame<'ctx, '_>) {
+        let here = self.frame_address();
+        let [here, limit] = [here, frame.limit()].map(|p| built(self.builder.build_ptr_to_int(p, self.i64(), "")));
+        let fits = built(self.builder.build_int_compare(IntPredicate::UGE, here, limit, ""));
+        let numbers = [frame.depth(), self.i64().const_zero()];
+        self.check(frame, fits, Failure::RecursionTooDeep, numbers, frame.function.span);
+    }
+
+    /// Returns an error.
+    fn leave(&mut self, frame: &Frame<'ctx, '_>, status: IntValue<'ctx>) {
+        let poison = self.result_type(frame.function).get_poison();
+        let whole = self.with_field(poison, 0, status.into());
+        built(self.builder.build_return(Some(&whole)));
+    }
+
+    fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
+        let blocks = [(); 2].map(|()| self.context.append_basic_block(frame.value, ""));
+        built(self.builder.build_conditional_branch(condition, blocks[0], blocks[1]));
+        blocks
+    }
+
+    fn with_field(&self, whole: StructValue<'ctx>, i: u32, field: BasicValueEnum<'ctx>) -> StructValue<'ctx> {
+        built(self.builder.build_insert_value(whole, field, i, "")).into_struct_value()
+    }
+
+    fn operand(&mut self, frame: &Frame<'ctx, '_>, operand: &Operand) -> BasicValueEnum<'ctx> {
+        match operand {
+            Operand::Local(Local(i)) => frame.locals[*i as usize].expect("loops set a local before its use"),
+            Operand::Float(x) => self.context.f64_type().const_float(*x).into(),
+            Operand::Integer(i) => self.i64().const_int(*i as u64, true).into(),
+            Operand::Bool(b) => self.context.bool_type().const_int(u64::from(*b), false).into(),
+            Operand::Text(text) => self.text(text).into(),
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Emission: loops to LLVM.
+//!
+//!   fun f(x..) -> (r..)   internal { i32, r.. } @"lmc.f"(ptr ctx, ptr limit, i64 depth, x..)
+//!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
+//!
+//! The status comes first; the results are poison where it is not 0. `limit` is the lowest address
+//! that the stack may reach and `depth` the number of calls: only recursive functions look at them,
+//! and LLVM drops them elsewhere. Internal names begin with `lmc.`, which no exported symbol does, so that
+//! nothing of the user's can be taken for libm, libc or an intrinsic.
+
+mod entry;
+mod function;
+mod math;
+mod ops;
+mod support;
+pub(crate) mod target;
+
+use crate::loops::{self, Scalar};
+use crate::source::SourceInfo;
+use crate::symbol::Symbol;
+use indexmap::IndexMap;
+use inkwell::AddressSpace;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::builder::{Builder, BuilderError};
+use inkwell::context::Context;
+use inkwell::module::{Linkage, Module};
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, IntType, PointerType, StructType};
+use inkwell::values::{FunctionValue, PointerValue};
+use std::sync::Arc;
+use target::Target;
+
+/// What to emit.
+pub(crate) struct Request<'a> {
+    /// The functions, entries first.
+    pub module: &'a loops::Module,
+    /// The symbols of the entries.
+    pub symbols: &'a [Symbol],
+    /// Where errors point.
+    pub source: &'a SourceInfo,
+    /// The machine.
+    pub target: &'a Target,
+    /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
+    /// and result a 64-bit word in an array: that is what the JIT calls.
+    pub packed: bool,
+}
+
+/// The name of an entry's packed form.
+pub(crate) fn packed_name(symbol: &Symbol) -> String {
+    format!("lmc.packed.{}", symbol.name)
+}
+
+/// The LLVM module, not yet optimised.
+pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'ctx> {
+    let module = context.create_module("lmc");
+    module.set_source_file_name(request.source.name());
+    module.set_triple(&request.target.machine().get_triple());
+    module.set_data_layout(&request.target.machine().get_target_data().get_data_layout());
+    let mut emitter = Emitter::new(context, module, request);
+    emitter.declare();
+    for (i, function) in request.module.functions.iter().enumerate() {
+        emitter.define(function, emitter.functions[i]);
+    }
+    request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
+    emitter.module
+}
+
+struct Emitter<'ctx, 'a> {
+    context: &'ctx Context,
+    module: Module<'ctx>,
+    builder: Builder<'ctx>,
+    request: &'a Request<'a>,
+    functions: Vec<FunctionValue<'ctx>>,
+    texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
+}
+
+impl<'ctx, 'a> Emitter<'ctx, 'a> {
+    fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
+        let builder = context.create_builder();
+        Emitter { context, module, builder, request, functions: vec![], texts: IndexMap::new() }
+    }
+
+    fn declare(&mut self) {
+        for function in &self.request.module.functions {
+            let mut params: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into(), self.ptr().into(), self.i64().into()];
+            params.extend(
+                function.params.iter().map(|x| BasicMetadataTypeEnum::from(self.ty(function.locals[x.0 as usize].ty))),
+            );
+            let ty = self.result_type(function).fn_type(&params, false);
+            let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
+            self.functions.push(declared);
+        }
+    }
+
+    /// The status and the results.
+    fn result_type(&self, function: &loops::Function) -> StructType<'ctx> {
+        let mut fields: Vec<BasicTypeEnum> = vec![self.i32().into()];
+        fields.extend(function.results.iter().map(|ty| self.ty(*ty)));
+        self.context.struct_type(&fields, false)
+    }
+
+    /// A new function for the target.
+    fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
+        let function = self.module.add_function(name, ty, Some(linkage));
+        let target = self.request.target;
+        for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
+            function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
+        }
+        function.add_attribute(AttributeLoc::Function, self.flag("nounwind"));
+        function
+    }
+
+    fn flag(&self, name: &str) -> Attribute {
+        self.attribute(name, 0)
+    }
+
+    fn attribute(&self, name: &str, value: u64) -> Attribute {
+        self.context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), value)
+    }
+
+    /// The address of a constant text.
+    fn text(&mut self, text: &Arc<str>) -> PointerValue<'ctx> {
+        if let Some(address) = self.texts.get(text) {
+            return *address;
+        }
+        let address = built(self.builder.build_global_string_ptr(text, "lmc.text")).as_pointer_value();
+        self.texts.insert(text.clone(), address);
+        address
+    }
+
+    fn ty(&self, ty: Scalar) -> BasicTypeEnum<'ctx> {
+        match ty {
+            Scalar::Float => self.context.f64_type().into(),
+            Scalar::Integer => self.i64().into(),
+            Scalar::Bool => self.context.bool_type().into(),
+            Scalar::Text => self.ptr().into(),
+        }
+    }
+
+    fn ptr(&self) -> PointerType<'ctx> {
+        self.context.ptr_type(AddressSpace::default())
+    }
+
+    fn i32(&self) -> IntType<'ctx> {
+        self.context.i32_type()
+    }
+
+    fn i64(&self) -> IntType<'ctx> {
+        self.context.i64_type()
+    }
+}
+
+/// What a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+fn built<T>(result: Result<T, BuilderError>) -> T {
+    result.expect("loops are well-typed and the builder stands in a block")
+}

@@ -1,0 +1,53 @@
+//! What can go wrong between a checked program and a file of native code.
+
+use lm::term::Span;
+use std::path::PathBuf;
+
+/// Why there is no native code.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The program does not define a function that was asked for or is called.
+    #[error("`{0}` is not defined")]
+    Undefined(String),
+    /// An operation has no native code.
+    #[error("native code for {operation} is not supported (in `{function}`)")]
+    Unsupported {
+        /// The function whose body has it.
+        function: String,
+        /// The operation or type.
+        operation: String,
+        /// Where it stands in the source.
+        span: Span,
+    },
+    /// Two functions want the same symbol, and the escape for that case is taken as well.
+    #[error("`{0}` has no free symbol: `{1}` is taken; rename one of the functions")]
+    SymbolTaken(String, String),
+    /// LLVM does not know the processor.
+    #[error("`{0}` is no processor of the target; try `native`, `x86-64` or `x86-64-v3`")]
+    UnknownCpu(String),
+    /// An optimisation level beyond 3.
+    #[error("there is no optimisation level {0}; the levels are 0 to 3")]
+    UnknownLevel(u8),
+    /// LLVM has no code generator for this machine, or its run-time linker refuses.
+    #[error("LLVM: {0}")]
+    Llvm(String),
+    /// No program that links was found.
+    #[error("no linker found: install `cc` (a C compiler), `ld` or `rust-lld`, or emit `obj` or `a` instead")]
+    NoLinker,
+    /// The linker ran and failed.
+    #[error("`{linker}` failed:\n{stderr}")]
+    Link {
+        /// The program.
+        linker: String,
+        /// What it said.
+        stderr: String,
+    },
+    /// A file cannot be written.
+    #[error("cannot write `{}`: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        reason: String,
+    },
+}

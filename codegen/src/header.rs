@@ -1,0 +1,147 @@
+//! The C header of a module.
+//!
+//! For each entry with a name that C can write: a comment with its KS type, its symbols and its
+//! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
+//! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
+
+use crate::loops::{Block, Failure};
+use crate::loops::{Function, Local, Scalar, Stmt};
+use crate::module::{Entry, Module};
+use crate::symbol::is_reserved;
+use indexmap::IndexSet;
+use lm::types::Type;
+
+const PRELUDE: &str = include_str!("header/prelude.h");
+
+/// The text of the header.
+pub(crate) fn header(module: &Module) -> String {
+    let name = module.source().name();
+    let from = if name.is_empty() { String::new() } else { format!(" from {}", comment_safe(name)) };
+    let mut out = format!("/* Functions that lmc compiled{from}. */\n\n{PRELUDE}");
+    let failures = failures(module);
+    for (i, entry) in module.entries().iter().enumerate() {
+        out.push_str(&declaration(entry, &module.loops().functions[i], &failures[i]));
+    }
+    out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
+    out
+}
+
+fn declaration(entry: &Entry, function: &Function, failures: &[Failure]) -> String {
+    let (fun, symbol) = (&entry.def.fun, &entry.symbol);
+    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
+    let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
+    let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
+    let errors: Vec<&str> = failures.iter().map(|failure| constant(*failure)).collect();
+    let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
+    let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
+    let params = parameters(entry, function);
+    match symbol.c_name() {
+        Some(name) => out.push_str(&format!("int32_t {name}({params});\n")),
+        None => out.push_str("/* No name that C can write: look the symbol up by dlsym. */\n"),
+    }
+    let dollar =
+        symbol.name.contains('$') && symbol.name.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+    if dollar {
+        out.push_str(&format!("#ifdef LMC_DOLLAR_NAMES\nint32_t {}({params});\n#endif\n", symbol.name));
+    }
+    out
+}
+
+/// One parameter per component: inputs by value, results through pointers.
+fn parameters(entry: &Entry, function: &Function) -> String {
+    let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
+    let mut names = Vec::new();
+    entry.def.params.iter().for_each(|param| name_components(param.name(), param.ty(), &mut names));
+    let mut out = vec!["lmc_context *ctx".to_string()];
+    for (name, Local(i)) in names.iter().zip(&function.params) {
+        let name = unused(name, &mut taken);
+        out.push(format!("{}{name}", c_type(function.locals[*i as usize].ty)));
+    }
+    let mut names = Vec::new();
+    name_components("out", &entry.def.fun.result, &mut names);
+    for (name, ty) in names.iter().zip(&function.results) {
+        let name = unused(name, &mut taken);
+        out.push(format!("{}*{name}", c_type(*ty)));
+    }
+    out.join(", ")
+}
+
+/// `t` for a scalar, `t_1`, `t_2`, .. for a tuple's components.
+fn name_components(name: &str, ty: &Type, out: &mut Vec<String>) {
+    match ty {
+        Type::Tuple(parts) => {
+            parts.iter().enumerate().for_each(|(i, part)| name_components(&format!("{name}_{}", i + 1), part, out));
+        }
+        _ => out.push(name.to_string()),
+    }
+}
+
+/// An identifier of C, not used before in the declaration.
+fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
+    let mut name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if is_reserved(&name) {
+        name = format!("x_{name}");
+    }
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+fn c_type(ty: Scalar) -> &'static str {
+    match ty {
+        Scalar::Float => "double ",
+        Scalar::Integer => "int64_t ",
+        Scalar::Bool => "uint8_t ",
+        Scalar::Text => "const char *",
+    }
+}
+
+fn constant(failure: Failure) -> &'static str {
+    match failure {
+        Failure::AssertFailed => "LMC_ASSERT_FAILED",
+        Failure::DivisionByZero => "LMC_DIVISION_BY_ZERO",
+        Failure::RecursionTooDeep => "LMC_RECURSION_TOO_DEEP",
+    }
+}
+
+/// The failures of each function: its own and those of what it calls.
+fn failures(module: &Module) -> Vec<Vec<Failure>> {
+    let functions = &module.loops().functions;
+    let mut all: Vec<u32> = functions.iter().map(|f| own_failures(&f.body) | recursion(f)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        // Callees mostly come later than their callers.
+        for (i, function) in functions.iter().enumerate().rev() {
+            let mut set = all[i];
+            crate::lower::callees(&function.body, &mut |callee| set |= all[callee.0]);
+            changed |= set != all[i];
+            all[i] = set;
+        }
+    }
+    let listed = |set: u32| crate::loops::ALL_FAILURES.iter().copied().filter(move |f| set & bit(*f) != 0).collect();
+    all.into_iter().map(listed).collect()
+}
+
+fn bit(failure: Failure) -> u32 {
+    1 << failure as u32
+}
+
+fn recursion(function: &Function) -> u32 {
+    if function.recursive { bit(Failure::RecursionTooDeep) } else { 0 }
+}
+
+fn own_failures(block: &Block) -> u32 {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::Check { failure, .. } => bit(*failure),
+        Stmt::If(_, _, then, other) => own_failures(then) | own_failures(other),
+        Stmt::Let(..) | Stmt::Call(..) | Stmt::Write(_) => 0,
+    };
+    block.stmts.iter().map(of).fold(0, |a, b| a | b)
+}
+
+/// Names of the language may hold what ends a comment, or begins one.
+fn comment_safe(text: &str) -> String {
+    text.replace("*/", "* /").replace("/*", "/ *")
+}

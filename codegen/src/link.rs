@@ -1,0 +1,28 @@
+//! Linking: an object to a shared library, with the first linker found.
+
+use crate::error::Error;
+use std::ffi::OsStr;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Command;
+
+/// The linkers in order of preference: the C compiler knows where libm is, the others have to guess.
+const LINKERS: &[(&str, &[&str])] = &[("cc", &[]), ("ld", &[]), ("rust-lld", &["-flavor", "gnu"])];
+
+/// Links `object` to the shared library `output`.
+///
+/// Errors: [`Error::NoLinker`], [`Error::Link`].
+pub(crate) fn link(object: &Path, output: &Path) -> Result<(), Error> {
+    for (linker, flags) in LINKERS {
+        let arguments = [OsStr::new("-shared"), OsStr::new("-o"), output.as_os_str(), object.as_os_str()];
+        let ran = Command::new(linker).args(*flags).args(arguments).arg("-lm").output();
+        let failed = |stderr: String| Error::Link { linker: (*linker).to_string(), stderr };
+        match ran {
+            Ok(ran) if ran.status.success() => return Ok(()),
+            Ok(ran) => return Err(failed(String::from_utf8_lossy(&ran.stderr).into_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(failed(error.to_string())),
+        }
+    }
+    Err(Error::NoLinker)
+}

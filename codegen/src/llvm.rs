@@ -1,0 +1,104 @@
+//! The one place that goes past inkwell's safe interface: what inkwell lacks, through `llvm_sys`.
+//!
+//! * aliases of functions (`LLVMAddAlias2`);
+//! * addresses of array elements, which inkwell has, but unsafe;
+//! * ORC's LLJIT over an object in memory. Objects, and not IR, because LLJIT compiles IR with a
+//!   target machine of its own, for a plain x86-64.
+
+use inkwell::builder::Builder;
+use inkwell::llvm_sys::core::{LLVMAddAlias2, LLVMGlobalGetValueType};
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::{
+    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetGlobalPrefix,
+    LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
+};
+use inkwell::llvm_sys::orc2::{LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator};
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::types::IntType;
+use inkwell::values::{AsValueRef, FunctionValue, IntValue, PointerValue};
+use std::ffi::{CStr, CString};
+use std::mem::ManuallyDrop;
+use std::ptr::null_mut;
+
+/// Gives a function of the module a second name.
+pub(crate) fn add_alias(module: &Module, function: FunctionValue, name: &str) {
+    let name = CString::new(name).expect("names of the language hold no NUL");
+    let module = module.as_mut_ptr();
+    // SAFETY: the module and the function are alive, and the function is the module's; with opaque
+    // pointers the value type of an alias is only that of what it stands for.
+    unsafe {
+        let ty = LLVMGlobalGetValueType(function.as_value_ref());
+        LLVMAddAlias2(module, ty, 0, function.as_value_ref(), name.as_ptr());
+    }
+}
+
+/// The address of an array's element.
+pub(crate) fn element<'ctx>(
+    builder: &Builder<'ctx>,
+    ty: IntType<'ctx>,
+    base: PointerValue<'ctx>,
+    index: IntValue<'ctx>,
+) -> PointerValue<'ctx> {
+    // SAFETY: only instructions are built; the arrays are as long as the function has parameters.
+    let address = unsafe { builder.build_in_bounds_gep(ty, base, &[index], "") };
+    address.expect("the builder stands in a block")
+}
+
+/// Code in memory, ready to be called.
+#[derive(Debug)]
+pub(crate) struct Linked(LLVMOrcLLJITRef);
+
+impl Linked {
+    /// Links an object with the symbols of the running process.
+    ///
+    /// Errors: LLVM's, as text.
+    pub(crate) fn new(object: &[u8]) -> Result<Linked, String> {
+        let mut jit = null_mut();
+        // SAFETY: a null builder asks for the defaults; `jit` is set when there is no error.
+        checked(unsafe { LLVMOrcCreateLLJIT(&mut jit, null_mut()) })?;
+        let linked = Linked(jit);
+        let buffer = ManuallyDrop::new(MemoryBuffer::create_from_memory_range_copy(object, "lmc"));
+        // SAFETY: `jit` is alive; it takes the generator and the buffer over, whence `ManuallyDrop`.
+        unsafe {
+            let library = LLVMOrcLLJITGetMainJITDylib(jit);
+            let mut generator = null_mut();
+            let prefix = LLVMOrcLLJITGetGlobalPrefix(jit);
+            checked(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&mut generator, prefix, None, null_mut()))?;
+            LLVMOrcJITDylibAddGenerator(library, generator);
+            checked(LLVMOrcLLJITAddObjectFile(jit, library, buffer.as_mut_ptr()))?;
+        }
+        Ok(linked)
+    }
+
+    /// The address of a symbol, valid as long as `self`.
+    ///
+    /// Errors: LLVM's, as text: there is no such symbol, or the code needs one that is nowhere.
+    pub(crate) fn address(&self, symbol: &str) -> Result<usize, String> {
+        let symbol = CString::new(symbol).expect("names of the language hold no NUL");
+        let mut address = 0;
+        // SAFETY: the JIT is alive and the name is NUL-terminated.
+        checked(unsafe { LLVMOrcLLJITLookup(self.0, &mut address, symbol.as_ptr()) })?;
+        Ok(address as usize)
+    }
+}
+
+impl Drop for Linked {
+    fn drop(&mut self) {
+        // SAFETY: the JIT is alive and nobody uses it any more. An error here could not be acted on.
+        let _ = checked(unsafe { LLVMOrcDisposeLLJIT(self.0) });
+    }
+}
+
+fn checked(error: LLVMErrorRef) -> Result<(), String> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the error is alive; reading its message consumes it, and the message is ours to free.
+    unsafe {
+        let message = LLVMGetErrorMessage(error);
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Err(text)
+    }
+}

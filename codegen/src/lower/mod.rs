@@ -1,0 +1,84 @@
+//! Lowering: terms to loops.
+//!
+//!   value(let p = r in b) = p := value(r); value(b)
+//!   value(f(a..))         = call f(components of value(a)..)
+//!   value(if c a b)       = if value(c) { yield value(a) } else { yield value(b) }
+//!
+//! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
+//! is computed once, in order; the work is linear in the size of the program, because a tuple is a
+//! shared tree of operands that is laid out only where it crosses a call or a branch.
+
+mod body;
+mod prim;
+mod value;
+
+use crate::error::Error;
+use crate::loops::{self, FunId, Module, Stmt};
+use body::Body;
+use indexmap::IndexMap;
+use lm::term::{FunName, Program};
+use petgraph::graph::{DiGraph, NodeIndex};
+
+/// The loops of the entries, which come first and in order, and of all that they call.
+///
+/// Errors: an entry or a called function is not defined; an operation is not supported.
+pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
+    let mut wanted = Wanted::default();
+    entries.iter().for_each(|name| {
+        wanted.id(name);
+    });
+    let mut module = Module::default();
+    while let Some((name, _)) = wanted.0.get_index(module.functions.len()) {
+        let def = program.defs.get(name).ok_or_else(|| Error::Undefined(name.to_string()))?;
+        module.functions.push(Body::of(def, &mut wanted)?);
+    }
+    mark_recursive(&mut module);
+    if cfg!(debug_assertions) {
+        loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
+    }
+    Ok(module)
+}
+
+/// The functions met so far; those beyond the ones lowered are still to do.
+#[derive(Default)]
+struct Wanted(IndexMap<FunName, ()>);
+
+impl Wanted {
+    fn id(&mut self, name: &FunName) -> FunId {
+        match self.0.get_index_of(name) {
+            Some(index) => FunId(index),
+            None => FunId(self.0.insert_full(name.clone(), ()).0),
+        }
+    }
+}
+
+/// A function is recursive when it stands on a cycle of calls.
+fn mark_recursive(module: &mut Module) {
+    let mut calls: DiGraph<(), ()> = DiGraph::new();
+    module.functions.iter().for_each(|_| {
+        calls.add_node(());
+    });
+    for (caller, function) in module.functions.iter().enumerate() {
+        callees(&function.body, &mut |callee| {
+            calls.add_edge(NodeIndex::new(caller), NodeIndex::new(callee.0), ());
+        });
+    }
+    for component in petgraph::algo::tarjan_scc(&calls) {
+        let cyclic = component.len() > 1 || calls.contains_edge(component[0], component[0]);
+        component.iter().for_each(|node| module.functions[node.index()].recursive = cyclic);
+    }
+}
+
+/// Visits the functions that a block calls.
+pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
+    for stmt in &block.stmts {
+        match stmt {
+            Stmt::Call(_, callee, _) => visit(*callee),
+            Stmt::If(_, _, then, other) => {
+                callees(then, visit);
+                callees(other, visit);
+            }
+            Stmt::Let(..) | Stmt::Check { .. } | Stmt::Write(_) => {}
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A compiled program: loops, and on demand what LLVM makes of them.
+
+use crate::emit::target::Target;
+use crate::emit::{self, Request};
+use crate::error::Error;
+use crate::loops;
+use crate::lower::lower;
+use crate::source::SourceInfo;
+use crate::symbol::{Symbol, symbols};
+use inkwell::context::Context;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::FileType;
+use lm::term::{Def, FunName, Program};
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// 0 to 3, as LLVM's `default<On>`.
+    pub opt_level: u8,
+    /// A processor as LLVM names it (`x86-64-v3`); none, or `native`, for the one at hand.
+    pub target_cpu: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { opt_level: 2, target_cpu: None }
+    }
+}
+
+/// A function that the outside can call.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The definition.
+    pub def: Def,
+    /// Its symbols.
+    pub symbol: Symbol,
+}
+
+/// A program on its way to native code.
+#[derive(Clone, Debug)]
+pub struct Module {
+    loops: loops::Module,
+    entries: Vec<Entry>,
+    source: SourceInfo,
+    options: Options,
+}
+
+/// Lowers the entries and all that they call.
+///
+/// Only the entries get symbols. Errors: a function is not defined or has no native form; two entries
+/// want one symbol; the processor or level is unknown.
+pub fn compile(
+    program: &Program,
+    entries: &[FunName],
+    source: &SourceInfo,
+    options: &Options,
+) -> Result<Module, Error> {
+    Target::new(options.target_cpu.as_deref(), options.opt_level)?;
+    let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
+    let entries: Vec<FunName> = entries.into_iter().collect();
+    let loops = lower(program, &entries)?;
+    let symbols = symbols(&entries)?;
+    let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
+    let entries = entries.into_iter().zip(symbols).map(entry).collect();
+    Ok(Module { loops, entries, source: source.clone(), options: options.clone() })
+}
+
+/// A form that LLVM gives a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Object,
+    Assembly,
+    Ir,
+}
+
+impl Module {
+    /// The functions that have symbols.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry of a function, when it is one.
+    pub fn entry(&self, name: &FunName) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.def.fun.name == *name)
+    }
+
+    /// The lowered program.
+    pub fn loops(&self) -> &loops::Module {
+        &self.loops
+    }
+
+    /// Where the program came from.
+    pub fn source(&self) -> &SourceInfo {
+        &self.source
+    }
+
+    /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
+    pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
+        let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
+        let request = Request { module: &self.loops, symbols: &symbols, source: &self.source, target: &target, packed };
+        let context = Context::create();
+        let module = emit::emit(&context, &request);
+        if let Err(violation) = module.verify() {
+            panic!("emission broke a rule of LLVM: {violation}\n{}", self.loops);
+        }
+        let passes = format!("default<O{}>", self.options.opt_level);
+        let optimised = module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
+        optimised.map_err(|e| Error::Llvm(e.to_string()))?;
+        let file = |ty| target.machine().write_to_memory_buffer(&module, ty).map_err(|e| Error::Llvm(e.to_string()));
+        match form {
+            Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
+            Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
+            Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
+        }
+    }
+}
