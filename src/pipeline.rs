@@ -9,7 +9,7 @@
 use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
-use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, slice, tidy, transpose};
+use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, sink, slice, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -297,6 +297,14 @@ impl Pipeline {
         Ok(self.tidied(&def))
     }
 
+    /// Records that nothing took up go back to where they are used.
+    fn sunk(&mut self, def: &Def) -> Def {
+        let sunk = sink::sink(def, &self.effects, &mut self.program.supply);
+        let sunk = dead::dead(&checked("sink", sunk, |_| true), &self.effects);
+        let normal = anf::anf(&sunk, &mut self.program.supply);
+        dead::dead(&cse::cse(&normal, &self.effects), &self.effects)
+    }
+
     fn shared(&mut self, def: &Def, late: &[usize]) -> Result<Def, Error> {
         let late: Vec<Var> = late.iter().map(|&i| def.params[i].clone()).collect();
         let mut def = lower::lower(def);
@@ -338,7 +346,8 @@ impl Pipeline {
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
-        let (simple, _) = self.simplified(def, "values").expect("the laws of values end");
+        let sunk = self.sunk(def);
+        let (simple, _) = self.simplified(&sunk, "values").expect("the laws of values end");
         let tidy = tidy::inline_single_uses(&simple, &self.effects);
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))

@@ -19,7 +19,7 @@ pub struct Schedule {
 const MAPS: &[&str] = &[
     "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "scaleR-scale", "dot-scale",
     "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
-    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "get-vcat",
+    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose", "get-vcat", "vcat-get",
     "compose-assoc", "compose-add-one", "add-compose", "add-compose-left", "add-compose-right", "vcat-add", "hcat-add",
     "collect", "if-same", "if-true", "if-false",
 ];
@@ -39,8 +39,8 @@ const APPLICATION: &[&str] = &[
 #[rustfmt::skip]
 const VECTORS: &[&str] = &[
     "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
-    "vector-add-tuple", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
-    "fold-float", "if-same", "if-true", "if-false",
+    "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
+    "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 
 /// The schedules, in the order in which they are used.

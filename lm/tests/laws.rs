@@ -314,6 +314,26 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
                 .map(|j| Expr::get(j, Expr::var(&x)))
                 .collect::<Vec<_>>(),
         ),
+        "vcat-get" => {
+            let gets = (1..=n).map(|j| Expr::app(Op::LmGet(j, n), vec![r.term(&s, 0)]));
+            Expr::prim(Prim::LmVCat, gets.collect::<Vec<_>>())
+        }
+        "inject-compose" => {
+            let part = |r: &mut Random, j: usize, t: &Type| match j + 1 == i {
+                true => r.map(&types[0], t, 1),
+                false => Expr::prim(Prim::LmZero, [r.term(&types[0], 0), r.term(t, 0)]),
+            };
+            let parts: Vec<Expr> = types.iter().enumerate().map(|(j, t)| part(r, j, t)).collect();
+            Expr::prim(Prim::LmCompose, [Expr::prim(Prim::LmVCat, parts), r.map(&s, &types[0], 1)])
+        }
+        "fold-integer" => {
+            let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));
+            match r.below(3) {
+                0 => Expr::prim(Prim::Sub, [a, b]),
+                1 => Expr::prim(Prim::Eq, [a, b]),
+                _ => Expr::prim(Prim::ToFloat, [a]),
+            }
+        }
         "fold-float" => {
             let (a, b) = (r.term(&Type::Float, 0), r.term(&Type::Float, 0));
             match r.below(3) {

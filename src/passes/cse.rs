@@ -62,6 +62,9 @@ impl Cse<'_> {
                 return;
             }
         }
+        if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
+            self.alias_equal_components(xs, yes, no);
+        }
         let key = self.key(&rhs);
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
@@ -75,6 +78,21 @@ impl Cse<'_> {
                     added.push(key);
                 }
                 out.push(Binding { pattern: b.pattern.clone(), rhs });
+            }
+        }
+    }
+
+    /// Two components of a conditional that are the same in either branch need one name.
+    fn alias_equal_components(&mut self, xs: &[lm::term::Var], yes: &Expr, no: &Expr) {
+        let (Some(yes), Some(no)) = (yes.as_block().1.args_of(&Op::Tuple), no.as_block().1.args_of(&Op::Tuple)) else {
+            return;
+        };
+        let mut first: HashMap<(Atom, Atom), Expr> = HashMap::new();
+        for (x, (a, b)) in xs.iter().zip(yes.iter().zip(no)) {
+            let (Some(a), Some(b)) = (as_atom(a), as_atom(b)) else { continue };
+            match first.get(&(a.clone(), b.clone())) {
+                Some(same) => drop(self.names.insert(x.id(), same.clone())),
+                None => drop(first.insert((a, b), Expr::var(x))),
             }
         }
     }

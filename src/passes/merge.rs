@@ -62,7 +62,7 @@ impl Merge<'_> {
         let last = self.supply.fresh("t", result.ty().clone());
         let mut all: Vec<Option<Binding>> = bindings.iter().cloned().map(Some).collect();
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
-        let all = self.merged(all, depth);
+        let all = self.merged(early(all), depth);
         let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
         match bindings.last() {
             Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
@@ -194,20 +194,21 @@ impl Merge<'_> {
             Kind::App(_, args) => args.clone(),
             _ => unreachable!("a call"),
         };
+        if f.name == g.name.derived("fwd") {
+            // The value may come after the derivative: all that it needs was there for that.
+            let (value, derivative) = (b, a);
+            let (merged, rest) = self.merge_calls(value, g, derivative, f, Place(usize::MAX, usize::MAX))?;
+            return Some((merged, rest));
+        }
         if g.name == f.name.derived("fwd") && self.is_there(&b.rhs, place) {
             let fun = Fun {
                 name: f.name.derived("jvp"),
                 params: g.params.clone(),
                 result: Type::tuple([f.result.clone(), g.result.clone()]),
             };
-            let (first, mut unpack_a) = self.component(&a.pattern);
-            let (second, unpack_b) = self.component(&b.pattern);
-            unpack_a.extend(unpack_b);
-            if !unpack_a.is_empty() {
-                return None;
-            }
+            let (Pattern::Var(first), Pattern::Var(second)) = (&a.pattern, &b.pattern) else { return None };
             let rhs = Expr::app(Op::Call(Arc::new(fun)), args(&b.rhs)).at(a.rhs.span());
-            return Some((Binding { pattern: Pattern::Tuple(vec![first, second]), rhs }, None));
+            return Some((Binding { pattern: Pattern::Tuple(vec![first.clone(), second.clone()]), rhs }, None));
         }
         if g.name == f.name.derived("rev") {
             let Pattern::Var(y) = &a.pattern else { return None };
@@ -228,18 +229,26 @@ impl Merge<'_> {
         }
         None
     }
+}
 
-    /// The one variable of a pattern, or a fresh one and what takes it apart.
-    fn component(&mut self, p: &Pattern) -> (Var, Vec<Binding>) {
-        match p {
-            Pattern::Var(x) => (x.clone(), Vec::new()),
-            Pattern::Tuple(xs) => {
-                let t = self.supply.fresh("t", Type::tuple(xs.iter().map(|x| x.ty().clone())));
-                let unpack = Binding { pattern: p.clone(), rhs: Expr::var(&t) };
-                (t, vec![unpack])
-            }
+/// Tuples and projections stand right after what they are made of, where they hold back no merge.
+fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+    let last = all.len() - 1;
+    let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
+    // The slot in which each variable is bound: slot 0 is before the block's first binding.
+    let mut slots: HashMap<u32, usize> = HashMap::new();
+    for (i, b) in all.into_iter().flatten().enumerate() {
+        let is_light = matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _)) && i < last;
+        let needs = lm::scope::occurrences(&b.rhs);
+        let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
+        let slot = if is_light { earliest } else { i + 1 };
+        slots.extend(b.pattern.vars().iter().map(|x| (x.id(), slot)));
+        match is_light {
+            true => after[slot].push(b),
+            false => after[slot].insert(0, b),
         }
     }
+    after.into_iter().flatten().map(Some).collect()
 }
 
 fn key_of(e: &Expr, tuples: &HashMap<u32, Vec<Expr>>) -> Option<Key> {

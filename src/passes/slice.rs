@@ -87,7 +87,9 @@ impl Slice<'_> {
 
     /// Cuts the branches; their forward halves become a conditional of their own.
     fn conditional(&mut self, c: &Expr, yes: &Expr, no: &Expr, halves: &mut Halves) -> Expr {
-        let (yes, no) = (self.block(yes), self.block(no));
+        let (mut yes, mut no) = (self.block(yes), self.block(no));
+        self.copy_trivial(&mut yes);
+        self.copy_trivial(&mut no);
         let (yes_vars, no_vars) = (exported(&yes), exported(&no));
         if !(yes_vars.is_empty() && no_vars.is_empty()) {
             let dummies = |xs: &[Var]| xs.iter().map(|x| Expr::dummy(x.ty().clone())).collect::<Vec<_>>();
@@ -106,6 +108,20 @@ impl Slice<'_> {
             halves.forward.push(Binding { pattern, rhs: Expr::conditional(c.clone(), first, second) });
         }
         Expr::conditional(c.clone(), Expr::block(yes.reverse, yes.result), Expr::block(no.reverse, no.result))
+    }
+
+    /// What costs nothing to make again (tuples of what is there) is no part of the record.
+    fn copy_trivial(&mut self, halves: &mut Halves) {
+        let needed = exported(halves);
+        let is_needed = |b: &Binding| b.pattern.vars().iter().any(|x| needed.contains(x));
+        let trivial = |b: &&Binding| b.rhs.args_of(&Op::Tuple).is_some() && is_needed(b);
+        let copies: Vec<Binding> = halves.forward.iter().filter(trivial).cloned().collect();
+        let whole = Expr::block([copies, std::mem::take(&mut halves.reverse)].concat(), halves.result.clone());
+        // Binders of their own: the originals may serve the forward half.
+        let whole = renamed(&whole, self.supply);
+        let (reverse, result) = whole.as_block();
+        halves.reverse = reverse.to_vec();
+        halves.result = result.clone();
     }
 
     fn is_late(&self, e: &Expr) -> bool {

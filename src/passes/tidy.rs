@@ -64,13 +64,17 @@ fn is_expression(e: &Expr) -> bool {
     }
 }
 
-/// The definition with the compiler's own names numbered in order of appearance.
+/// The definition with its intermediate values numbered in order of appearance. The components of a
+/// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
 pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
     let mut names = HashMap::new();
     let mut count = 0;
     rename(&def.body, supply, &mut names, &mut count);
-    let params = def.params.iter().map(|p| p.id());
-    params.for_each(|p| drop(names.remove(&p)));
+    for b in def.body.as_block().0 {
+        if b.rhs.as_var().is_some_and(|x| def.params.contains(x)) {
+            names.extend(b.pattern.vars().iter().map(|x| (x.id(), x.clone())));
+        }
+    }
     Def { body: with_names(&def.body, &names), ..def.clone() }
 }
 

@@ -68,6 +68,9 @@ pub static NATIVE: &[Native] = &[
     Native { name: "transpose-get",   source: "Fig. 2",     text: "π(i,n)ᵀ = 0 × .. × 1 × .. × 0",                     head: Some(Head::Prim(Prim::LmTranspose)), rewrite: transpose_get },
     Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
+    Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
+    Native { name: "inject-compose",  source: "Fig. 4",     text: "(0 × .. × m × .. × 0) ∘ n = 0 × .. × (m ∘ n) × .. × 0", head: Some(Head::Prim(Prim::LmCompose)), rewrite: inject_compose },
+    Native { name: "fold-integer",    source: "sec. 1.1",   text: "j - k, j == k, to_float(k) = their value (j k literals)", head: None,                           rewrite: fold_integer },
     Native { name: "fold-float",      source: "sec. 2.2",   text: "k1 + k2, k1 * k2, -k = their value (k literals)",   head: None,                                rewrite: fold_float },
     Native { name: "collect",         source: "Fig. 4",     text: "(m ∘ p) ⊕ n ⊕ (m' ∘ p) = ((m ⊕ m') ∘ p) ⊕ n, in any order and number", head: Some(Head::Prim(Prim::LmAdd)), rewrite: collect },
 ];
@@ -143,6 +146,44 @@ fn component_source(s: &Expr) -> Expr {
         ),
         _ => s.clone(),
     }
+}
+
+fn vcat_get(e: &Expr) -> Option<Expr> {
+    let ms = e.args_of_prim(Prim::LmVCat)?;
+    let in_order = ms.iter().enumerate().all(|(i, m)| projection(m).is_some_and(|(j, n, _)| j == i + 1 && n == ms.len()));
+    in_order.then(|| Expr::prim(Prim::LmOne, [projection(&ms[0]).expect("checked").2.clone()]))
+}
+
+/// At most one map is not zero, so nothing is copied.
+fn inject_compose(e: &Expr) -> Option<Expr> {
+    let (v, n) = prim2(e, Prim::LmCompose)?;
+    let ms = v.args_of_prim(Prim::LmVCat)?;
+    let from = domain(n)?;
+    let mut others = 0;
+    let mut part = |m: &Expr| match m.args_of_prim(Prim::LmZero) {
+        Some(witnesses) => Expr::prim(Prim::LmZero, [from.clone(), witnesses[1].clone()]),
+        None => {
+            others += 1;
+            Expr::prim(Prim::LmCompose, [m.clone(), n.clone()])
+        }
+    };
+    let parts: Vec<Expr> = ms.iter().map(&mut part).collect();
+    (others <= 1).then(|| Expr::prim(Prim::LmVCat, parts))
+}
+
+fn fold_integer(e: &Expr) -> Option<Expr> {
+    let Kind::App(Op::Prim(p), args) = e.kind() else { return None };
+    let literal = |e: &Expr| match e.kind() {
+        Kind::Const(Constant::Integer(i)) => Some(*i),
+        _ => None,
+    };
+    let args: Vec<i64> = args.iter().map(literal).collect::<Option<_>>()?;
+    Some(match (p, args.as_slice()) {
+        (Prim::Sub, [a, b]) => Expr::integer(a.wrapping_sub(*b)),
+        (Prim::Eq, [a, b]) => Expr::constant(Constant::Bool(a == b)),
+        (Prim::ToFloat, [a]) => Expr::float(*a as f64),
+        _ => return None,
+    })
 }
 
 fn get_tuple(e: &Expr) -> Option<Expr> {
