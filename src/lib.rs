@@ -30,5 +30,6 @@ pub mod render;
 pub mod schedule;
 pub mod source;
 mod stack;
+mod syntax_error;
 
 pub use stack::with_large_stack;

@@ -17,7 +17,7 @@ const TOKENS: &[&str] = &[
     "lmOne", "lmScale", "lmScaleR", "lmAdd", "lmVCat", "lmHCat", "lmCompose", "lmApply", "lmApplyR", "lmTranspose",
     "$prim$add", "$prim$build", "$inline", "fwd", "rev", "D", "Dt", "[fwd f0]", "[rev f1]", "[D add]", "[rev mul]",
     "[D f0]", "[Dt sin]", "[fwd [rev f0]]", "[f0 Float]", "fwd$f0", "add@ff", "rev$ts_add", "D$print", "[CL f0]",
-    "[D lmApply]", "[D $inline]", "[D ts_add]", "[fwd eq]", "build", "digamma", "[rev digamma]", "main", "_", "{", "\0",
+    "[D lmApply]", "[D $inline]", "[D ts_add]", "[CL sin]", "[sufrev sin]", "[Dt mul]", "[fwd eq]", "build", "digamma", "[rev digamma]", "main", "_", "{", "\0",
 ];
 
 /// The tokens of a printed program.

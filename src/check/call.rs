@@ -12,7 +12,6 @@ use crate::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
-use std::sync::Arc;
 
 impl Checker {
     /// `(name args)`.
@@ -115,85 +114,20 @@ impl Checker {
         }
     }
 
-    /// A call of a derivative: of the function that its arguments choose.
-    fn derived_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        if let Some(derivation) = derived::unsupported(derivations(name)) {
-            return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
-        }
-        if !self.is_function(&name.base) {
-            return self.orphan_call(name, args, span);
-        }
-        let argument = argument_type(&types(&args));
-        let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
-        let fun = base.as_ref().and_then(|base| derived::derive_all(derivations(name), base));
-        let (Some(base), Some(fun)) = (base, fun.filter(|fun| fun.argument() == argument)) else {
-            return self.wrong_arguments(name, &args, span);
-        };
-        let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
-        if is_builtin && self.functions.derivative(&fun.name).is_none() {
-            let is_jacobian = matches!(&*name.derivations[0], "D" | "Dt");
-            let fits = is_jacobian && builtins::select(&name.base, &types(&args)).is_some();
-            let base = if fits { Fun { params: types(&args), ..base } } else { base };
-            return self.builtin_derivative(name, &base, args, span);
-        }
-        let params = fun.params.clone();
-        let op = match (is_builtin, &*name.derivations[0]) {
-            (false, "D") => {
-                let inner = derived::derive_all(name.derivations[1..].iter().map(|d| &**d), &base)?;
-                Op::JacobianOfFun(Arc::new(inner))
-            }
-            _ => Op::Call(Arc::new(fun)),
-        };
-        Some(self.fit(args, &params, span, |args| apply(op, args, span)))
-    }
-
-    /// A call of a derivative written by hand of a function that the file does not hold.
-    fn orphan_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        let argument = argument_type(&types(&args));
-        let fits =
-            |fun: &Fun| fun.argument() == argument && (name.overload.is_none() || name.overload == fun.name.overload);
-        let found = self.functions.derivatives(&name.derivations, &name.base).find(|e| fits(&e.fun));
-        match found.map(|e| e.fun.clone()) {
-            Some(fun) => {
-                let params = fun.params.clone();
-                Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)))
-            }
-            None => self.wrong_arguments(name, &args, span),
-        }
-    }
-
-    /// `[D p]`, `[Dt p]`, `[fwd p]`, `[rev p]` of a primitive, by its Jacobian.
-    fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
-        let (Some(prim), [derivation]) = (row.primitive(&base.params), name.derivations.as_slice()) else {
-            return self.fail(CheckError::NotSupported(format!("the derivative `{name}` of a built-in is")), span);
-        };
-        let (mut bindings, mut args) = match &**derivation {
-            "D" | "Dt" => (Vec::new(), args),
-            _ => self.take_apart(args, 2, span),
-        };
-        let tangent = if bindings.is_empty() && matches!(&**derivation, "D" | "Dt") { None } else { args.pop() };
-        let (more, args) = self.arguments(args, &base.params, span);
-        bindings.extend(more);
-        let jacobian = apply(Op::JacobianOf(prim), args, span);
-        let body = match (&**derivation, tangent) {
-            ("D", None) => jacobian,
-            ("Dt", None) => apply(Op::Prim(Prim::LmTranspose), vec![jacobian], span),
-            ("fwd", Some(dx)) => apply(Op::Prim(Prim::LmApply), vec![jacobian, dx], span),
-            ("rev", Some(dr)) => apply(Op::Prim(Prim::LmApplyR), vec![dr, jacobian], span),
-            _ => return self.fail(CheckError::NotSupported(format!("the derivative `{name}` of a built-in is")), span),
-        };
-        Some(Expr::block(bindings, body))
-    }
-
     /// Gives `build` one argument per parameter.
-    fn fit(&mut self, args: Vec<Expr>, params: &[Type], span: Span, build: impl FnOnce(Vec<Expr>) -> Expr) -> Expr {
+    pub(super) fn fit(
+        &mut self,
+        args: Vec<Expr>,
+        params: &[Type],
+        span: Span,
+        build: impl FnOnce(Vec<Expr>) -> Expr,
+    ) -> Expr {
         let (bindings, args) = self.arguments(args, params, span);
         Expr::block(bindings, build(args))
     }
 
     /// One argument per parameter, and the bindings they need.
-    fn arguments(&mut self, args: Vec<Expr>, params: &[Type], span: Span) -> (Vec<Binding>, Vec<Expr>) {
+    pub(super) fn arguments(&mut self, args: Vec<Expr>, params: &[Type], span: Span) -> (Vec<Binding>, Vec<Expr>) {
         if types(&args) == params {
             (Vec::new(), args)
         } else if params.len() == 1 {
@@ -204,7 +138,7 @@ impl Checker {
     }
 
     /// The components of the one tuple given; arguments already apart stay.
-    fn take_apart(&mut self, mut args: Vec<Expr>, count: usize, span: Span) -> (Vec<Binding>, Vec<Expr>) {
+    pub(super) fn take_apart(&mut self, mut args: Vec<Expr>, count: usize, span: Span) -> (Vec<Binding>, Vec<Expr>) {
         if args.len() == count && count != 1 {
             return (Vec::new(), args);
         }
@@ -218,7 +152,7 @@ impl Checker {
     }
 
     /// A variable for the term, unless it is one.
-    fn name_of(&mut self, e: Expr) -> (Vec<Binding>, Expr) {
+    pub(super) fn name_of(&mut self, e: Expr) -> (Vec<Binding>, Expr) {
         if e.as_var().is_some() {
             return (Vec::new(), e);
         }
@@ -256,7 +190,7 @@ impl Checker {
     }
 
     /// Reports arguments that no function of the name takes.
-    fn wrong_arguments<T>(&mut self, name: &FunName, args: &[Expr], span: Span) -> Option<T> {
+    pub(super) fn wrong_arguments<T>(&mut self, name: &FunName, args: &[Expr], span: Span) -> Option<T> {
         if self.functions.is_broken(&name.base) {
             return None;
         }
@@ -302,7 +236,8 @@ fn is_not_yet(base: &str) -> bool {
     rows.peek().is_some() && rows.all(|row| row.meaning == Meaning::NotYet)
 }
 
-fn types(args: &[Expr]) -> Vec<Type> {
+/// The types of arguments.
+pub(super) fn types(args: &[Expr]) -> Vec<Type> {
     args.iter().map(|arg| arg.ty().clone()).collect()
 }
 
@@ -314,7 +249,8 @@ fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
     }
 }
 
-fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
+/// The operator applied to arguments that were checked to fit it.
+pub(super) fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
     let shown = format!("{op:?}");
     Expr::try_app(op, args, span)
         .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))

@@ -8,6 +8,7 @@ mod builtins;
 mod call;
 mod declaration;
 mod derived;
+mod derived_call;
 mod error;
 mod expr;
 mod functions;
