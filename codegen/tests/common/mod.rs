@@ -4,6 +4,7 @@
 use codegen::{Jit, Options, SourceInfo};
 use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program};
 use lm::types::Type;
+use lm::value::Value;
 use std::sync::Arc;
 
 /// Float.
@@ -68,5 +69,14 @@ pub fn at_every_level(program: &Program, entries: &[FunName], check: impl Fn(&Ji
     for opt_level in 0..=3 {
         let options = Options { opt_level, ..Options::default() };
         check(&Jit::new(program, entries, &SourceInfo::default(), &options).expect("compiles"));
+    }
+}
+
+/// Whether two values are the same bits; NaN is NaN, whatever its sign and payload.
+pub fn same(x: &Value, y: &Value) -> bool {
+    match (x, y) {
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+        (Value::Tuple(xs), Value::Tuple(ys)) => xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same(x, y)),
+        (x, y) => x == y,
     }
 }
