@@ -23,6 +23,6 @@ mod symbol;
 pub use error::Error;
 pub use jit::Jit;
 pub use module::{Entry, Module, Options, compile};
-pub use object::Kind;
+pub use object::{Kind, write_file};
 pub use source::SourceInfo;
 pub use symbol::Symbol;

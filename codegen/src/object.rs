@@ -69,14 +69,7 @@ impl Module {
     ///
     /// Errors: those of [`Module::output`], and [`Error::Write`].
     pub fn write(&self, kind: Kind, path: &Path) -> Result<(), Error> {
-        let content = self.output(kind)?;
-        let temporary = path.with_file_name(format!(".lmc-{}", unique()));
-        let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
-        written.map_err(|error| {
-            // Nothing may be left behind; that it was never made is no second error.
-            let _ = fs::remove_file(&temporary);
-            refused(path, &error)
-        })
+        write_file(path, &self.output(kind)?)
     }
 
     fn symbols(&self) -> Vec<&str> {
@@ -91,6 +84,19 @@ impl Module {
         link(&input, &output)?;
         fs::read(&output).map_err(|error| refused(&output, &error))
     }
+}
+
+/// Writes a file, all of it or nothing: under a temporary name, which is then changed.
+///
+/// Errors: [`Error::Write`].
+pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let temporary = path.with_file_name(format!(".lmc-{}", unique()));
+    let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        // Nothing may be left behind; that it was never made is no second error.
+        let _ = fs::remove_file(&temporary);
+        refused(path, &error)
+    })
 }
 
 /// A directory that goes away.

@@ -1,17 +1,20 @@
 //! The body of a function.
 
 use super::{Emitter, built};
-use crate::loops::{Block, Failure, Function, Local, Operand, Stmt};
+use crate::loops::{Block, Failure, Function, Local, Operand, Scalar, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 
-/// A function under construction: the values of the locals set so far.
+/// A function under construction: the values of the locals set so far, and the statuses with which
+/// it is left, with the blocks they come from.
 pub(super) struct Frame<'ctx, 'f> {
     function: &'f Function,
     value: FunctionValue<'ctx>,
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
+    exit: BasicBlock<'ctx>,
+    errors: Vec<(IntValue<'ctx>, BasicBlock<'ctx>)>,
 }
 
 impl<'ctx> Frame<'ctx, '_> {
@@ -35,21 +38,57 @@ impl<'ctx> Frame<'ctx, '_> {
 impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
     pub(super) fn define(&mut self, function: &Function, value: FunctionValue<'ctx>) {
-        let mut frame = Frame { function, value, locals: vec![None; function.locals.len()] };
+        let start = self.context.append_basic_block(value, "");
+        let exit = self.context.append_basic_block(value, "");
+        let locals = vec![None; function.locals.len()];
+        let mut frame = Frame { function, value, locals, exit, errors: vec![] };
         for (param, x) in value.get_param_iter().skip(3).zip(&function.params) {
             frame.set(*x, param);
         }
-        self.builder.position_at_end(self.context.append_basic_block(value, ""));
+        self.builder.position_at_end(start);
         if function.recursive {
-            self.watch_stack(&frame);
+            self.watch_stack(&mut frame);
         }
         let results = self.block(&mut frame, &function.body);
-        let mut whole = self.result_type(function).get_poison();
-        whole = self.with_field(whole, 0, self.i32().const_zero().into());
-        for (i, result) in results.into_iter().enumerate() {
-            whole = self.with_field(whole, i as u32 + 1, result);
+        self.exit(&frame, results);
+    }
+
+    /// The one return, where status and results meet. They meet one by one, not as the structure: so
+    /// LLVM sees through the structure where the call is inlined.
+    fn exit(&mut self, frame: &Frame<'ctx, '_>, results: Vec<BasicValueEnum<'ctx>>) {
+        let end = self.branch_to(frame.exit);
+        self.builder.position_at_end(frame.exit);
+        let status = built(self.builder.build_phi(self.i32(), ""));
+        status.add_incoming(&[(&self.i32().const_zero(), end)]);
+        frame.errors.iter().for_each(|(error, from)| status.add_incoming(&[(error, *from)]));
+        let mut fields = vec![status.as_basic_value()];
+        for (ty, result) in frame.function.results.iter().zip(results) {
+            let phi = built(self.builder.build_phi(self.ty(*ty), ""));
+            phi.add_incoming(&[(&result, end)]);
+            let poison = self.poison(*ty);
+            frame.errors.iter().for_each(|(_, from)| phi.add_incoming(&[(&poison, *from)]));
+            fields.push(phi.as_basic_value());
+        }
+        let mut whole = self.result_type(frame.function).get_poison();
+        for (i, field) in fields.into_iter().enumerate() {
+            whole = built(self.builder.build_insert_value(whole, field, i as u32, "")).into_struct_value();
         }
         built(self.builder.build_return(Some(&whole)));
+    }
+
+    fn poison(&self, ty: Scalar) -> BasicValueEnum<'ctx> {
+        match ty {
+            Scalar::Float => self.context.f64_type().get_poison().into(),
+            Scalar::Integer => self.i64().get_poison().into(),
+            Scalar::Bool => self.context.bool_type().get_poison().into(),
+            Scalar::Text => self.ptr().get_poison().into(),
+        }
+    }
+
+    /// Goes on elsewhere; gives the block that is left.
+    fn branch_to(&self, target: BasicBlock<'ctx>) -> BasicBlock<'ctx> {
+        built(self.builder.build_unconditional_branch(target));
+        self.builder.get_insert_block().expect("the builder stands in a block")
     }
 
     /// Emits the statements; gives the values of the results.
@@ -122,13 +161,12 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
         self.builder.position_at_end(start);
         let values = self.block(frame, arm);
-        built(self.builder.build_unconditional_branch(join));
-        (self.builder.get_insert_block().expect("the builder stands in a block"), values)
+        (self.branch_to(join), values)
     }
 
     fn check(
         &mut self,
-        frame: &Frame<'ctx, '_>,
+        frame: &mut Frame<'ctx, '_>,
         condition: IntValue<'ctx>,
         failure: Failure,
         numbers: [IntValue<'ctx>; 2],
@@ -142,7 +180,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A recursive function must not run into the end of the stack.
-    fn watch_stack(&mut self, frame: &Frame<'ctx, '_>) {
+    fn watch_stack(&mut self, frame: &mut Frame<'ctx, '_>) {
         let here = self.frame_address();
         let [here, limit] = [here, frame.limit()].map(|p| built(self.builder.build_ptr_to_int(p, self.i64(), "")));
         let fits = built(self.builder.build_int_compare(IntPredicate::UGE, here, limit, ""));
@@ -151,20 +189,15 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Returns an error.
-    fn leave(&mut self, frame: &Frame<'ctx, '_>, status: IntValue<'ctx>) {
-        let poison = self.result_type(frame.function).get_poison();
-        let whole = self.with_field(poison, 0, status.into());
-        built(self.builder.build_return(Some(&whole)));
+    fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
+        let from = self.branch_to(frame.exit);
+        frame.errors.push((status, from));
     }
 
     fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
         let blocks = [(); 2].map(|()| self.context.append_basic_block(frame.value, ""));
         built(self.builder.build_conditional_branch(condition, blocks[0], blocks[1]));
         blocks
-    }
-
-    fn with_field(&self, whole: StructValue<'ctx>, i: u32, field: BasicValueEnum<'ctx>) -> StructValue<'ctx> {
-        built(self.builder.build_insert_value(whole, field, i, "")).into_struct_value()
     }
 
     fn operand(&mut self, frame: &Frame<'ctx, '_>, operand: &Operand) -> BasicValueEnum<'ctx> {
