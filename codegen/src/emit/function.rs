@@ -4,6 +4,7 @@ use super::{Emitter, built};
 use crate::loops::{Block, Failure, Function, Local, Operand, Scalar, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
+use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 
@@ -13,8 +14,8 @@ pub(super) struct Frame<'ctx, 'f> {
     function: &'f Function,
     value: FunctionValue<'ctx>,
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
-    exit: BasicBlock<'ctx>,
-    errors: Vec<(IntValue<'ctx>, BasicBlock<'ctx>)>,
+    failed: BasicBlock<'ctx>,
+    errors: Vec<(BasicValueEnum<'ctx>, BasicBlock<'ctx>)>,
 }
 
 impl<'ctx> Frame<'ctx, '_> {
@@ -39,9 +40,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
     pub(super) fn define(&mut self, function: &Function, value: FunctionValue<'ctx>) {
         let start = self.context.append_basic_block(value, "");
-        let exit = self.context.append_basic_block(value, "");
+        let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
-        let mut frame = Frame { function, value, locals, exit, errors: vec![] };
+        let mut frame = Frame { function, value, locals, failed, errors: vec![] };
         for (param, x) in value.get_param_iter().skip(3).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -54,26 +55,36 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The one return, where status and results meet. They meet one by one, not as the structure: so
-    /// LLVM sees through the structure where the call is inlined.
+    /// LLVM sees through the structure where the call is inlined. Errors meet among themselves first,
+    /// so that the size does not grow with errors times results.
     fn exit(&mut self, frame: &Frame<'ctx, '_>, results: Vec<BasicValueEnum<'ctx>>) {
-        let end = self.branch_to(frame.exit);
-        self.builder.position_at_end(frame.exit);
-        let status = built(self.builder.build_phi(self.i32(), ""));
-        status.add_incoming(&[(&self.i32().const_zero(), end)]);
-        frame.errors.iter().for_each(|(error, from)| status.add_incoming(&[(error, *from)]));
-        let mut fields = vec![status.as_basic_value()];
+        let exit = self.context.append_basic_block(frame.value, "");
+        let good = self.branch_to(exit);
+        self.builder.position_at_end(frame.failed);
+        let error = self.meet(self.i32().into(), &frame.errors);
+        built(self.builder.build_unconditional_branch(exit));
+        self.builder.position_at_end(exit);
+        let status = [(self.i32().const_zero().into(), good), (error, frame.failed)];
+        let mut fields = vec![self.meet(self.i32().into(), &status)];
         for (ty, result) in frame.function.results.iter().zip(results) {
-            let phi = built(self.builder.build_phi(self.ty(*ty), ""));
-            phi.add_incoming(&[(&result, end)]);
-            let poison = self.poison(*ty);
-            frame.errors.iter().for_each(|(_, from)| phi.add_incoming(&[(&poison, *from)]));
-            fields.push(phi.as_basic_value());
+            fields.push(self.meet(self.ty(*ty), &[(result, good), (self.poison(*ty), frame.failed)]));
         }
         let mut whole = self.result_type(frame.function).get_poison();
         for (i, field) in fields.into_iter().enumerate() {
             whole = built(self.builder.build_insert_value(whole, field, i as u32, "")).into_struct_value();
         }
         built(self.builder.build_return(Some(&whole)));
+    }
+
+    /// The value that comes from the block which ran.
+    fn meet(
+        &self,
+        ty: BasicTypeEnum<'ctx>,
+        values: &[(BasicValueEnum<'ctx>, BasicBlock<'ctx>)],
+    ) -> BasicValueEnum<'ctx> {
+        let phi = built(self.builder.build_phi(ty, ""));
+        values.iter().for_each(|(value, from)| phi.add_incoming(&[(value, *from)]));
+        phi.as_basic_value()
     }
 
     fn poison(&self, ty: Scalar) -> BasicValueEnum<'ctx> {
@@ -145,9 +156,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
             let ty = self.ty(frame.function.ty(&Operand::Local(*x)));
-            let phi = built(self.builder.build_phi(ty, ""));
-            ends.iter().for_each(|(end, values)| phi.add_incoming(&[(&values[i], *end)]));
-            frame.set(*x, phi.as_basic_value());
+            let values: Vec<_> = ends.iter().map(|(end, values)| (values[i], *end)).collect();
+            frame.set(*x, self.meet(ty, &values));
         }
     }
 
@@ -190,8 +200,8 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Returns an error.
     fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
-        let from = self.branch_to(frame.exit);
-        frame.errors.push((status, from));
+        let from = self.branch_to(frame.failed);
+        frame.errors.push((status.into(), from));
     }
 
     fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
