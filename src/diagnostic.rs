@@ -16,6 +16,8 @@ pub enum Cause {
     Syntax(#[from] SyntaxError),
     /// The s-expressions give no program.
     Check(#[from] CheckError),
+    /// A function has no derivative.
+    Derive(#[from] crate::pipeline::Error),
 }
 
 impl Cause {
@@ -25,6 +27,7 @@ impl Cause {
             Cause::Source(error) => error.code(),
             Cause::Syntax(error) => error.code(),
             Cause::Check(error) => error.code(),
+            Cause::Derive(error) => error.code(),
         }
     }
 
@@ -34,13 +37,14 @@ impl Cause {
             Cause::Source(error) => error.remedy(),
             Cause::Syntax(error) => error.remedy(),
             Cause::Check(error) => error.remedy(),
+            Cause::Derive(_) => None,
         }
     }
 
     /// A few words for the marked text.
     pub fn label(&self) -> Option<String> {
         match self {
-            Cause::Source(_) | Cause::Syntax(_) => None,
+            Cause::Source(_) | Cause::Syntax(_) | Cause::Derive(_) => None,
             Cause::Check(error) => error.label(),
         }
     }

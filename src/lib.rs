@@ -19,9 +19,12 @@
 
 pub mod call_order;
 pub mod check;
+pub mod cli;
+pub mod demos;
 pub mod derivation;
 pub mod diagnostic;
 pub mod front;
+pub mod gradcheck;
 mod lexer;
 pub mod passes;
 pub mod pipeline;
@@ -32,4 +35,4 @@ pub mod source;
 mod stack;
 mod syntax_error;
 
-pub use stack::with_large_stack;
+pub use stack::{LARGE_STACK, with_large_stack};

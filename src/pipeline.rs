@@ -22,7 +22,7 @@ use lm::verify;
 use std::collections::{HashMap, HashSet};
 
 /// Why a derivative was not made.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A construct without a derivative.
     #[error(transparent)]
@@ -44,6 +44,28 @@ pub enum Error {
     /// A derivation of another name.
     #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, suffwdpass, sufrevpass)")]
     NoDerivation(String),
+}
+
+impl Error {
+    /// The function that the error is about.
+    pub fn function(&self) -> Option<&FunName> {
+        match self {
+            Error::NotDifferentiable(error) => Some(&error.function),
+            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => Some(function),
+            Error::NoDerivation(_) => None,
+        }
+    }
+
+    /// A stable code, such as `E301`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NotDifferentiable(_) => "E301",
+            Error::Recursive(..) => "E302",
+            Error::OutOfFuel { .. } => "E303",
+            Error::Undefined(_) => "E304",
+            Error::NoDerivation(_) => "E305",
+        }
+    }
 }
 
 /// One stage of a derivation.
@@ -100,12 +122,6 @@ impl Pipeline {
         let effects = Effects::of(&program);
         let written = program.defs.keys().cloned().collect();
         Pipeline { program, prelude, effects, trace: false, jacobians: IndexMap::new(), in_progress: Vec::new(), written }
-    }
-
-    /// Records every rewrite of the stages made from now on.
-    pub fn with_trace(mut self) -> Pipeline {
-        self.trace = true;
-        self
     }
 
     /// The program, with the derivatives made so far.
@@ -424,8 +440,9 @@ impl Pipeline {
         Ok(self.tidied(&dead::dead(&def, &self.effects)))
     }
 
-    /// All stages of the derivation of one function.
-    pub fn stages(&mut self, name: &FunName) -> Result<Vec<Stage>, Error> {
+    /// All stages of the derivation of one function; with `trace`, each with its rewrites.
+    pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.trace = trace;
         let mut stages = Vec::new();
         let mut add = |def: &Def, steps: Vec<Step>| {
             let heading = HEADINGS[stages.len()];

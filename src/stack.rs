@@ -1,7 +1,7 @@
 //! Room for recursion on terms.
 
-/// Address space, not memory: only what is touched is ever mapped.
-const STACK_BYTES: usize = 1 << 30;
+/// The size of the large stack, in bytes: address space, not memory; only what is touched is mapped.
+pub const LARGE_STACK: usize = 1 << 30;
 
 /// Runs `f` on a thread with a stack of 1 GiB, enough for every term that the reader's nesting limit
 /// admits. A panic of `f` goes on in the caller.
@@ -9,7 +9,7 @@ const STACK_BYTES: usize = 1 << 30;
 /// Panics when the system gives no such thread.
 pub fn with_large_stack<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, f);
+        let thread = std::thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, f);
         let result = thread.expect("the system gives a thread with a stack of 1 GiB").join();
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })

@@ -1,6 +1,7 @@
 //! The types of derivatives.
 //!
-//! For f : S -> T, one row of the table for each derivation, as in the language's reference.
+//! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
+//! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
 
 use lm::term::Fun;
 use lm::types::Type;
@@ -16,17 +17,23 @@ enum Typing {
     Forward,
     /// `(S, dT) -> dS`.
     Reverse,
+    /// `(S, dS) -> (T, dT)`.
+    ForwardWithValue,
+    /// `(S, dT) -> (T, dS)`.
+    ReverseWithValue,
     /// `S -> T`, with the parameters of f.
     Same,
     /// Not in this version.
     NotYet,
 }
 
-const DERIVATIONS: [(&str, Typing); 9] = [
+const DERIVATIONS: [(&str, Typing); 11] = [
     ("D", Typing::Jacobian),
     ("Dt", Typing::Transposed),
     ("fwd", Typing::Forward),
     ("rev", Typing::Reverse),
+    ("jvp", Typing::ForwardWithValue),
+    ("vjp", Typing::ReverseWithValue),
     ("suffwdpass", Typing::NotYet),
     ("sufrevpass", Typing::NotYet),
     ("sufrev", Typing::Reverse),
@@ -61,6 +68,8 @@ pub fn derive(derivation: &str, f: &Fun) -> Option<Fun> {
         Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), s)),
         Typing::Forward => (vec![s.clone(), s.tangent()], t.tangent()),
         Typing::Reverse => (vec![s.clone(), t.tangent()], s.tangent()),
+        Typing::ForwardWithValue => (vec![s.clone(), s.tangent()], Type::tuple([t.clone(), t.tangent()])),
+        Typing::ReverseWithValue => (vec![s.clone(), t.tangent()], Type::tuple([t.clone(), s.tangent()])),
         Typing::Same => (f.params.clone(), t.clone()),
         Typing::NotYet => return None,
     };
@@ -78,10 +87,12 @@ pub fn derive_all<'a>(derivations: impl DoubleEndedIterator<Item = &'a str>, f: 
 pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
     derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
         Typing::Jacobian | Typing::Transposed | Typing::Same => Some(argument),
-        Typing::Forward | Typing::Reverse => match argument.as_tuple() {
-            Some([s, _]) => Some(s.clone()),
-            _ => None,
-        },
+        Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
+            match argument.as_tuple() {
+                Some([s, _]) => Some(s.clone()),
+                _ => None,
+            }
+        }
         Typing::NotYet => None,
     })
 }

@@ -13,10 +13,12 @@ use std::sync::Arc;
 impl Checker {
     /// A call of a derivative: of the function that its arguments choose.
     pub(super) fn derived_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        if let Some(derivation) = derived::unsupported(derivations(name)) {
+        let is_written = self.functions.derivatives(&name.derivations, &name.base).next().is_some();
+        if let Some(derivation) = derived::unsupported(derivations(name)).filter(|_| !is_written) {
             return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
         }
-        if !self.is_function(&name.base) {
+        let is_orphan = !self.is_function(&name.base) || derived::unsupported(derivations(name)).is_some();
+        if is_orphan {
             return self.orphan_call(name, args, span);
         }
         let argument = argument_type(&types(&args));
@@ -43,7 +45,7 @@ impl Checker {
         Some(self.fit(args, &params, span, |args| apply(op, args, span)))
     }
 
-    /// A call of a derivative written by hand of a function that the file does not hold.
+    /// A call of a derivative whose type is known only from its definition.
     fn orphan_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let argument = argument_type(&types(&args));
         let fits =

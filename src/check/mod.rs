@@ -33,9 +33,9 @@ use std::sync::Arc;
 /// What the checker lets pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Accept a definition of a derivative of a function that the file does not define. Stages of
-    /// a derivation need this when printed and read again; in a user's file it would hide a
-    /// misspelt name.
+    /// Accept a definition of a derivative of a function that the file does not define, and of the
+    /// split derivations, as it stands. Stages of a derivation need this when printed and read
+    /// again; in a user's file it would hide a misspelt name.
     pub orphan_derivatives: bool,
 }
 

@@ -71,7 +71,10 @@ impl Checker {
     /// What the function demands of its derivative `found`.
     fn demanded(&mut self, name: &FunName, found: &Fun, span: Span) -> Option<Fun> {
         if let Some(derivation) = derived::unsupported(derivations(name)) {
-            return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
+            return match self.options.orphan_derivatives {
+                true => Some(found.clone()),
+                false => self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span),
+            };
         }
         if self.functions.is_broken(&name.base) {
             return None;

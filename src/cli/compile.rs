@@ -1,0 +1,157 @@
+//! `lmc compile`.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use super::input::{Input, not_compiled};
+use codegen::Kind;
+use lm::notation::ks;
+use lm::term::{FunName, Program};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Options of `lmc compile`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The program; `-` is standard input.
+    file: String,
+    /// The output; with several kinds, the first one's, and its stem for the others.
+    #[arg(short = 'o', long = "output", value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Compile forward derivatives: fwd$f(s, ds).
+    #[arg(long)]
+    fwd: bool,
+    /// Compile reverse derivatives: rev$f(s, dr).
+    #[arg(long)]
+    rev: bool,
+    /// Only these functions (the value is always compiled); without it, every function of the file.
+    #[arg(long = "fun", value_name = "NAME")]
+    fun: Vec<String>,
+    /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
+    #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
+    emit: Vec<String>,
+    /// The processor, as LLVM names it (x86-64-v3); without it, the one at hand.
+    #[arg(long, value_name = "CPU")]
+    target_cpu: Option<String>,
+    /// Optimisation level.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: u8,
+}
+
+/// A kind of output of this command: those of the code generator, and the program itself.
+#[derive(Clone, Copy, PartialEq)]
+enum Emit {
+    Native(Kind),
+    Ks,
+}
+
+/// Writes what was asked for.
+pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let outputs = outputs(options)?;
+    let mut input = Input::read(&options.file, format)?;
+    let entries = entries(&mut input, options)?;
+    let program = input.pipeline.program();
+    let native = codegen::Options { opt_level: options.level, target_cpu: options.target_cpu.clone() };
+    let module = codegen::compile(program, &entries, &input.info(), &native).map_err(not_compiled)?;
+    for (kind, path) in outputs {
+        match kind {
+            Emit::Native(kind) if path.as_os_str() == "-" => {
+                out.write_all(&module.output(kind).map_err(not_compiled)?)?;
+            }
+            Emit::Native(kind) => module.write(kind, &path).map_err(not_compiled)?,
+            Emit::Ks if path.as_os_str() == "-" => write!(out, "{}", text(program, &entries))?,
+            Emit::Ks => codegen::write_file(&path, text(program, &entries).as_bytes()).map_err(not_compiled)?,
+        }
+    }
+    Ok(())
+}
+
+/// The functions that get symbols; makes their derivatives.
+fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure> {
+    let functions = input.chosen(&options.fun)?;
+    let mut entries = Vec::new();
+    for function in functions {
+        entries.push(function.clone());
+        entries.extend(options.fwd.then(|| function.derived("fwd")));
+        entries.extend(options.rev.then(|| function.derived("rev")));
+    }
+    if options.fun.is_empty() {
+        entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
+    }
+    for name in &entries {
+        input.pipeline.require(name).map_err(|error| input.underivable(error))?;
+    }
+    Ok(entries)
+}
+
+/// The entries and what they call, as a program.
+fn text(program: &Program, entries: &[FunName]) -> String {
+    let mut wanted: Vec<FunName> = entries.to_vec();
+    let mut next = 0;
+    while let Some(name) = wanted.get(next).cloned() {
+        let mut called = Vec::new();
+        crate::call_order::calls(&program.defs[&name].body, &mut called);
+        called.retain(|callee| !wanted.contains(callee));
+        called.dedup();
+        wanted.extend(called);
+        next += 1;
+    }
+    let kept = program.defs.iter().filter(|(name, _)| wanted.contains(name));
+    let kept = Program { defs: kept.map(|(n, d)| (n.clone(), d.clone())).collect(), supply: program.supply.clone() };
+    const WIDTH: usize = 100;
+    ks::program(&kept, WIDTH)
+}
+
+fn outputs(options: &Options) -> Result<Vec<(Emit, PathBuf)>, Failure> {
+    let mut outputs = Vec::new();
+    for (i, given) in options.emit.iter().enumerate() {
+        let (name, path) = match given.split_once('=') {
+            Some((name, path)) => (name, Some(PathBuf::from(path))),
+            None => (given.as_str(), None),
+        };
+        let kind = kind(name)?;
+        let path = match (path, &options.output) {
+            (Some(path), _) => path,
+            (None, Some(output)) if i == 0 => output.clone(),
+            (None, Some(output)) if output.as_os_str() != "-" => output.with_extension(extension(kind)),
+            (None, _) => {
+                let example = format!("out.{}", extension(kind));
+                return Err(Failure::Usage(format!("`{name}` has no output: say `-o {example}` or `--emit {name}={example}`")));
+            }
+        };
+        outputs.push((kind, path));
+    }
+    distinct(&outputs)?;
+    Ok(outputs)
+}
+
+fn distinct(outputs: &[(Emit, PathBuf)]) -> Result<(), Failure> {
+    for (i, (_, path)) in outputs.iter().enumerate() {
+        if path != Path::new("-") && outputs[..i].iter().any(|(_, other)| other == path) {
+            return Err(Failure::Usage(format!("two outputs would be written to `{}`", path.display())));
+        }
+    }
+    Ok(())
+}
+
+fn kind(name: &str) -> Result<Emit, Failure> {
+    if name == "ks" {
+        return Ok(Emit::Ks);
+    }
+    let found = Kind::ALL.iter().find(|kind| kind.name() == name);
+    let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).chain(["ks"]).collect();
+    let unknown = || Failure::Usage(format!("there is no output kind `{name}`; the kinds are {}", all.join(", ")));
+    found.map(|&kind| Emit::Native(kind)).ok_or_else(unknown)
+}
+
+fn extension(kind: Emit) -> &'static str {
+    match kind {
+        Emit::Ks => "ks",
+        Emit::Native(Kind::So) => "so",
+        Emit::Native(Kind::A) => "a",
+        Emit::Native(Kind::Obj) => "o",
+        Emit::Native(Kind::Asm) => "s",
+        Emit::Native(Kind::LlvmIr) => "ll",
+        Emit::Native(Kind::Loops) => "loops",
+        Emit::Native(Kind::Header) => "h",
+    }
+}

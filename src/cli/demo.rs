@@ -1,0 +1,120 @@
+//! `lmc demo`.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use super::input::Input;
+use crate::demos::{DEMOS, Demo};
+use crate::pipeline::Stage;
+use crate::source::Source;
+use clap::ValueEnum;
+use lm::notation::infix::{self, definition};
+use lm::notation::{ks, names::Names};
+use lm::term::FunName;
+use std::io::Write;
+
+/// Options of `lmc demo`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// A demo's name, or a file; `-` is standard input.
+    name: Option<String>,
+    /// The function to derive; without it, the demo's own, or every function of the file.
+    #[arg(long = "fun", value_name = "NAME")]
+    fun: Vec<String>,
+    /// How terms are written.
+    #[arg(long, value_enum, default_value_t = Notation::Infix)]
+    format: Notation,
+    /// Show each rewrite: the law, where, before, after.
+    #[arg(long)]
+    trace: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Notation {
+    /// For people, linear maps as lmCompose(m, n).
+    Infix,
+    /// For people, linear maps with the signs of the papers.
+    Unicode,
+    /// KS-Lisp, which reads back.
+    Ks,
+}
+
+const WIDTH: usize = 100;
+const RULE: &str = "-----";
+
+/// Prints the stages of derivations, or the list of demos.
+pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some(name) = &options.name else { return list(out) };
+    let known = DEMOS.iter().find(|demo| demo.name == name);
+    let (mut input, functions) = match known {
+        Some(demo) => of_demo(demo, options, format)?,
+        None => of_file(name, options, format)?,
+    };
+    for function in functions {
+        let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
+        stages.iter().try_for_each(|stage| print(stage, options, out))?;
+    }
+    Ok(())
+}
+
+fn list(out: &mut dyn Write) -> Result<(), Failure> {
+    for demo in DEMOS {
+        writeln!(out, "{:<6}  {}", demo.name, demo.shows)?;
+    }
+    Ok(())
+}
+
+fn of_demo(demo: &Demo, options: &Options, format: ErrorFormat) -> Result<(Input, Vec<FunName>), Failure> {
+    let input = Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), format)?;
+    let own = [demo.fun.to_string()];
+    let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
+    Ok((input, functions))
+}
+
+fn of_file(name: &str, options: &Options, format: ErrorFormat) -> Result<(Input, Vec<FunName>), Failure> {
+    let is_name = !name.contains(['.', '/', '-']) && !std::path::Path::new(name).exists();
+    if is_name {
+        return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
+    }
+    let input = Input::read(name, format)?;
+    let functions = input.chosen(&options.fun)?;
+    Ok((input, functions))
+}
+
+fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    // In KS-Lisp the headings are comments, so that the whole output reads back.
+    let mark = if options.format == Notation::Ks { "; " } else { "" };
+    writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
+    if options.trace {
+        trace(stage, options, out)?;
+    }
+    let text = match options.format {
+        Notation::Infix => definition(&stage.def, infix::Format::Plain, WIDTH),
+        Notation::Unicode => definition(&stage.def, infix::Format::Signs, WIDTH),
+        Notation::Ks => ks::def(&stage.def, WIDTH),
+    };
+    writeln!(out, "{}\n", text.trim_end())?;
+    Ok(())
+}
+
+fn trace(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    let names = Names::of(&stage.def);
+    let mark = if options.format == Notation::Ks { "; " } else { "" };
+    for (i, step) in stage.steps.iter().enumerate() {
+        let term = |e| match options.format {
+            Notation::Infix => infix::term(e, &names, infix::Format::Plain, WIDTH - 6),
+            Notation::Unicode => infix::term(e, &names, infix::Format::Signs, WIDTH - 6),
+            Notation::Ks => ks::expr(e, WIDTH - 6),
+        };
+        let place = step.place.as_ref().map_or("the result".into(), |x| format!("the definition of {x}"));
+        writeln!(out, "{mark}{}. {}, in {place}", i + 1, step.law)?;
+        for (sign, e) in [(" ", &step.before), ("=", &step.after)] {
+            for (j, line) in term(e).lines().enumerate() {
+                writeln!(out, "{mark}  {} {line}", if j == 0 { sign } else { " " })?;
+            }
+        }
+    }
+    if !stage.steps.is_empty() {
+        writeln!(out, "{mark}{} steps", stage.steps.len())?;
+    }
+    Ok(())
+}

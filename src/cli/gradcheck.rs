@@ -1,0 +1,77 @@
+//! `lmc gradcheck`.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use super::input::{Input, not_compiled};
+use crate::gradcheck::{self, Report, Worst};
+use codegen::Jit;
+use lm::term::FunName;
+use std::io::Write;
+
+/// Options of `lmc gradcheck`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The program; `-` is standard input.
+    file: String,
+    /// Only these functions; without it, every function of the file whose result can change.
+    #[arg(long = "fun", value_name = "NAME")]
+    fun: Vec<String>,
+    /// Random points per function.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    points: u32,
+    /// Seed of the random points.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Prints a table of errors; fails when something disagrees.
+pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut input = Input::read(&options.file, format)?;
+    let mut functions = input.chosen(&options.fun)?;
+    if options.fun.is_empty() {
+        functions.retain(|f| is_differentiable(&input, f));
+    }
+    if functions.is_empty() {
+        return Err(Failure::Wrong("error: no function takes and gives Floats; there is nothing to check".into()));
+    }
+    for f in &functions {
+        gradcheck::prepare(&mut input.pipeline, f).map_err(|error| input.underivable(error))?;
+    }
+    let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
+    let program = input.pipeline.program();
+    let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default()).map_err(not_compiled)?;
+    let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
+    writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
+    let mut all_agree = true;
+    for f in &functions {
+        let report = gradcheck::check(&input.pipeline, &jit, f, options.points as usize, options.seed);
+        row(&f.to_string(), width, &report, out)?;
+        if let Some(error) = &report.stopped {
+            out.flush()?;
+            input.run_time_error(error).report();
+        }
+        all_agree &= report.agrees();
+    }
+    if all_agree {
+        return Ok(());
+    }
+    let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
+    Err(Failure::Wrong(format!(
+        "error: the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
+    )))
+}
+
+fn is_differentiable(input: &Input, f: &FunName) -> bool {
+    let fun = &input.pipeline.program().defs[f].fun;
+    fun.argument().is_differentiable() && fun.result.is_differentiable()
+}
+
+fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
+    let worst = |w: &Worst| if w.point.is_some() { format!("{:.1e}", w.error) } else { "-".into() };
+    let native = if report.native.is_some() { "differs" } else { "equal" };
+    let point = report.native.as_ref().or(report.differences.point.as_ref());
+    let point = point.map_or(String::from("no point in the domain was found"), |p| p.to_string());
+    let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
+    writeln!(out, "{name:<width$}  {:>6}  {fr:>7}  {fd:>7}  {native:<7} {point}", report.points)?;
+    Ok(())
+}

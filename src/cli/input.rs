@@ -1,0 +1,118 @@
+//! What commands have in common: reading a program, finding a function in it, showing errors.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use crate::check::Checked;
+use crate::diagnostic::Diagnostic;
+use crate::pipeline::{self, Pipeline};
+use crate::source::Source;
+use crate::{front, render};
+use codegen::SourceInfo;
+use indexmap::IndexMap;
+use lm::interp::RuntimeError;
+use lm::term::{FunName, Span};
+use std::io::IsTerminal;
+
+/// A program that was read, and where it came from.
+pub struct Input {
+    /// The text.
+    pub source: Source,
+    /// The functions as written, in order, each with the place of its name.
+    pub places: IndexMap<FunName, Span>,
+    /// The derivatives that the text asks for by `gdef`.
+    pub requested: Vec<FunName>,
+    /// The program, on its way.
+    pub pipeline: Pipeline,
+    format: ErrorFormat,
+}
+
+impl Input {
+    /// Reads and checks a file, or standard input for `-`.
+    pub fn read(path: &str, format: ErrorFormat) -> Result<Input, Failure> {
+        let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+        Input::of(source, format)
+    }
+
+    /// Checks a text.
+    pub fn of(source: Source, format: ErrorFormat) -> Result<Input, Failure> {
+        let checked = front::load(&source).map_err(|errors| shown(&source, &errors, format))?;
+        let Checked { places, requested, .. } = checked.clone();
+        Ok(Input { source, places, requested, pipeline: Pipeline::new(checked), format })
+    }
+
+    /// The functions as written, derivatives and `main` left out.
+    pub fn functions(&self) -> Vec<FunName> {
+        let written = |name: &&FunName| name.derivations.is_empty() && *name.base != *"main";
+        self.places.keys().filter(written).cloned().collect()
+    }
+
+    /// The function that the user names: `f`, or `[f ArgType]` for one of several overloads.
+    pub fn function(&self, given: &str) -> Result<FunName, Failure> {
+        let all: Vec<&FunName> = self.places.keys().filter(|name| name.derivations.is_empty()).collect();
+        let fitting: Vec<&&FunName> =
+            all.iter().filter(|name| name.to_string() == given || (&*name.base == given)).collect();
+        match fitting.as_slice() {
+            [one] => Ok((**one).clone()),
+            [] => {
+                let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
+                let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
+                Err(Failure::Wrong(format!("error: `{}` has no function `{given}`; it has {known}", self.source.name())))
+            }
+            several => {
+                let several: Vec<String> = several.iter().map(|name| format!("'{name}'")).collect();
+                Err(Failure::Wrong(format!("error: `{given}` is overloaded; say which: {}", several.join(", "))))
+            }
+        }
+    }
+
+    /// The given functions, or all that the file has.
+    pub fn chosen(&self, given: &[String]) -> Result<Vec<FunName>, Failure> {
+        if !given.is_empty() {
+            return given.iter().map(|name| self.function(name)).collect();
+        }
+        match self.functions() {
+            none if none.is_empty() => {
+                Err(Failure::Wrong(format!("error: `{}` defines no function", self.source.name())))
+            }
+            all => Ok(all),
+        }
+    }
+
+    /// An error of a derivation, at the place of its function.
+    pub fn underivable(&self, error: pipeline::Error) -> Failure {
+        let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
+        let diagnostic = Diagnostic { cause: error.into(), span: place, related: Vec::new() };
+        shown(&self.source, &[diagnostic], self.format)
+    }
+
+    /// An error of the running program: `file:line:column: message`.
+    pub fn run_time_error(&self, error: &RuntimeError) -> Failure {
+        let position = self.source.position(error.span.start);
+        Failure::Wrong(format!("{}:{}:{}: {error}", self.source.name(), position.line, position.column))
+    }
+
+    /// What the code generator needs of the source.
+    pub fn info(&self) -> SourceInfo {
+        SourceInfo::new(self.source.name(), self.source.text())
+    }
+}
+
+fn without_derivations(name: &FunName) -> FunName {
+    FunName { derivations: Vec::new(), ..name.clone() }
+}
+
+fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
+    let form = match format {
+        ErrorFormat::Human => render::Format::Human,
+        ErrorFormat::Short => render::Format::Short,
+        ErrorFormat::Json => render::Format::Json,
+    };
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    eprint!("{}", render::render_all(source, diagnostics, form, colour));
+    Failure::Shown
+}
+
+/// A failure of the code generator.
+pub fn not_compiled(error: codegen::Error) -> Failure {
+    Failure::Wrong(format!("error: {error}"))
+}

@@ -1,0 +1,67 @@
+//! `lmc laws`.
+
+use super::failure::Failure;
+use crate::schedule::SCHEDULES;
+use lm::law::{self, Law};
+use std::io::Write;
+
+/// Options of `lmc laws`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only the law of that name.
+    name: Option<String>,
+    /// Print the schedules: which laws are applied at each stage, and how.
+    #[arg(long, conflicts_with_all = ["name", "figure"])]
+    schedule: bool,
+    /// Only the laws of that source, such as "Fig. 4" or `4`.
+    #[arg(long)]
+    figure: Option<String>,
+}
+
+/// Lists laws or schedules.
+pub fn laws(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+    if options.schedule {
+        return schedules(out);
+    }
+    let chosen: Vec<&Law> = law::all().values().filter(|law| is_chosen(law, options)).collect();
+    if chosen.is_empty() {
+        return Err(Failure::Wrong("error: there is no such law; `lmc laws` lists them all".into()));
+    }
+    let width = |f: fn(&Law) -> &str| chosen.iter().map(|law| f(law).chars().count()).max().unwrap_or(0);
+    let (names, sources) = (width(|l| &l.name), width(|l| &l.source));
+    for law in chosen {
+        let copied = law.copied_maps();
+        let condition = if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
+        writeln!(out, "{:<names$}  {:<sources$}  {}{condition}", law.name, law.source, law.text)?;
+    }
+    Ok(())
+}
+
+fn is_chosen(law: &Law, options: &Options) -> bool {
+    let named = options.name.as_ref().is_none_or(|name| law.name == *name);
+    let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
+    named && figure.is_none_or(|f| law.source == format!("Fig. {f}") || law.source == f)
+}
+
+fn schedules(out: &mut dyn Write) -> Result<(), Failure> {
+    for schedule in SCHEDULES.iter() {
+        writeln!(out, "{}: {}\n", schedule.name, schedule.purpose)?;
+        writeln!(out, "{}\n", wrapped(&schedule.strategy.to_string(), 96))?;
+    }
+    Ok(())
+}
+
+/// Breaks a line at blanks, each line indented.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::from("   ")];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        if last.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("    {word}"));
+        } else {
+            last.push(' ');
+            last.push_str(word);
+        }
+    }
+    lines.join("\n")
+}

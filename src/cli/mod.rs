@@ -1,0 +1,98 @@
+//! The command line. Data goes to stdout, everything else to stderr.
+//!
+//! Exit status: 0 done, 1 the program or its data is wrong, 2 usage, 101 internal error.
+
+mod check;
+mod compile;
+mod demo;
+mod failure;
+mod gradcheck;
+mod input;
+mod laws;
+mod run;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use failure::Failure;
+use std::io::Write;
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+/// A compiler for derivatives: KS-Lisp in; derivations to read, and native code, out.
+#[derive(Parser)]
+#[command(name = "lmc", version, arg_required_else_help = true)]
+struct Arguments {
+    /// How errors of a program are shown.
+    #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
+    error_format: ErrorFormat,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum ErrorFormat {
+    /// Several lines, with the source.
+    Human,
+    /// `file:line:column: message`.
+    Short,
+    /// One JSON object per error.
+    Json,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print every stage of a derivation; without NAME, list the demos.
+    Demo(demo::Options),
+    /// Read and type-check programs.
+    Check(check::Options),
+    /// Call `main`.
+    Run(run::Options),
+    /// Compile functions and their derivatives to native code.
+    Compile(compile::Options),
+    /// Compare forward, reverse, finite differences, interpreter and native code with each other.
+    Gradcheck(gradcheck::Options),
+    /// List the laws of linear maps, or the schedules that apply them.
+    Laws(laws::Options),
+}
+
+/// Runs the command that the process was given.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(usage) => usage.exit(),
+    };
+    std::panic::set_hook(Box::new(report_bug));
+    let outcome = catch_unwind(|| crate::with_large_stack(|| dispatch(&arguments)));
+    match outcome {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => ExitCode::from(101),
+    }
+}
+
+fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let format = arguments.error_format;
+    let done = match &arguments.command {
+        Command::Demo(options) => demo::demo(options, format, &mut out),
+        Command::Check(options) => check::check(options, format, &mut out),
+        Command::Run(options) => run::run(options, format, &mut out),
+        Command::Compile(options) => compile::compile(options, format, &mut out),
+        Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
+        Command::Laws(options) => laws::laws(options, &mut out),
+    };
+    // What was computed before an error is data all the same.
+    let flushed = out.flush();
+    done?;
+    flushed.map_err(Failure::from)
+}
+
+fn report_bug(panic: &std::panic::PanicHookInfo) {
+    let mut message = panic.to_string();
+    const SHOWN: usize = 4_000;
+    if let Some((cut, _)) = message.char_indices().nth(SHOWN) {
+        message.truncate(cut);
+        message.push_str(" ...");
+    }
+    eprintln!("lmc: internal error: {message}");
+    eprintln!("This is a bug of lmc. Please report it with the program and the command line.");
+}

@@ -1,0 +1,45 @@
+//! `lmc run`.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use super::input::{Input, not_compiled};
+use codegen::Jit;
+use lm::interp::Interpreter;
+use lm::term::FunName;
+use std::io::Write;
+
+/// Options of `lmc run`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// The program; `-` is standard input.
+    file: String,
+    /// Use the reference interpreter instead of native code.
+    #[arg(long)]
+    interpret: bool,
+    /// Optimisation level of native code.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: u8,
+}
+
+/// Calls `main`, of type Integer.
+pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut input = Input::read(&options.file, format)?;
+    let main = FunName::base("main");
+    if !input.places.contains_key(&main) {
+        let name = input.source.name();
+        let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
+        return Err(Failure::Wrong(format!("error: `{name}` has no `main`; {remedy}")));
+    }
+    input.pipeline.require(&main).map_err(|error| input.underivable(error))?;
+    let program = input.pipeline.program();
+    let result = match options.interpret {
+        true => Interpreter::with_output(program, &mut *out).call(&main, &[]),
+        false => {
+            let options = codegen::Options { opt_level: options.level, target_cpu: None };
+            let mut jit = Jit::new(program, &[main.clone()], &input.info(), &options).map_err(not_compiled)?;
+            jit.set_stack(crate::LARGE_STACK as u64 / 2);
+            jit.call_with_output(&main, &[], out)
+        }
+    };
+    result.map(|_| ()).map_err(|error| input.run_time_error(&error))
+}

@@ -1,0 +1,231 @@
+//! Checks of derivatives at random points.
+//!
+//!   <dr, fwd$f(s, ds)> = <rev$f(s, dr), ds>                               forward against reverse
+//!   <dr, fwd$f(s, ds)> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h             against central differences
+//!   interpreter = native, bit for bit
+//!
+//! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
+//! wrong by curvature, a small one by rounding, and the best lies between.
+
+use crate::pipeline::{Error, Pipeline};
+use codegen::Jit;
+use lm::interp::{Interpreter, RuntimeError};
+use lm::term::FunName;
+use lm::types::Type;
+use lm::value::Value;
+
+/// Largest relative difference between forward and reverse mode that agrees.
+pub const FORWARD_REVERSE: f64 = 1e-9;
+/// Largest relative difference from finite differences that agrees.
+pub const DIFFERENCES: f64 = 1e-6;
+
+/// The largest error of one kind, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Worst {
+    /// The relative error.
+    pub error: f64,
+    /// The point.
+    pub point: Option<Value>,
+}
+
+impl Worst {
+    fn see(&mut self, error: f64, point: &Value) {
+        // Not `error > self.error`: a NaN is worse than anything.
+        if self.point.is_none() || !(error <= self.error) {
+            *self = Worst { error, point: Some(point.clone()) };
+        }
+    }
+}
+
+/// What the check of one function found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Points at which the function and its derivatives are finite.
+    pub points: usize,
+    /// Forward against reverse mode.
+    pub forward_reverse: Worst,
+    /// Forward mode against central differences.
+    pub differences: Worst,
+    /// A point at which interpreter and native code differ.
+    pub native: Option<Value>,
+    /// An error of the program that stopped the check.
+    pub stopped: Option<RuntimeError>,
+}
+
+impl Report {
+    /// Whether all agrees, at one point at least.
+    pub fn agrees(&self) -> bool {
+        self.points > 0
+            && self.stopped.is_none()
+            && self.native.is_none()
+            && self.forward_reverse.error <= FORWARD_REVERSE
+            && self.differences.error <= DIFFERENCES
+    }
+}
+
+/// The function and its two derivatives.
+pub fn names(f: &FunName) -> [FunName; 3] {
+    [f.clone(), f.derived("fwd"), f.derived("rev")]
+}
+
+/// Makes what [`check`] runs.
+pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
+    names(f).iter().try_for_each(|name| pipeline.require(name))
+}
+
+/// Checks a function at `points` random points. `jit` has its three [`names`] as entries.
+pub fn check(pipeline: &Pipeline, jit: &Jit, f: &FunName, points: usize, seed: u64) -> Report {
+    let mut check = Check { pipeline, jit, f, random: Random(seed), report: Report::default() };
+    // A point outside the function's domain is no point; the domain may be a small part of the box.
+    const TRIES_PER_POINT: usize = 50;
+    for _ in 0..points * TRIES_PER_POINT {
+        if check.report.points == points || check.report.stopped.is_some() {
+            break;
+        }
+        check.at_a_point();
+    }
+    check.report
+}
+
+struct Check<'a> {
+    pipeline: &'a Pipeline,
+    jit: &'a Jit,
+    f: &'a FunName,
+    random: Random,
+    report: Report,
+}
+
+impl Check<'_> {
+    fn at_a_point(&mut self) {
+        let program = self.pipeline.program();
+        let fun = program.defs[self.f].fun.clone();
+        let parts: Vec<Value> = fun.params.iter().map(|t| self.random.value(t)).collect();
+        let whole = if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts.clone()) };
+        let ds = self.random.direction(&whole);
+        let Some(y) = self.call(self.f, &parts, &whole) else { return };
+        let dr = self.random.direction(&y);
+        let [_, forward, reverse] = names(self.f);
+        let Some(dy) = self.call(&forward, &[whole.clone(), ds.clone()], &whole) else { return };
+        let Some(back) = self.call(&reverse, &[whole.clone(), dr.clone()], &whole) else { return };
+        if ![&y, &dy, &back].iter().all(|v| v.floats().iter().all(|x| x.is_finite())) {
+            return;
+        }
+        self.report.points += 1;
+        let (one, other) = (dot(&dr, &dy), dot(&back, &ds));
+        let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds));
+        self.report.forward_reverse.see(relative(one - other, scale), &whole);
+        let closest = self.step_study(&parts, &ds, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
+        self.report.differences.see(closest, &whole);
+    }
+
+    /// A call by the interpreter, compared with native code.
+    fn call(&mut self, name: &FunName, args: &[Value], point: &Value) -> Option<Value> {
+        let interpreted = Interpreter::new(self.pipeline.program()).call(name, args);
+        let native = self.jit.call(name, args);
+        let same = match (&interpreted, &native) {
+            (Ok(a), Ok(b)) => same_bits(a, b),
+            (Err(a), Err(b)) => a.kind == b.kind,
+            _ => false,
+        };
+        if !same {
+            self.report.native.get_or_insert_with(|| point.clone());
+        }
+        interpreted.map_err(|error| self.report.stopped = Some(error)).ok()
+    }
+
+    /// The smallest relative error of central differences over the steps.
+    fn step_study(&mut self, parts: &[Value], ds: &Value, dr: &Value, exact: f64, scale: f64) -> f64 {
+        let steps = (4..=16).map(|k| 10f64.powf(-f64::from(k) / 2.0));
+        let mut best = f64::INFINITY;
+        for h in steps {
+            let along = |h: f64| {
+                let moved = moved(parts, ds, h);
+                Interpreter::new(self.pipeline.program()).call(self.f, &moved).ok().map(|y| dot(dr, &y))
+            };
+            if let (Some(up), Some(down)) = (along(h), along(-h)) {
+                let error = relative((up - down) / (2.0 * h) - exact, scale);
+                best = if error < best { error } else { best };
+            }
+        }
+        best
+    }
+}
+
+fn relative(difference: f64, scale: f64) -> f64 {
+    if difference == 0.0 { 0.0 } else { difference.abs() / scale.max(f64::MIN_POSITIVE) }
+}
+
+fn dot(a: &Value, b: &Value) -> f64 {
+    a.floats().iter().zip(b.floats()).map(|(a, b)| a * b).sum()
+}
+
+/// The sum of the absolute products: the scale on which the dot product is rounded.
+fn magnitude(a: &Value, b: &Value) -> f64 {
+    a.floats().iter().zip(b.floats()).map(|(a, b)| (a * b).abs()).sum()
+}
+
+/// `s + h ds`, argument by argument.
+fn moved(parts: &[Value], ds: &Value, h: f64) -> Vec<Value> {
+    match (parts, ds) {
+        ([one], ds) => vec![shifted(one, ds, h)],
+        (many, Value::Tuple(ds)) => many.iter().zip(ds).map(|(s, ds)| shifted(s, ds, h)).collect(),
+        _ => panic!("the tangent of several arguments is a tuple"),
+    }
+}
+
+fn shifted(s: &Value, ds: &Value, h: f64) -> Value {
+    match (s, ds) {
+        (Value::Float(s), Value::Float(ds)) => Value::Float(s + h * ds),
+        (Value::Tuple(ss), Value::Tuple(dss)) if ss.len() == dss.len() => {
+            Value::Tuple(ss.iter().zip(dss).map(|(s, ds)| shifted(s, ds, h)).collect())
+        }
+        (s, _) => s.clone(),
+    }
+}
+
+fn same_bits(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+        (Value::Tuple(a), Value::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_bits(a, b)),
+        (a, b) => a == b,
+    }
+}
+
+/// SplitMix64: the same points for the same seed, everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [-1, 1).
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    fn value(&mut self, ty: &Type) -> Value {
+        match ty {
+            Type::Float => Value::Float(2.0 * self.unit()),
+            Type::Integer => Value::Integer((self.next() % 9) as i64 - 2),
+            Type::Bool => Value::Bool(self.next() % 2 == 0),
+            Type::String => Value::String("text".into()),
+            Type::Tuple(parts) => Value::Tuple(parts.iter().map(|t| self.value(t)).collect()),
+            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => panic!("no random {ty}"),
+        }
+    }
+
+    /// A random tangent at a value.
+    fn direction(&mut self, at: &Value) -> Value {
+        match at {
+            Value::Float(_) => Value::Float(self.unit()),
+            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|v| self.direction(v)).collect()),
+            Value::Integer(_) | Value::Bool(_) | Value::String(_) => Value::Tuple(vec![]),
+            Value::Vector(_) | Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
+        }
+    }
+}
