@@ -29,13 +29,8 @@ pub fn programs(options: Options) -> impl Strategy<Value = Program> {
 
 /// The program of these choices. Its last function calls the others, if any does.
 pub fn program(choices: &[u32], options: Options) -> Program {
-    let mut maker = Maker {
-        choices: choices.iter(),
-        options,
-        supply: Supply::default(),
-        funs: Vec::new(),
-        scope: Vec::new(),
-    };
+    let mut maker =
+        Maker { choices: choices.iter(), options, supply: Supply::default(), funs: Vec::new(), scope: Vec::new() };
     let mut program = Program::default();
     for i in 0..=maker.choose(options.functions.max(1)) {
         let def = maker.def(i);
