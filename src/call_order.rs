@@ -12,7 +12,14 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
             match op {
                 Op::Call(f) => out.push(f.name.clone()),
                 Op::JacobianOfFun(f) => out.push(f.name.derived("D")),
-                Op::Tuple | Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Prim(_) | Op::JacobianOf(_) | Op::LmGet(..) => {}
+                Op::Tuple
+                | Op::Get(..)
+                | Op::If
+                | Op::Assert
+                | Op::Dummy
+                | Op::Prim(_)
+                | Op::JacobianOf(_)
+                | Op::LmGet(..) => {}
             }
             args.iter().for_each(|a| calls(a, out));
         }

@@ -51,7 +51,9 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => Some(function),
+            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
+                Some(function)
+            }
             Error::NoDerivation(_) => None,
         }
     }
@@ -121,7 +123,15 @@ impl Pipeline {
         let Checked { program, prelude, .. } = checked;
         let effects = Effects::of(&program);
         let written = program.defs.keys().cloned().collect();
-        Pipeline { program, prelude, effects, trace: false, jacobians: IndexMap::new(), in_progress: Vec::new(), written }
+        Pipeline {
+            program,
+            prelude,
+            effects,
+            trace: false,
+            jacobians: IndexMap::new(),
+            in_progress: Vec::new(),
+            written,
+        }
     }
 
     /// The program, with the derivatives made so far.
@@ -500,7 +510,12 @@ fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
         if let Err(why) = verify::scoping(&def) {
             panic!("after pass {pass}: {why}\n{def:#?}");
         }
-        assert!(holds(&def), "after pass {pass}, {} does not have the form it promises:\n{:#?}", def.fun.name, def.body);
+        assert!(
+            holds(&def),
+            "after pass {pass}, {} does not have the form it promises:\n{:#?}",
+            def.fun.name,
+            def.body
+        );
     }
     def
 }

@@ -53,7 +53,11 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     vec![
         schedule("jacobian", "a Jacobian in its simplest form", &[&jacobians, MAPS, VECTORS]),
         schedule("transpose", "transposition, pushed to the leaves", &[TRANSPOSITION, MAPS, VECTORS]),
-        schedule("apply", "application, pushed to the leaves until no map is left", &[APPLICATION, TRANSPOSITION, MAPS, VECTORS]),
+        schedule(
+            "apply",
+            "application, pushed to the leaves until no map is left",
+            &[APPLICATION, TRANSPOSITION, MAPS, VECTORS],
+        ),
         schedule("values", "tangents and cotangents in their simplest form", &[VECTORS]),
     ]
 });

@@ -62,17 +62,11 @@ pub struct RuntimeError {
 
 impl RuntimeError {
     pub(crate) fn shape_unknown() -> RuntimeError {
-        RuntimeError {
-            kind: ErrorKind::ShapeUnknown,
-            span: Span::default(),
-        }
+        RuntimeError { kind: ErrorKind::ShapeUnknown, span: Span::default() }
     }
 
     pub(crate) fn infinite_sum() -> RuntimeError {
-        RuntimeError {
-            kind: ErrorKind::InfiniteSum,
-            span: Span::default(),
-        }
+        RuntimeError { kind: ErrorKind::InfiniteSum, span: Span::default() }
     }
 }
 
@@ -143,37 +137,21 @@ impl<'a> Interpreter<'a> {
 
     /// An interpreter whose `print` writes to `output`.
     pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
-        Interpreter {
-            program,
-            output: Box::new(output),
-            depth: 0,
-            counts: Counts::default(),
-        }
+        Interpreter { program, output: Box::new(output), depth: 0, counts: Counts::default() }
     }
 
     /// Calls a function of the program, one value per parameter.
     pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
         let Some(def) = self.program.defs.get(name) else {
             let kind = ErrorKind::Undefined(name.to_string());
-            return Err(RuntimeError {
-                kind,
-                span: Span::default(),
-            });
+            return Err(RuntimeError { kind, span: Span::default() });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
         if self.depth == CALL_DEPTH {
             let kind = ErrorKind::RecursionTooDeep(CALL_DEPTH);
-            return Err(RuntimeError {
-                kind,
-                span: def.body.span(),
-            });
+            return Err(RuntimeError { kind, span: def.body.span() });
         }
-        let mut env: Env = def
-            .params
-            .iter()
-            .map(Var::id)
-            .zip(args.iter().cloned())
-            .collect();
+        let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
         self.depth += 1;
         let result = self.eval(&def.body, &mut env);
@@ -185,10 +163,7 @@ impl<'a> Interpreter<'a> {
     pub fn eval(&mut self, e: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
         match e.kind() {
             Kind::Const(c) => Ok(constant(c)),
-            Kind::Var(x) => Ok(env
-                .get(&x.id())
-                .unwrap_or_else(|| panic!("unbound variable {x:?}"))
-                .clone()),
+            Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
             Kind::Let(bindings, body) => {
                 for binding in bindings {
                     self.bind(binding, env)?;
@@ -197,12 +172,7 @@ impl<'a> Interpreter<'a> {
             }
             Kind::Lam(x, body) => {
                 let env = Arc::new(env.clone());
-                Ok(Value::Function(Closure {
-                    param: x.clone(),
-                    body: body.clone(),
-                    env,
-                    then: vec![],
-                }))
+                Ok(Value::Function(Closure { param: x.clone(), body: body.clone(), env, then: vec![] }))
             }
             Kind::App(op, args) => self.app(e, op, args, env),
         }
@@ -214,76 +184,42 @@ impl<'a> Interpreter<'a> {
             (Pattern::Var(x), value) => {
                 env.insert(x.id(), value);
             }
-            (Pattern::Tuple(xs), Value::Tuple(values)) => {
-                env.extend(xs.iter().map(Var::id).zip(values))
-            }
+            (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
             (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
         }
         Ok(())
     }
 
-    fn app(
-        &mut self,
-        e: &Expr,
-        op: &Op,
-        args: &[Expr],
-        env: &mut Env,
-    ) -> Result<Value, RuntimeError> {
+    fn app(&mut self, e: &Expr, op: &Op, args: &[Expr], env: &mut Env) -> Result<Value, RuntimeError> {
         if let Op::If = op {
             self.counts.comparisons += 1;
-            let chosen = if self.eval(&args[0], env)? == Value::Bool(true) {
-                &args[1]
-            } else {
-                &args[2]
-            };
+            let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
             return self.eval(chosen, env);
         }
-        let values = args
-            .iter()
-            .map(|a| self.eval(a, env))
-            .collect::<Result<Vec<_>, _>>()?;
+        let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
             Op::Tuple => Ok(Value::Tuple(values)),
             Op::Get(i, _) => Ok(values[0].as_tuple().expect("get of a tuple")[i - 1].clone()),
             Op::If => unreachable!("handled above"),
             Op::Assert if values[0] == Value::Bool(true) => Ok(values[1].clone()),
-            Op::Assert => Err(RuntimeError {
-                kind: ErrorKind::AssertFailed,
-                span: e.span(),
-            }),
+            Op::Assert => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
             Op::Dummy => Ok(Value::dummy(e.ty())),
-            Op::Prim(p) => self
-                .prim(*p, &values, e.ty())
-                .map_err(|error| located(error, e.span())),
-            Op::Call(fun) => self
-                .call(&fun.name, &values)
-                .map_err(|error| located(error, e.span())),
-            Op::JacobianOfFun(fun) => self
-                .call(&fun.name.derived("D"), &values)
-                .map_err(|error| located(error, e.span())),
+            Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
+            Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
+            Op::JacobianOfFun(fun) => {
+                self.call(&fun.name.derived("D"), &values).map_err(|error| located(error, e.span()))
+            }
             Op::JacobianOf(p) => self.jacobian_of(*p, &values, args),
             Op::LmGet(i, _) => Ok(Value::Map(Arc::new(LinearMap::Get(*i, values[0].clone())))),
         }
     }
 
     /// `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
-    fn jacobian_of(
-        &mut self,
-        p: Prim,
-        values: &[Value],
-        args: &[Expr],
-    ) -> Result<Value, RuntimeError> {
+    fn jacobian_of(&mut self, p: Prim, values: &[Value], args: &[Expr]) -> Result<Value, RuntimeError> {
         let mut supply = crate::term::Supply::default();
-        let params: Vec<Var> = args
-            .iter()
-            .map(|a| supply.fresh("x", a.ty().clone()))
-            .collect();
+        let params: Vec<Var> = args.iter().map(|a| supply.fresh("x", a.ty().clone())).collect();
         let jacobian = law::jacobian_of(p, &params.iter().map(Expr::var).collect::<Vec<_>>());
-        let mut env: Env = params
-            .iter()
-            .map(Var::id)
-            .zip(values.iter().cloned())
-            .collect();
+        let mut env: Env = params.iter().map(Var::id).zip(values.iter().cloned()).collect();
         self.eval(&jacobian, &mut env)
     }
 
@@ -293,14 +229,8 @@ impl<'a> Interpreter<'a> {
         env.insert(f.param.id(), x);
         let mut result = self.eval(&f.body, &mut env)?;
         for (reverse, x) in &f.then {
-            let Value::Map(m) = result else {
-                panic!("a family of linear maps gave {result:?}")
-            };
-            result = if *reverse {
-                map::apply_reverse(self, x, &m)?
-            } else {
-                map::apply(self, &m, x)?
-            };
+            let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
+            result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
         }
         Ok(result)
     }
@@ -336,12 +266,7 @@ impl<'a> Interpreter<'a> {
     }
 
     pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> f64 {
-        let products: Vec<f64> = x
-            .floats()
-            .iter()
-            .zip(y.floats())
-            .map(|(a, b)| a * b)
-            .collect();
+        let products: Vec<f64> = x.floats().iter().zip(y.floats()).map(|(a, b)| a * b).collect();
         self.counts.multiplications += products.len() as u64;
         self.counts.additions += products.len().saturating_sub(1) as u64;
         products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0)
@@ -359,23 +284,12 @@ impl<'a> Interpreter<'a> {
             Value::Vector(vs) => Value::Vector(all(vs)),
             Value::Support(vs) => Value::Support(all(vs)),
             Value::Float(a) => Value::Float(f(self, *a)),
-            Value::Integer(_)
-            | Value::Bool(_)
-            | Value::String(_)
-            | Value::Map(_)
-            | Value::Function(_) => x.clone(),
+            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => x.clone(),
         }
     }
 
-    fn zip(
-        &mut self,
-        x: &Value,
-        y: &Value,
-        f: &mut dyn FnMut(&mut Self, f64, f64) -> f64,
-    ) -> Value {
-        let mut all = |xs: &[Value], ys: &[Value]| {
-            xs.iter().zip(ys).map(|(x, y)| self.zip(x, y, f)).collect()
-        };
+    fn zip(&mut self, x: &Value, y: &Value, f: &mut dyn FnMut(&mut Self, f64, f64) -> f64) -> Value {
+        let mut all = |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).map(|(x, y)| self.zip(x, y, f)).collect();
         match (x, y) {
             (Value::Tuple(xs), Value::Tuple(ys)) => Value::Tuple(all(xs, ys)),
             (Value::Vector(xs), Value::Vector(ys)) => Value::Vector(all(xs, ys)),

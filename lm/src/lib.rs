@@ -1,7 +1,7 @@
 //! `lm`: types, terms, linear maps, their laws and their meaning. Knows nothing of files or LLVM.
 
-pub mod effect;
 pub mod alpha;
+pub mod effect;
 pub mod interp;
 pub mod law;
 mod libm;
@@ -13,5 +13,5 @@ pub mod scope;
 pub mod strategy;
 pub mod term;
 pub mod types;
-pub mod verify;
 pub mod value;
+pub mod verify;

@@ -62,33 +62,15 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
             let (a, b) = (apply(cx, m, x)?, apply(cx, n, x)?);
             cx.add(&a, &b)
         }
-        VCat(ms) => Value::Tuple(
-            ms.iter()
-                .map(|m| apply(cx, m, x))
-                .collect::<Result<_, _>>()?,
-        ),
+        VCat(ms) => Value::Tuple(ms.iter().map(|m| apply(cx, m, x)).collect::<Result<_, _>>()?),
         HCat(ms) => {
-            let images = ms
-                .iter()
-                .zip(tuple(x))
-                .map(|(m, x)| apply(cx, m, x))
-                .collect::<Result<Vec<_>, _>>()?;
+            let images = ms.iter().zip(tuple(x)).map(|(m, x)| apply(cx, m, x)).collect::<Result<Vec<_>, _>>()?;
             cx.sum(images).expect("a join of maps has at least one")
         }
-        VCatV(ms, _) => Value::Vector(
-            ms.iter()
-                .map(|m| apply(cx, map(m), x))
-                .collect::<Result<_, _>>()?,
-        ),
+        VCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?),
         HCatV(ms, t) => {
-            let images = ms
-                .iter()
-                .zip(vector(x))
-                .map(|(m, x)| apply(cx, map(m), x))
-                .collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images)
-                .or_else(|| t.as_ref().map(zero))
-                .ok_or(RuntimeError::shape_unknown())?
+            let images = ms.iter().zip(vector(x)).map(|(m, x)| apply(cx, map(m), x)).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
         Compose(m, n) => {
             let middle = apply(cx, n, x)?;
@@ -102,11 +84,7 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
 }
 
 /// `r ⊙ᴿ m`.
-pub fn apply_reverse(
-    cx: &mut Interpreter,
-    r: &Value,
-    m: &LinearMap,
-) -> Result<Value, RuntimeError> {
+pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<Value, RuntimeError> {
     Ok(match m {
         Zero(s, _) => zero(s),
         One(_) => r.clone(),
@@ -118,34 +96,17 @@ pub fn apply_reverse(
             cx.add(&a, &b)
         }
         VCat(ms) => {
-            let images = ms
-                .iter()
-                .zip(tuple(r))
-                .map(|(m, r)| apply_reverse(cx, r, m))
-                .collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images)
-                .expect("a vertical juxtaposition has at least one map")
+            let images =
+                ms.iter().zip(tuple(r)).map(|(m, r)| apply_reverse(cx, r, m)).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).expect("a vertical juxtaposition has at least one map")
         }
-        HCat(ms) => Value::Tuple(
-            ms.iter()
-                .map(|m| apply_reverse(cx, r, m))
-                .collect::<Result<_, _>>()?,
-        ),
+        HCat(ms) => Value::Tuple(ms.iter().map(|m| apply_reverse(cx, r, m)).collect::<Result<_, _>>()?),
         VCatV(ms, s) => {
-            let images = ms
-                .iter()
-                .zip(vector(r))
-                .map(|(m, r)| apply_reverse(cx, r, map(m)))
-                .collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images)
-                .or_else(|| s.as_ref().map(zero))
-                .ok_or(RuntimeError::shape_unknown())?
+            let images =
+                ms.iter().zip(vector(r)).map(|(m, r)| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images).or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
-        HCatV(ms, _) => Value::Vector(
-            ms.iter()
-                .map(|m| apply_reverse(cx, r, map(m)))
-                .collect::<Result<_, _>>()?,
-        ),
+        HCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?),
         Compose(m, n) => {
             let middle = apply_reverse(cx, r, m)?;
             apply_reverse(cx, &middle, n)?
@@ -183,9 +144,7 @@ fn over_support(
 pub fn zero(shape: &Value) -> Value {
     match shape {
         Value::Float(_) => Value::Float(0.0),
-        Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) => {
-            Value::Tuple(vec![])
-        }
+        Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) => Value::Tuple(vec![]),
         Value::Tuple(vs) => Value::Tuple(vs.iter().map(zero).collect()),
         Value::Vector(vs) => Value::Vector(vs.iter().map(zero).collect()),
         Value::Support(_) | Value::Function(_) => Value::Support(vec![]),

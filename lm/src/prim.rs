@@ -148,11 +148,8 @@ impl Prim {
 
     /// The typing rules of the row, read.
     pub fn rules(self) -> &'static [Rule] {
-        static RULES: LazyLock<Vec<Vec<Rule>>> = LazyLock::new(|| {
-            ROWS.iter()
-                .map(|row| row.typing.iter().map(|t| Rule::parse(t)).collect())
-                .collect()
-        });
+        static RULES: LazyLock<Vec<Vec<Rule>>> =
+            LazyLock::new(|| ROWS.iter().map(|row| row.typing.iter().map(|t| Rule::parse(t)).collect()).collect());
         &RULES[self as usize]
     }
 

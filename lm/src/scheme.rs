@@ -52,35 +52,22 @@ impl Rule {
             schemes.push(scheme);
             rest = after;
         }
-        let arrow = schemes
-            .iter()
-            .position(is_arrow)
-            .unwrap_or_else(|| panic!("no arrow in type rule `{text}`"));
+        let arrow = schemes.iter().position(is_arrow).unwrap_or_else(|| panic!("no arrow in type rule `{text}`"));
         let result = schemes.pop().expect("an arrow is followed by a result");
         schemes.truncate(arrow);
-        Rule {
-            params: schemes,
-            result,
-        }
+        Rule { params: schemes, result }
     }
 
     /// The rule for exactly `n` arguments, repetitions written out; `None` when it cannot take `n`.
     pub fn at_arity(&self, n: usize) -> Option<(Vec<Scheme>, Scheme)> {
-        let repeats = self
-            .params
-            .iter()
-            .filter(|p| matches!(p, Scheme::Repeat(_)))
-            .count();
+        let repeats = self.params.iter().filter(|p| matches!(p, Scheme::Repeat(_))).count();
         let fixed = self.params.len() - repeats;
         if (repeats == 0 && n != fixed) || n < fixed {
             return None;
         }
         let count = n - fixed;
         let mut shared = Vec::new();
-        self.params
-            .iter()
-            .chain([&self.result])
-            .for_each(|p| fixed_vars(p, &mut shared));
+        self.params.iter().chain([&self.result]).for_each(|p| fixed_vars(p, &mut shared));
         let params = expand_all(&self.params, count, &shared);
         Some((params, expand(&self.result, count, &shared)))
     }
@@ -89,21 +76,9 @@ impl Rule {
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         let (params, result) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
-        let fits = params
-            .iter()
-            .zip(args)
-            .all(|(p, t)| matches_type(p, t, &mut bound));
-        let tangents_fit = || {
-            params
-                .iter()
-                .zip(args)
-                .all(|(p, t)| known(p, &bound).as_ref() == Some(t))
-        };
-        if fits && tangents_fit() {
-            known(&result, &bound)
-        } else {
-            None
-        }
+        let fits = params.iter().zip(args).all(|(p, t)| matches_type(p, t, &mut bound));
+        let tangents_fit = || params.iter().zip(args).all(|(p, t)| known(p, &bound).as_ref() == Some(t));
+        if fits && tangents_fit() { known(&result, &bound) } else { None }
     }
 }
 
@@ -183,14 +158,8 @@ fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
         Scheme::Tangent(t) => Scheme::Tangent(Box::new(expand(t, count, shared))),
         Scheme::Tuple(ts) => Scheme::Tuple(expand_all(ts, count, shared)),
         Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(expand(t, count, shared))),
-        Scheme::Lam(a, b) => Scheme::Lam(
-            Box::new(expand(a, count, shared)),
-            Box::new(expand(b, count, shared)),
-        ),
-        Scheme::LM(a, b) => Scheme::LM(
-            Box::new(expand(a, count, shared)),
-            Box::new(expand(b, count, shared)),
-        ),
+        Scheme::Lam(a, b) => Scheme::Lam(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
+        Scheme::LM(a, b) => Scheme::LM(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
         Scheme::Repeat(_) => panic!("`..` stands outside a list of types"),
     }
 }
@@ -203,14 +172,8 @@ fn number(s: &Scheme, i: usize, shared: &[Arc<str>]) -> Scheme {
         Scheme::Tangent(t) => Scheme::Tangent(Box::new(number(t, i, shared))),
         Scheme::Tuple(ts) => Scheme::Tuple(ts.iter().map(|t| number(t, i, shared)).collect()),
         Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(number(t, i, shared))),
-        Scheme::Lam(a, b) => Scheme::Lam(
-            Box::new(number(a, i, shared)),
-            Box::new(number(b, i, shared)),
-        ),
-        Scheme::LM(a, b) => Scheme::LM(
-            Box::new(number(a, i, shared)),
-            Box::new(number(b, i, shared)),
-        ),
+        Scheme::Lam(a, b) => Scheme::Lam(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
+        Scheme::LM(a, b) => Scheme::LM(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
         Scheme::Repeat(_) => panic!("`..` under `..`"),
     }
 }
@@ -230,36 +193,23 @@ fn matches_type(s: &Scheme, t: &Type, bound: &mut Bindings) -> bool {
         (Scheme::Known(u), _) => u == t,
         (Scheme::Tangent(_), _) => true,
         (Scheme::Tuple(ss), Type::Tuple(ts)) => {
-            ss.len() == ts.len()
-                && ss
-                    .iter()
-                    .zip(ts.iter())
-                    .all(|(s, t)| matches_type(s, t, bound))
+            ss.len() == ts.len() && ss.iter().zip(ts.iter()).all(|(s, t)| matches_type(s, t, bound))
         }
         (Scheme::Tensor(r, s), Type::Tensor(k, t)) => r == k && matches_type(s, t, bound),
         (Scheme::Lam(a, b), Type::Lam(s, t)) | (Scheme::LM(a, b), Type::LM(s, t)) => {
             matches_type(a, s, bound) && matches_type(b, t, bound)
         }
-        (Scheme::Repeat(_), _)
-        | (Scheme::Tuple(_) | Scheme::Tensor(..) | Scheme::Lam(..) | Scheme::LM(..), _) => false,
+        (Scheme::Repeat(_), _) | (Scheme::Tuple(_) | Scheme::Tensor(..) | Scheme::Lam(..) | Scheme::LM(..), _) => false,
     }
 }
 
 /// The type that `s` stands for, once its variables are bound.
 fn known(s: &Scheme, bound: &Bindings) -> Option<Type> {
     Some(match s {
-        Scheme::Var(name, i) => bound
-            .iter()
-            .find(|((n, j), _)| n == name && i == j)?
-            .1
-            .clone(),
+        Scheme::Var(name, i) => bound.iter().find(|((n, j), _)| n == name && i == j)?.1.clone(),
         Scheme::Known(t) => t.clone(),
         Scheme::Tangent(t) => known(t, bound)?.tangent(),
-        Scheme::Tuple(ts) => Type::tuple(
-            ts.iter()
-                .map(|t| known(t, bound))
-                .collect::<Option<Vec<_>>>()?,
-        ),
+        Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| known(t, bound)).collect::<Option<Vec<_>>>()?),
         Scheme::Tensor(r, t) => Type::Tensor(*r, Arc::new(known(t, bound)?)),
         Scheme::Lam(a, b) => Type::lam(known(a, bound)?, known(b, bound)?),
         Scheme::LM(a, b) => Type::lm(known(a, bound)?, known(b, bound)?),
@@ -277,10 +227,7 @@ mod tests {
         let pair = Type::tuple([Type::Float, Type::Integer]);
         let m = Type::lm(Type::Float, pair.clone());
         let n = Type::lm(Type::Bool, Type::Float);
-        assert_eq!(
-            rule.result(&[m.clone(), n.clone()]),
-            Some(Type::lm(Type::Bool, pair))
-        );
+        assert_eq!(rule.result(&[m.clone(), n.clone()]), Some(Type::lm(Type::Bool, pair)));
         assert_eq!(rule.result(&[n, m]), None);
     }
 
@@ -290,10 +237,7 @@ mod tests {
         let m = |t: Type| Type::lm(Type::Float, t);
         let both = rule.result(&[m(Type::Float), m(Type::Integer)]);
         assert_eq!(both, Some(m(Type::tuple([Type::Float, Type::Integer]))));
-        assert_eq!(
-            rule.result(&[m(Type::Float), Type::lm(Type::Bool, Type::Float)]),
-            None
-        );
+        assert_eq!(rule.result(&[m(Type::Float), Type::lm(Type::Bool, Type::Float)]), None);
     }
 
     #[test]

@@ -31,9 +31,7 @@ pub fn substitute(e: &Expr, by: &HashMap<u32, Expr>) -> Expr {
     match e.kind() {
         _ if by.is_empty() => e.clone(),
         Kind::Var(x) => by.get(&x.id()).unwrap_or(e).clone(),
-        Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => {
-            e.map_children(|c| substitute(c, by))
-        }
+        Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => e.map_children(|c| substitute(c, by)),
     }
 }
 
@@ -50,10 +48,7 @@ fn rename(e: &Expr, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Expr
             let mut new = Vec::with_capacity(bindings.len());
             for b in bindings {
                 let rhs = rename(&b.rhs, supply, names);
-                new.push(Binding {
-                    pattern: rename_pattern(&b.pattern, supply, names),
-                    rhs,
-                });
+                new.push(Binding { pattern: rename_pattern(&b.pattern, supply, names), rhs });
             }
             Expr::block(new, rename(body, supply, names))
         }
@@ -67,9 +62,7 @@ fn rename(e: &Expr, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Expr
 fn rename_pattern(p: &Pattern, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Pattern {
     match p {
         Pattern::Var(x) => Pattern::Var(rename_var(x, supply, names)),
-        Pattern::Tuple(xs) => {
-            Pattern::Tuple(xs.iter().map(|x| rename_var(x, supply, names)).collect())
-        }
+        Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| rename_var(x, supply, names)).collect()),
     }
 }
 

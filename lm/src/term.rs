@@ -46,10 +46,7 @@ impl PartialEq for Constant {
             (Constant::Integer(a), Constant::Integer(b)) => a == b,
             (Constant::Bool(a), Constant::Bool(b)) => a == b,
             (Constant::String(a), Constant::String(b)) => a == b,
-            (
-                Constant::Float(_) | Constant::Integer(_) | Constant::Bool(_) | Constant::String(_),
-                _,
-            ) => false,
+            (Constant::Float(_) | Constant::Integer(_) | Constant::Bool(_) | Constant::String(_), _) => false,
         }
     }
 }
@@ -114,11 +111,7 @@ impl Supply {
     /// A variable that no other has the number of.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
         self.0 += 1;
-        Var {
-            name: name.into(),
-            id: self.0,
-            ty,
-        }
+        Var { name: name.into(), id: self.0, ty }
     }
 }
 
@@ -148,11 +141,7 @@ pub struct FunName {
 impl FunName {
     /// A function as written, not overloaded.
     pub fn base(name: &str) -> FunName {
-        FunName {
-            derivations: Vec::new(),
-            base: name.into(),
-            overload: None,
-        }
+        FunName { derivations: Vec::new(), base: name.into(), overload: None }
     }
 
     /// `[derivation self]`.
@@ -165,9 +154,7 @@ impl FunName {
 
 impl fmt::Display for FunName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.derivations
-            .iter()
-            .try_for_each(|d| write!(f, "[{d} "))?;
+        self.derivations.iter().try_for_each(|d| write!(f, "[{d} "))?;
         match &self.overload {
             Some(ty) => write!(f, "[{} {ty}]", self.base)?,
             None => write!(f, "{}", self.base)?,
@@ -282,9 +269,7 @@ pub struct Expr(Arc<Node>);
 impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.0.size == other.0.size
-                && self.0.ty == other.0.ty
-                && self.0.kind == other.0.kind)
+            || (self.0.size == other.0.size && self.0.ty == other.0.ty && self.0.kind == other.0.kind)
     }
 }
 
@@ -293,17 +278,10 @@ impl Expr {
         let size = 1 + match &kind {
             Kind::Const(_) | Kind::Var(_) => 0,
             Kind::App(_, args) => args.iter().map(Expr::size).sum(),
-            Kind::Let(bindings, body) => {
-                bindings.iter().map(|b| b.rhs.size()).sum::<usize>() + body.size()
-            }
+            Kind::Let(bindings, body) => bindings.iter().map(|b| b.rhs.size()).sum::<usize>() + body.size(),
             Kind::Lam(_, body) => body.size(),
         };
-        Expr(Arc::new(Node {
-            kind,
-            ty,
-            span,
-            size,
-        }))
+        Expr(Arc::new(Node { kind, ty, span, size }))
     }
 
     /// A literal.
@@ -378,11 +356,7 @@ impl Expr {
 
     /// A witness of the shape of `e`: `e` itself, or, where the type alone gives the shape, a dummy.
     pub fn witness(e: &Expr) -> Expr {
-        if e.ty().has_fixed_shape() {
-            Expr::dummy(e.ty().clone())
-        } else {
-            e.clone()
-        }
+        if e.ty().has_fixed_shape() { Expr::dummy(e.ty().clone()) } else { e.clone() }
     }
 
     /// A block; nested blocks in the body are joined, an empty block is its body.
@@ -511,10 +485,7 @@ impl Expr {
                 built.unwrap_or_else(|| panic!("a rewritten argument of {op:?} does not fit it"))
             }
             Kind::Let(bindings, body) => {
-                let bindings = bindings.iter().map(|b| Binding {
-                    pattern: b.pattern.clone(),
-                    rhs: go(&b.rhs),
-                });
+                let bindings = bindings.iter().map(|b| Binding { pattern: b.pattern.clone(), rhs: go(&b.rhs) });
                 let bindings = bindings.collect();
                 Expr::block(bindings, go(body))
             }
@@ -535,27 +506,15 @@ impl Op {
             (Op::Assert, [Type::Bool, t]) => Some(t.clone()),
             (Op::Prim(p), _) => p.result(args),
             (Op::Call(f), _) if f.params == args => Some(f.result.clone()),
-            (Op::JacobianOfFun(f), _) if f.params == args => {
-                Some(Type::lm(f.argument(), f.result.clone()))
-            }
+            (Op::JacobianOfFun(f), _) if f.params == args => Some(Type::lm(f.argument(), f.result.clone())),
             (Op::JacobianOf(p), [one]) => Some(Type::lm(one.clone(), p.result(args)?)),
-            (Op::JacobianOf(p), _) => {
-                Some(Type::lm(Type::tuple(args.iter().cloned()), p.result(args)?))
+            (Op::JacobianOf(p), _) => Some(Type::lm(Type::tuple(args.iter().cloned()), p.result(args)?)),
+            (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => {
+                Some(Type::lm(Type::Tuple(parts.clone()), parts.get(i - 1)?.clone()))
             }
-            (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => Some(Type::lm(
-                Type::Tuple(parts.clone()),
-                parts.get(i - 1)?.clone(),
-            )),
-            (
-                Op::Get(..)
-                | Op::If
-                | Op::Assert
-                | Op::Dummy
-                | Op::Call(_)
-                | Op::JacobianOfFun(_)
-                | Op::LmGet(..),
-                _,
-            ) => None,
+            (Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _) => {
+                None
+            }
         }
     }
 }
@@ -575,16 +534,8 @@ impl Def {
     /// A definition. Panics when the body's type is not the function's result type.
     pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
         let types = params.iter().map(|p| p.ty().clone()).collect();
-        let fun = Fun {
-            name,
-            params: types,
-            result: body.ty().clone(),
-        };
-        Def {
-            fun: Arc::new(fun),
-            params,
-            body,
-        }
+        let fun = Fun { name, params: types, result: body.ty().clone() };
+        Def { fun: Arc::new(fun), params, body }
     }
 }
 

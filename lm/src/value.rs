@@ -51,14 +51,8 @@ impl Value {
     pub fn floats(&self) -> Vec<f64> {
         match self {
             Value::Float(x) => vec![*x],
-            Value::Tuple(vs) | Value::Vector(vs) | Value::Support(vs) => {
-                vs.iter().flat_map(Value::floats).collect()
-            }
-            Value::Integer(_)
-            | Value::Bool(_)
-            | Value::String(_)
-            | Value::Map(_)
-            | Value::Function(_) => vec![],
+            Value::Tuple(vs) | Value::Vector(vs) | Value::Support(vs) => vs.iter().flat_map(Value::floats).collect(),
+            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => vec![],
         }
     }
 
@@ -74,9 +68,7 @@ impl Value {
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(Value::dummy).collect()),
             Type::Tensor(..) => Value::Vector(vec![]),
             Type::Lam(..) => Value::Support(vec![]),
-            Type::LM(s, t) => {
-                Value::Map(Arc::new(LinearMap::Zero(Value::dummy(s), Value::dummy(t))))
-            }
+            Type::LM(s, t) => Value::Map(Arc::new(LinearMap::Zero(Value::dummy(s), Value::dummy(t)))),
         }
     }
 }
@@ -86,9 +78,7 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, vs: &[Value]| {
-            vs.iter()
-                .enumerate()
-                .try_for_each(|(i, v)| write!(f, "{}{v}", if i == 0 { "" } else { ", " }))
+            vs.iter().enumerate().try_for_each(|(i, v)| write!(f, "{}{v}", if i == 0 { "" } else { ", " }))
         };
         match self {
             Value::Float(x) => write!(f, "{x}"),

@@ -37,11 +37,7 @@ impl Random {
     fn ty(&mut self, depth: usize) -> Type {
         match self.below(if depth == 0 { 1 } else { 4 }) {
             0 | 1 => Type::Float,
-            2 => Type::tuple(
-                (0..1 + self.below(3))
-                    .map(|_| self.ty(depth - 1))
-                    .collect::<Vec<_>>(),
-            ),
+            2 => Type::tuple((0..1 + self.below(3)).map(|_| self.ty(depth - 1)).collect::<Vec<_>>()),
             _ => Type::vec(self.ty(depth - 1)),
         }
     }
@@ -53,12 +49,7 @@ impl Random {
             Type::Integer => Expr::integer(self.below(2) as i64),
             Type::Bool => Expr::constant(Constant::Bool(self.below(2) == 0)),
             Type::String => Expr::constant(Constant::String("s".into())),
-            Type::Tuple(parts) => Expr::tuple(
-                parts
-                    .iter()
-                    .map(|t| self.term(t, depth))
-                    .collect::<Vec<_>>(),
-            ),
+            Type::Tuple(parts) => Expr::tuple(parts.iter().map(|t| self.term(t, depth)).collect::<Vec<_>>()),
             Type::Tensor(_, element) => self.vector(element, depth),
             Type::Lam(s, t) => {
                 let i = self.1.fresh("i", (**s).clone());
@@ -72,13 +63,7 @@ impl Random {
         let i = self.1.fresh("i", Type::Integer);
         let (a, b) = (self.term(element, depth), self.term(element, depth));
         let first = Expr::prim(Prim::Eq, [Expr::var(&i), Expr::integer(0)]);
-        Expr::prim(
-            Prim::Build,
-            [
-                Expr::integer(2),
-                Expr::lam(i, Expr::conditional(first, a, b)),
-            ],
-        )
+        Expr::prim(Prim::Build, [Expr::integer(2), Expr::lam(i, Expr::conditional(first, a, b))])
     }
 
     fn map(&mut self, s: &Type, t: &Type, depth: usize) -> Expr {
@@ -86,9 +71,7 @@ impl Random {
             vec![|r, s, t, _| Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])];
         if s == t {
             choices.push(|r, s, _, _| Expr::prim(Prim::LmOne, [r.term(s, 0)]));
-            choices.push(|r, s, _, _| {
-                Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)])
-            });
+            choices.push(|r, s, _, _| Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)]));
         }
         if *s == Type::Float {
             choices.push(|r, _, t, _| Expr::prim(Prim::LmScaleR, [r.term(t, 0)]));
@@ -99,31 +82,20 @@ impl Random {
         if depth > 0 {
             choices.push(|r, s, t, d| {
                 let middle = r.ty(1);
-                Expr::prim(
-                    Prim::LmCompose,
-                    [r.map(&middle, t, d - 1), r.map(s, &middle, d - 1)],
-                )
+                Expr::prim(Prim::LmCompose, [r.map(&middle, t, d - 1), r.map(s, &middle, d - 1)])
             });
-            choices.push(|r, s, t, d| {
-                Expr::prim(Prim::LmAdd, [r.map(s, t, d - 1), r.map(s, t, d - 1)])
-            });
+            choices.push(|r, s, t, d| Expr::prim(Prim::LmAdd, [r.map(s, t, d - 1), r.map(s, t, d - 1)]));
             choices.push(|r, s, t, d| Expr::prim(Prim::LmTranspose, [r.map(t, s, d - 1)]));
             if t.as_tuple().is_some_and(|parts| !parts.is_empty()) {
                 choices.push(|r, s, t, d| {
                     let parts = t.as_tuple().expect("checked").to_vec();
-                    Expr::prim(
-                        Prim::LmVCat,
-                        parts.iter().map(|t| r.map(s, t, d - 1)).collect::<Vec<_>>(),
-                    )
+                    Expr::prim(Prim::LmVCat, parts.iter().map(|t| r.map(s, t, d - 1)).collect::<Vec<_>>())
                 });
             }
             if s.as_tuple().is_some_and(|parts| !parts.is_empty()) {
                 choices.push(|r, s, t, d| {
                     let parts = s.as_tuple().expect("checked").to_vec();
-                    Expr::prim(
-                        Prim::LmHCat,
-                        parts.iter().map(|s| r.map(s, t, d - 1)).collect::<Vec<_>>(),
-                    )
+                    Expr::prim(Prim::LmHCat, parts.iter().map(|s| r.map(s, t, d - 1)).collect::<Vec<_>>())
                 });
             }
         }
@@ -136,9 +108,7 @@ impl Random {
 fn meaning(e: &Expr, random: &Random) -> Value {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
-    let value = interpreter
-        .eval(e, &mut Env::new())
-        .expect("instances do not fail");
+    let value = interpreter.eval(e, &mut Env::new()).expect("instances do not fail");
     let mut probes = seeded(random.0);
     let observed = match (&value, e.ty()) {
         (Value::Map(m), Type::LM(s, _)) => (0..2)
@@ -149,10 +119,7 @@ fn meaning(e: &Expr, random: &Random) -> Value {
             .collect(),
         _ => vec![value],
     };
-    let observed = observed
-        .into_iter()
-        .map(|v| sampled(&mut interpreter, v))
-        .collect();
+    let observed = observed.into_iter().map(|v| sampled(&mut interpreter, v)).collect();
     Value::Tuple(observed)
 }
 
@@ -160,9 +127,7 @@ fn meaning(e: &Expr, random: &Random) -> Value {
 fn probe(interpreter: &mut Interpreter, random: &mut Random, s: &Type) -> Value {
     match s {
         Type::Lam(_, t) => Value::Support((0..3).map(|_| probe(interpreter, random, t)).collect()),
-        s => interpreter
-            .eval(&random.term(&s.tangent(), 0), &mut Env::new())
-            .expect("constants do not fail"),
+        s => interpreter.eval(&random.term(&s.tangent(), 0), &mut Env::new()).expect("constants do not fail"),
     }
 }
 
@@ -175,19 +140,9 @@ fn sampled(interpreter: &mut Interpreter, v: Value) -> Value {
         Value::Vector(vs) => Value::Vector(all(vs)),
         Value::Support(vs) => Value::Vector(all(vs)),
         Value::Function(f) => {
-            let values: Vec<Value> = (0..3)
-                .map(|i| {
-                    interpreter
-                        .apply_closure(&f, Value::Integer(i))
-                        .expect("families are total")
-                })
-                .collect();
-            Value::Vector(
-                values
-                    .into_iter()
-                    .map(|v| sampled(interpreter, v))
-                    .collect(),
-            )
+            let values: Vec<Value> =
+                (0..3).map(|i| interpreter.apply_closure(&f, Value::Integer(i)).expect("families are total")).collect();
+            Value::Vector(values.into_iter().map(|v| sampled(interpreter, v)).collect())
         }
         other => other,
     }
@@ -209,11 +164,7 @@ fn check_instance(law: &Law, lhs: &Expr, random: &Random) -> bool {
     };
     let rhs = Expr::block(floats, rhs);
     let (left, right) = (meaning(lhs, random), meaning(&rhs, random));
-    assert_eq!(
-        left, right,
-        "law {} `{}` fails\n  on {lhs:?}\n  giving {rhs:?}",
-        law.name, law.text
-    );
+    assert_eq!(left, right, "law {} `{}` fails\n  on {lhs:?}\n  giving {rhs:?}", law.name, law.text);
     true
 }
 
@@ -221,21 +172,16 @@ fn check_instance(law: &Law, lhs: &Expr, random: &Random) -> bool {
 fn every_law_holds_and_fires() {
     let mut never = Vec::new();
     // The derivatives of primitives are no identities of small integers: see `primitives.rs`.
-    for law in law::all()
-        .values()
-        .filter(|law| !law.name.starts_with("jacobian-"))
-    {
+    for law in law::all().values().filter(|law| !law.name.starts_with("jacobian-")) {
         let mut fired = 0;
         for seed in 0..400 {
             let mut random = seeded(seed * 7919);
             let count = 1 + random.below(3);
             let mut types = seeded(seed);
             let deep = |r: &mut Random| if seed % 3 == 0 { Type::Float } else { r.ty(2) };
-            let Some(lhs) =
-                law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
-                    draw(law, &mut random, name, ty)
-                })
-            else {
+            let Some(lhs) = law::check::instance(law, count, &mut || deep(&mut types), &mut |name, ty| {
+                draw(law, &mut random, name, ty)
+            }) else {
                 break;
             };
             fired += usize::from(check_instance(law, &lhs, &random));
@@ -268,19 +214,11 @@ fn check_native(law: &Law, lhs: &Expr, random: &Random) -> bool {
         let mut free = Vec::new();
         variables(e, &mut free);
         free.sort_by_key(Var::id);
-        let bind = |x: Var| Binding {
-            rhs: seeded(u64::from(x.id())).term(x.ty(), 1),
-            pattern: lm::term::Pattern::Var(x),
-        };
+        let bind =
+            |x: Var| Binding { rhs: seeded(u64::from(x.id())).term(x.ty(), 1), pattern: lm::term::Pattern::Var(x) };
         Expr::block(free.into_iter().map(bind).collect(), e.clone())
     };
-    assert_eq!(
-        meaning(&close(lhs), random),
-        meaning(&close(&rhs), random),
-        "law {} `{}`",
-        law.name,
-        law.text
-    );
+    assert_eq!(meaning(&close(lhs), random), meaning(&close(&rhs), random), "law {} `{}`", law.name, law.text);
     true
 }
 
@@ -309,11 +247,7 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
         }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
-        "tuple-get" => Expr::tuple(
-            (1..=n)
-                .map(|j| Expr::get(j, Expr::var(&x)))
-                .collect::<Vec<_>>(),
-        ),
+        "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
         "vcat-get" => {
             let gets = (1..=n).map(|j| Expr::app(Op::LmGet(j, n), vec![r.term(&s, 0)]));
             Expr::prim(Prim::LmVCat, gets.collect::<Vec<_>>())
@@ -343,9 +277,7 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             }
         }
         "collect" => {
-            let shared: Vec<Var> = (0..2)
-                .map(|_| supply.fresh("m", Type::lm(s.clone(), Type::Float)))
-                .collect();
+            let shared: Vec<Var> = (0..2).map(|_| supply.fresh("m", Type::lm(s.clone(), Type::Float))).collect();
             let term = |r: &mut Random| {
                 let p = Expr::var(&shared[r.below(2)]);
                 match r.below(3) {

@@ -15,27 +15,17 @@ fn value(p: Prim, args: &[Expr]) -> f64 {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
     let call = Expr::app(Op::Prim(p), args.to_vec());
-    interpreter
-        .eval(&call, &mut Env::new())
-        .expect("in the domain")
-        .as_float()
-        .expect("a Float")
+    interpreter.eval(&call, &mut Env::new()).expect("in the domain").as_float().expect("a Float")
 }
 
 /// The row of the Jacobian at `args`, from the law.
 fn gradient(p: Prim, args: &[Expr]) -> Vec<f64> {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
-    let jacobian = interpreter
-        .eval(&law::jacobian_of(p, args), &mut Env::new())
-        .expect("in the domain");
-    let Value::Map(m) = jacobian else {
-        panic!("a Jacobian is a map")
-    };
+    let jacobian = interpreter.eval(&law::jacobian_of(p, args), &mut Env::new()).expect("in the domain");
+    let Value::Map(m) = jacobian else { panic!("a Jacobian is a map") };
     let m: &LinearMap = &m;
-    lm::map::apply_reverse(&mut interpreter, &Value::Float(1.0), m)
-        .expect("maps are total")
-        .floats()
+    lm::map::apply_reverse(&mut interpreter, &Value::Float(1.0), m).expect("maps are total").floats()
 }
 
 #[test]
@@ -51,25 +41,16 @@ fn each_derivative_is_the_limit_of_differences() {
         }
         for &(x, y) in POINTS {
             let at = |x: f64, y: f64| {
-                if unary {
-                    vec![Expr::float(x)]
-                } else {
-                    vec![Expr::float(x), Expr::float(y)]
-                }
+                if unary { vec![Expr::float(x)] } else { vec![Expr::float(x), Expr::float(y)] }
             };
             let h = 1e-5;
-            let mut differences =
-                vec![(value(p, &at(x + h, y)) - value(p, &at(x - h, y))) / (2.0 * h)];
+            let mut differences = vec![(value(p, &at(x + h, y)) - value(p, &at(x - h, y))) / (2.0 * h)];
             if binary {
                 differences.push((value(p, &at(x, y + h)) - value(p, &at(x, y - h))) / (2.0 * h));
             }
             for (exact, approximate) in gradient(p, &at(x, y)).iter().zip(&differences) {
                 let error = (exact - approximate).abs() / exact.abs().max(1.0);
-                assert!(
-                    error < 1e-8,
-                    "{} at ({x}, {y}): {exact} against {approximate}",
-                    p.name()
-                );
+                assert!(error < 1e-8, "{} at ({x}, {y}): {exact} against {approximate}", p.name());
             }
         }
         checked.push(p.name());
@@ -81,28 +62,10 @@ fn each_derivative_is_the_limit_of_differences() {
 fn kinks_and_poles_follow_the_language() {
     let grad1 = |p, x| gradient(p, &[Expr::float(x)])[0];
     assert_eq!(grad1(Prim::Abs, 0.0), -1.0);
-    assert_eq!(
-        gradient(Prim::Max, &[Expr::float(2.0), Expr::float(2.0)]),
-        [1.0, 0.0]
-    );
-    assert_eq!(
-        gradient(Prim::Min, &[Expr::float(2.0), Expr::float(2.0)]),
-        [1.0, 0.0]
-    );
-    assert_eq!(
-        gradient(Prim::Pow, &[Expr::float(0.0), Expr::float(0.0)])[0],
-        0.0
-    );
-    assert_eq!(
-        gradient(Prim::Pow, &[Expr::float(0.0), Expr::float(2.0)]),
-        [0.0, 0.0]
-    );
-    assert_eq!(
-        gradient(Prim::Powi, &[Expr::float(0.0), Expr::integer(0)]),
-        [0.0]
-    );
-    assert_eq!(
-        gradient(Prim::Powi, &[Expr::float(3.0), Expr::integer(2)]),
-        [6.0]
-    );
+    assert_eq!(gradient(Prim::Max, &[Expr::float(2.0), Expr::float(2.0)]), [1.0, 0.0]);
+    assert_eq!(gradient(Prim::Min, &[Expr::float(2.0), Expr::float(2.0)]), [1.0, 0.0]);
+    assert_eq!(gradient(Prim::Pow, &[Expr::float(0.0), Expr::float(0.0)])[0], 0.0);
+    assert_eq!(gradient(Prim::Pow, &[Expr::float(0.0), Expr::float(2.0)]), [0.0, 0.0]);
+    assert_eq!(gradient(Prim::Powi, &[Expr::float(0.0), Expr::integer(0)]), [0.0]);
+    assert_eq!(gradient(Prim::Powi, &[Expr::float(3.0), Expr::integer(2)]), [6.0]);
 }

@@ -115,7 +115,9 @@ fn outputs(options: &Options) -> Result<Vec<(Emit, PathBuf)>, Failure> {
             (None, Some(output)) if output.as_os_str() != "-" => output.with_extension(extension(kind)),
             (None, _) => {
                 let example = format!("out.{}", extension(kind));
-                return Err(Failure::Usage(format!("`{name}` has no output: say `-o {example}` or `--emit {name}={example}`")));
+                return Err(Failure::Usage(format!(
+                    "`{name}` has no output: say `-o {example}` or `--emit {name}={example}`"
+                )));
             }
         };
         outputs.push((kind, path));

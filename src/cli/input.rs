@@ -56,7 +56,10 @@ impl Input {
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
-                Err(Failure::Wrong(format!("error: `{}` has no function `{given}`; it has {known}", self.source.name())))
+                Err(Failure::Wrong(format!(
+                    "error: `{}` has no function `{given}`; it has {known}",
+                    self.source.name()
+                )))
             }
             several => {
                 let several: Vec<String> = several.iter().map(|name| format!("'{name}'")).collect();

@@ -31,7 +31,8 @@ pub fn laws(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let (names, sources) = (width(|l| &l.name), width(|l| &l.source));
     for law in chosen {
         let copied = law.copied_maps();
-        let condition = if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
+        let condition =
+            if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
         writeln!(out, "{:<names$}  {:<sources$}  {}{condition}", law.name, law.source, law.text)?;
     }
     Ok(())

@@ -47,7 +47,8 @@ impl Cse<'_> {
             self.binding(b, &mut out, &mut added);
         }
         let result = self.simple(result);
-        let result = self.key(&result).and_then(|k| self.seen.get(&k)).and_then(|known| single(known)).unwrap_or(result);
+        let result =
+            self.key(&result).and_then(|k| self.seen.get(&k)).and_then(|known| single(known)).unwrap_or(result);
         for key in added {
             self.seen.remove(&key);
         }
@@ -122,7 +123,8 @@ impl Cse<'_> {
             return None;
         }
         let mut atoms = args.iter().map(as_atom).collect::<Option<Vec<_>>>()?;
-        let commutes = matches!(op, Op::Prim(Prim::Add)) || (matches!(op, Op::Prim(Prim::Mul)) && args[0].ty() == args[1].ty());
+        let commutes =
+            matches!(op, Op::Prim(Prim::Add)) || (matches!(op, Op::Prim(Prim::Mul)) && args[0].ty() == args[1].ty());
         if commutes && rank(&atoms[1]) < rank(&atoms[0]) {
             atoms.swap(0, 1);
         }

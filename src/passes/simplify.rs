@@ -120,12 +120,7 @@ impl Sweep<'_, '_> {
         Ok(())
     }
 
-    fn at_place(
-        &mut self,
-        place: &std::sync::Arc<str>,
-        e: &Expr,
-        out: &mut Vec<Binding>,
-    ) -> Result<Expr, OutOfFuel> {
+    fn at_place(&mut self, place: &std::sync::Arc<str>, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         self.cx.enter(place);
         let result = self.term(e, out);
         self.cx.leave();

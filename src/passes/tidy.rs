@@ -112,7 +112,8 @@ fn binders(e: &Expr, names: &Names) -> Expr {
                 Pattern::Var(x) => Pattern::Var(names[&x.id()].clone()),
                 Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| names[&x.id()].clone()).collect()),
             };
-            let bindings = bindings.iter().map(|b| Binding { pattern: rename(&b.pattern), rhs: binders(&b.rhs, names) });
+            let bindings =
+                bindings.iter().map(|b| Binding { pattern: rename(&b.pattern), rhs: binders(&b.rhs, names) });
             Expr::block(bindings.collect(), binders(body, names))
         }
     }

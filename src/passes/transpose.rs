@@ -52,7 +52,8 @@ impl Transpose<'_, '_> {
     /// Sends the cotangent map `c` through a block.
     fn block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let (bindings, result) = e.as_block();
-        let (maps, values): (Vec<&Binding>, Vec<&Binding>) = bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
+        let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
+            bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
         scope.out.extend(values.into_iter().cloned());
         self.send(result, c, scope)?;
         for b in maps.into_iter().rev() {

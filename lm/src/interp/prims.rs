@@ -51,9 +51,7 @@ impl Interpreter<'_> {
     fn float2(&mut self, p: Prim, a: f64, b: f64, args: &[Value], ty: &Type) -> Outcome {
         match p {
             Prim::Div | Prim::Atan2 | Prim::Pow => self.counts.nonlinear += 1,
-            Prim::Min | Prim::Max | Prim::Gt | Prim::Lt | Prim::Gte | Prim::Lte => {
-                self.counts.comparisons += 1
-            }
+            Prim::Min | Prim::Max | Prim::Gt | Prim::Lt | Prim::Gte | Prim::Lte => self.counts.comparisons += 1,
             _ => {}
         }
         Ok(match p {
@@ -123,24 +121,15 @@ impl Interpreter<'_> {
                 if *n < 0 {
                     return fail(ErrorKind::NegativeSize(*n));
                 }
-                Vector(
-                    (0..*n)
-                        .map(|i| self.apply_closure(f, Integer(i)))
-                        .collect::<Result<_, _>>()?,
-                )
+                Vector((0..*n).map(|i| self.apply_closure(f, Integer(i))).collect::<Result<_, _>>()?)
             }
             (Prim::Size, [Vector(v)]) => Integer(v.len() as i64),
-            (Prim::Index, [Integer(i), Vector(v)]) => {
-                match usize::try_from(*i).ok().and_then(|i| v.get(i)) {
-                    Some(x) => x.clone(),
-                    None => {
-                        return fail(ErrorKind::IndexOutOfRange {
-                            index: *i,
-                            size: v.len() as i64,
-                        });
-                    }
+            (Prim::Index, [Integer(i), Vector(v)]) => match usize::try_from(*i).ok().and_then(|i| v.get(i)) {
+                Some(x) => x.clone(),
+                None => {
+                    return fail(ErrorKind::IndexOutOfRange { index: *i, size: v.len() as i64 });
                 }
-            }
+            },
             (Prim::Sum, [Vector(v)]) => {
                 let sum = self.sum(v.clone()).or_else(|| witness(ty));
                 sum.ok_or(RuntimeError::shape_unknown())?
@@ -168,20 +157,9 @@ impl Interpreter<'_> {
 
 /// The linear map that the operator `p` builds, of type `ty`.
 fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
-    let maps = || {
-        args.iter()
-            .map(|m| {
-                if let Map(m) = m {
-                    m.clone()
-                } else {
-                    panic!("{m:?} is no linear map")
-                }
-            })
-            .collect()
-    };
-    let (s, t) = ty
-        .as_lm()
-        .unwrap_or_else(|| panic!("{} gives no linear map on {args:?}", p.name()));
+    let maps =
+        || args.iter().map(|m| if let Map(m) = m { m.clone() } else { panic!("{m:?} is no linear map") }).collect();
+    let (s, t) = ty.as_lm().unwrap_or_else(|| panic!("{} gives no linear map on {args:?}", p.name()));
     match (p, args) {
         (Prim::LmZero, [s, t]) => LinearMap::Zero(s.clone(), t.clone()),
         (Prim::LmOne, [s]) => LinearMap::One(s.clone()),
@@ -202,10 +180,7 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
 }
 
 fn fail(kind: ErrorKind) -> Outcome {
-    Err(RuntimeError {
-        kind,
-        span: Span::default(),
-    })
+    Err(RuntimeError { kind, span: Span::default() })
 }
 
 /// A deterministic hash of an Integer, uniform in [0, 1): the finaliser of SplitMix64.

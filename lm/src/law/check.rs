@@ -21,8 +21,7 @@ pub fn well_typed(law: &Law) {
         return;
     };
     for count in 1..=3 {
-        infer(lhs, rhs, count)
-            .unwrap_or_else(|why| panic!("law {}: `{}` is ill-typed: {why}", law.name, law.text));
+        infer(lhs, rhs, count).unwrap_or_else(|why| panic!("law {}: `{}` is ill-typed: {why}", law.name, law.text));
     }
 }
 
@@ -48,12 +47,7 @@ pub fn instance(
     }
     let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()), &mut types, ground);
     let mut supply = Supply::default();
-    Builder {
-        subst: &Subst::of(terms),
-        whole: &Expr::integer(0),
-        supply: &mut supply,
-    }
-    .build(&lhs)
+    Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply }.build(&lhs)
 }
 
 /// The types of the metavariables, and what was found of the type variables.
@@ -68,13 +62,8 @@ struct Types {
 
 fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
     let sequences = lhs.sequences();
-    let mut types = Types {
-        bound: HashMap::new(),
-        metas: HashMap::new(),
-        binders: HashMap::new(),
-        fresh: 0,
-        domain: None,
-    };
+    let mut types =
+        Types { bound: HashMap::new(), metas: HashMap::new(), binders: HashMap::new(), fresh: 0, domain: None };
     let left = types.of(&expand(lhs, count, &sequences))?;
     if let Scheme::LM(s, t) = types.resolve(&left) {
         types.domain = Some((*s, *t));
@@ -88,9 +77,7 @@ fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
 fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
     let all = |args: &[Pat]| -> Vec<Pat> {
         let each = |a: &Pat| match a {
-            Pat::Repeat(p) => (0..count)
-                .map(|i| expand(&number(p, i, count, sequences), count, sequences))
-                .collect(),
+            Pat::Repeat(p) => (0..count).map(|i| expand(&number(p, i, count, sequences), count, sequences)).collect(),
             a => vec![expand(a, count, sequences)],
         };
         args.iter().flat_map(each).collect()
@@ -104,21 +91,14 @@ fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
         Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
         Pat::Component(_) | Pat::Repeat(_) => panic!("{p:?} stands outside a list"),
-        leaf @ (Pat::Meta(_)
-        | Pat::Const(_)
-        | Pat::Bound(_)
-        | Pat::Domain
-        | Pat::Codomain
-        | Pat::FloatWitness) => leaf.clone(),
+        leaf @ (Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => {
+            leaf.clone()
+        }
     }
 }
 
 fn number(p: &Pat, i: usize, count: usize, sequences: &[Name]) -> Pat {
-    let all = |args: &[Pat]| {
-        args.iter()
-            .map(|a| number(a, i, count, sequences))
-            .collect()
-    };
+    let all = |args: &[Pat]| args.iter().map(|a| number(a, i, count, sequences)).collect();
     let below = |p: &Pat| Box::new(number(p, i, count, sequences));
     match p {
         Pat::Meta(name) if sequences.contains(name) => Pat::Meta(format!("{name}#{i}").into()),
@@ -130,12 +110,9 @@ fn number(p: &Pat, i: usize, count: usize, sequences: &[Name]) -> Pat {
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
         Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
         Pat::Repeat(p) => Pat::Repeat(below(p)),
-        leaf @ (Pat::Meta(_)
-        | Pat::Const(_)
-        | Pat::Bound(_)
-        | Pat::Domain
-        | Pat::Codomain
-        | Pat::FloatWitness) => leaf.clone(),
+        leaf @ (Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => {
+            leaf.clone()
+        }
     }
 }
 
@@ -160,10 +137,7 @@ impl Types {
             Pat::Lam(x, body) => {
                 self.binders.insert(x.clone(), Scheme::Known(Type::Integer));
                 let body = self.of(body)?;
-                Ok(Scheme::Lam(
-                    Box::new(Scheme::Known(Type::Integer)),
-                    Box::new(body),
-                ))
+                Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
             }
             Pat::Prelude(_, args) => {
                 for a in args {
@@ -173,40 +147,18 @@ impl Types {
                 Ok(Scheme::Known(Type::Float))
             }
             Pat::Total(parts) => {
-                let Pat::App(Op::Tuple, parts) = &**parts else {
-                    panic!("a sum is expanded")
-                };
-                let types = parts
-                    .iter()
-                    .map(|p| self.of(p))
-                    .collect::<Result<Vec<_>, _>>()?;
-                types
-                    .windows(2)
-                    .try_for_each(|w| self.unify(&w[0], &w[1]))?;
+                let Pat::App(Op::Tuple, parts) = &**parts else { panic!("a sum is expanded") };
+                let types = parts.iter().map(|p| self.of(p)).collect::<Result<Vec<_>, _>>()?;
+                types.windows(2).try_for_each(|w| self.unify(&w[0], &w[1]))?;
                 Ok(types[0].clone())
             }
             Pat::DomainOf(m) => self.side_of(m, true),
             Pat::CodomainOf(m) => self.side_of(m, false),
-            Pat::Domain => Ok(self
-                .domain
-                .clone()
-                .map(|d| d.0)
-                .unwrap_or_else(|| self.new_var())),
-            Pat::Codomain => Ok(self
-                .domain
-                .clone()
-                .map(|d| d.1)
-                .unwrap_or_else(|| self.new_var())),
-            Pat::FloatWitness => Ok(if self.domain.is_some() {
-                Scheme::Known(Type::Float)
-            } else {
-                self.new_var()
-            }),
+            Pat::Domain => Ok(self.domain.clone().map(|d| d.0).unwrap_or_else(|| self.new_var())),
+            Pat::Codomain => Ok(self.domain.clone().map(|d| d.1).unwrap_or_else(|| self.new_var())),
+            Pat::FloatWitness => Ok(if self.domain.is_some() { Scheme::Known(Type::Float) } else { self.new_var() }),
             Pat::App(op, args) => {
-                let args = args
-                    .iter()
-                    .map(|a| self.of(a))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let args = args.iter().map(|a| self.of(a)).collect::<Result<Vec<_>, _>>()?;
                 self.app(op, &args)
             }
             Pat::Repeat(_) | Pat::Component(_) => panic!("{p:?} is not expanded"),
@@ -236,11 +188,7 @@ impl Types {
             Op::Prim(p) => self.prim(*p, args),
             Op::JacobianOf(p) => {
                 let result = self.prim(*p, args)?;
-                let s = if let [one] = args {
-                    one.clone()
-                } else {
-                    Scheme::Tuple(args.to_vec())
-                };
+                let s = if let [one] = args { one.clone() } else { Scheme::Tuple(args.to_vec()) };
                 Ok(Scheme::LM(Box::new(s), Box::new(result)))
             }
             Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => {
@@ -251,13 +199,8 @@ impl Types {
 
     /// The first rule that fits, rules on Integers last: a law is about Floats where it may choose.
     fn prim(&mut self, p: Prim, args: &[Scheme]) -> Result<Scheme, String> {
-        let on_integers =
-            |rule: &(Vec<Scheme>, Scheme)| rule.0.contains(&Scheme::Known(Type::Integer));
-        let mut rules: Vec<_> = p
-            .rules()
-            .iter()
-            .filter_map(|r| r.at_arity(args.len()))
-            .collect();
+        let on_integers = |rule: &(Vec<Scheme>, Scheme)| rule.0.contains(&Scheme::Known(Type::Integer));
+        let mut rules: Vec<_> = p.rules().iter().filter_map(|r| r.at_arity(args.len())).collect();
         rules.sort_by_key(on_integers);
         let mut why = format!("{} does not take {} arguments", p.name(), args.len());
         for (params, result) in rules {
@@ -275,10 +218,7 @@ impl Types {
     fn fit(&mut self, params: &[Scheme], args: &[Scheme]) -> Result<usize, String> {
         self.fresh += 1;
         let stamp = self.fresh;
-        params
-            .iter()
-            .zip(args)
-            .try_for_each(|(p, a)| self.unify(&rename(p, stamp), a))?;
+        params.iter().zip(args).try_for_each(|(p, a)| self.unify(&rename(p, stamp), a))?;
         Ok(stamp)
     }
 
@@ -323,10 +263,7 @@ impl Types {
             (Scheme::Tangent(s), Scheme::Tuple(ts)) | (Scheme::Tuple(ts), Scheme::Tangent(s)) => {
                 let parts: Vec<Scheme> = ts.iter().map(|_| self.new_var()).collect();
                 self.unify(s, &Scheme::Tuple(parts.clone()))?;
-                parts
-                    .into_iter()
-                    .zip(ts)
-                    .try_for_each(|(p, t)| self.unify(&Scheme::Tangent(Box::new(p)), t))
+                parts.into_iter().zip(ts).try_for_each(|(p, t)| self.unify(&Scheme::Tangent(Box::new(p)), t))
             }
             (Scheme::Tangent(s), other) | (other, Scheme::Tangent(s)) => self.unify(s, other),
             (Scheme::Tuple(ss), Scheme::Tuple(ts)) if ss.len() == ts.len() => {
@@ -351,11 +288,7 @@ impl Types {
             }
             Scheme::Known(t) => t,
             Scheme::Tangent(t) => self.ground(&t, choose).tangent(),
-            Scheme::Tuple(ts) => Type::tuple(
-                ts.iter()
-                    .map(|t| self.ground(t, choose))
-                    .collect::<Vec<_>>(),
-            ),
+            Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| self.ground(t, choose)).collect::<Vec<_>>()),
             Scheme::Tensor(r, t) => Type::Tensor(r, Arc::new(self.ground(&t, choose))),
             Scheme::Lam(a, b) => Type::lam(self.ground(&a, choose), self.ground(&b, choose)),
             Scheme::LM(a, b) => Type::lm(self.ground(&a, choose), self.ground(&b, choose)),
@@ -410,12 +343,7 @@ fn with_witnesses(p: &Pat, types: &mut Types, ground: &mut impl FnMut() -> Type)
     // and Float is an instance of either.
     match p {
         Pat::Domain | Pat::Codomain => Pat::FloatWitness,
-        Pat::App(op, args) => Pat::App(
-            op.clone(),
-            args.iter()
-                .map(|a| with_witnesses(a, types, ground))
-                .collect(),
-        ),
+        Pat::App(op, args) => Pat::App(op.clone(), args.iter().map(|a| with_witnesses(a, types, ground)).collect()),
         other => other.clone(),
     }
 }

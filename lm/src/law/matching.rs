@@ -19,18 +19,12 @@ pub struct Subst {
 impl Subst {
     /// A substitution of terms for metavariables.
     pub fn of(terms: impl IntoIterator<Item = (Name, Expr)>) -> Subst {
-        Subst {
-            terms: terms.into_iter().collect(),
-            ..Subst::default()
-        }
+        Subst { terms: terms.into_iter().collect(), ..Subst::default() }
     }
 
     /// The term that a metavariable stands for.
     pub fn term(&self, name: &str) -> Option<&Expr> {
-        self.terms
-            .iter()
-            .find(|(n, _)| &**n == name)
-            .map(|(_, e)| e)
+        self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
     }
 
     /// Replaces the term that a metavariable stands for.
@@ -53,9 +47,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst) -> bool {
             }
         },
         Pat::Const(c) => matches!(e.kind(), Kind::Const(d) if c == d),
-        Pat::App(op, pats) => e
-            .args_of(op)
-            .is_some_and(|args| matches_all(pats, args, subst)),
+        Pat::App(op, pats) => e.args_of(op).is_some_and(|args| matches_all(pats, args, subst)),
         Pat::Lam(binder, body) => match e.kind() {
             Kind::Lam(x, inner) => {
                 subst.binders.push((binder.clone(), x.clone()));
@@ -63,9 +55,7 @@ pub fn matches(p: &Pat, e: &Expr, subst: &mut Subst) -> bool {
             }
             _ => false,
         },
-        Pat::Bound(binder) => e
-            .as_var()
-            .is_some_and(|x| subst.binders.iter().any(|(b, y)| b == binder && x == y)),
+        Pat::Bound(binder) => e.as_var().is_some_and(|x| subst.binders.iter().any(|(b, y)| b == binder && x == y)),
         Pat::Repeat(_)
         | Pat::Component(_)
         | Pat::Total(_)
@@ -116,12 +106,7 @@ impl Builder<'_> {
         self.at(p, None, &mut Vec::new())
     }
 
-    fn at(
-        &mut self,
-        p: &Pat,
-        repetition: Option<usize>,
-        scope: &mut Vec<(Name, Var)>,
-    ) -> Option<Expr> {
+    fn at(&mut self, p: &Pat, repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Expr> {
         match p {
             Pat::Meta(name) => self.meta(name, repetition),
             Pat::Const(c) => Some(Expr::constant(c.clone())),
@@ -132,20 +117,11 @@ impl Builder<'_> {
             Pat::Prelude(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;
                 let params = args.iter().map(|a| a.ty().clone()).collect();
-                let fun = Fun {
-                    name: FunName::base(name),
-                    params,
-                    result: Type::Float,
-                };
+                let fun = Fun { name: FunName::base(name), params, result: Type::Float };
                 Expr::try_app(Op::Call(Arc::new(fun)), args, self.whole.span())
             }
             Pat::Lam(binder, body) => {
-                let known = self
-                    .subst
-                    .binders
-                    .iter()
-                    .find(|(b, _)| b == binder)
-                    .map(|(_, x)| x.clone());
+                let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());
                 let x = known.unwrap_or_else(|| self.supply.fresh(binder, Type::Integer));
                 scope.push((binder.clone(), x.clone()));
                 let body = self.at(body, repetition, scope);
@@ -153,21 +129,12 @@ impl Builder<'_> {
                 Some(Expr::lam(x, body?))
             }
             Pat::Bound(binder) => {
-                let x = scope
-                    .iter()
-                    .rev()
-                    .find(|(b, _)| b == binder)
-                    .map(|(_, x)| x);
-                Some(Expr::var(
-                    x.unwrap_or_else(|| panic!("{binder} is bound by a λ")),
-                ))
+                let x = scope.iter().rev().find(|(b, _)| b == binder).map(|(_, x)| x);
+                Some(Expr::var(x.unwrap_or_else(|| panic!("{binder} is bound by a λ"))))
             }
             Pat::Component(p) => {
                 let whole = self.at(p, None, scope)?;
-                Some(Expr::get(
-                    repetition.expect("`.i` stands under `..`") + 1,
-                    whole,
-                ))
+                Some(Expr::get(repetition.expect("`.i` stands under `..`") + 1, whole))
             }
             Pat::Total(p) => {
                 let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
@@ -186,21 +153,11 @@ impl Builder<'_> {
         let sequence = self.subst.sequences.iter().find(|(n, _)| n == name);
         match (sequence, repetition) {
             (Some((_, terms)), Some(i)) => terms.get(i).cloned(),
-            _ => Some(
-                self.subst
-                    .term(name)
-                    .unwrap_or_else(|| panic!("{name} is not on the left side"))
-                    .clone(),
-            ),
+            _ => Some(self.subst.term(name).unwrap_or_else(|| panic!("{name} is not on the left side")).clone()),
         }
     }
 
-    fn all(
-        &mut self,
-        pats: &[Pat],
-        repetition: Option<usize>,
-        scope: &mut Vec<(Name, Var)>,
-    ) -> Option<Vec<Expr>> {
+    fn all(&mut self, pats: &[Pat], repetition: Option<usize>, scope: &mut Vec<(Name, Var)>) -> Option<Vec<Expr>> {
         let mut out = Vec::new();
         for p in pats {
             match p {
@@ -220,13 +177,7 @@ impl Builder<'_> {
         let mut lengths = Vec::new();
         p.visit(&mut |q| {
             if let Pat::Meta(name) = q {
-                lengths.extend(
-                    self.subst
-                        .sequences
-                        .iter()
-                        .filter(|(n, _)| n == name)
-                        .map(|(_, s)| s.len()),
-                );
+                lengths.extend(self.subst.sequences.iter().filter(|(n, _)| n == name).map(|(_, s)| s.len()));
             }
         });
         let first = *lengths.first()?;
@@ -242,11 +193,7 @@ pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
         n => {
             let right = sum(parts.split_off(n.div_ceil(2)))?;
             let left = sum(parts)?;
-            let op = if left.ty().as_lm().is_some() {
-                Prim::LmAdd
-            } else {
-                Prim::Add
-            };
+            let op = if left.ty().as_lm().is_some() { Prim::LmAdd } else { Prim::Add };
             Expr::try_app(Op::Prim(op), vec![left, right], Default::default())
         }
     }
@@ -275,20 +222,14 @@ fn space(m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
         (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
         (Prim::LmZero, false) => Some(args[1].clone()),
         (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
-        (Prim::LmAdd, _) => {
-            space(&args[0], ty, of_domain).or_else(|| space(&args[1], ty, of_domain))
-        }
+        (Prim::LmAdd, _) => space(&args[0], ty, of_domain).or_else(|| space(&args[1], ty, of_domain)),
         (Prim::LmCompose, true) => domain(&args[1]),
         (Prim::LmCompose, false) => codomain(&args[0]),
         (Prim::LmTranspose, true) => codomain(&args[0]),
         (Prim::LmTranspose, false) => domain(&args[0]),
         (Prim::LmVCat, true) => args.iter().find_map(domain),
-        (Prim::LmVCat, false) => Some(Expr::tuple(
-            args.iter().map(codomain).collect::<Option<Vec<_>>>()?,
-        )),
-        (Prim::LmHCat, true) => Some(Expr::tuple(
-            args.iter().map(domain).collect::<Option<Vec<_>>>()?,
-        )),
+        (Prim::LmVCat, false) => Some(Expr::tuple(args.iter().map(codomain).collect::<Option<Vec<_>>>()?)),
+        (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(domain).collect::<Option<Vec<_>>>()?)),
         (Prim::LmHCat, false) => args.iter().find_map(codomain),
         _ => None,
     }
@@ -300,18 +241,10 @@ pub fn name_it(e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Expr
         return e.clone();
     }
     if let Some(parts) = e.args_of(&Op::Tuple) {
-        return Expr::tuple(
-            parts
-                .iter()
-                .map(|p| name_it(p, supply, floats))
-                .collect::<Vec<_>>(),
-        );
+        return Expr::tuple(parts.iter().map(|p| name_it(p, supply, floats)).collect::<Vec<_>>());
     }
     let x = supply.fresh("t", e.ty().clone());
     let use_ = Expr::var(&x);
-    floats.push(Binding {
-        pattern: Pattern::Var(x),
-        rhs: e.clone(),
-    });
+    floats.push(Binding { pattern: Pattern::Var(x), rhs: e.clone() });
     use_
 }

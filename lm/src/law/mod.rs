@@ -35,55 +35,32 @@ pub struct Law {
 
 #[derive(Debug)]
 enum Body {
-    Equation {
-        lhs: Pat,
-        rhs: Pat,
-        copied: Vec<Arc<str>>,
-    },
+    Equation { lhs: Pat, rhs: Pat, copied: Vec<Arc<str>> },
     Native(native::Rewrite, Option<Head>),
 }
 
 impl Law {
     fn equation(name: &str, source: &str, text: &str) -> Law {
-        let (lhs, rhs) = text
-            .split_once(" = ")
-            .unwrap_or_else(|| panic!("law {name} has no ` = `"));
+        let (lhs, rhs) = text.split_once(" = ").unwrap_or_else(|| panic!("law {name} has no ` = `"));
         Law::of_sides(name, source, text, parse::side(lhs), parse::side(rhs))
     }
 
     fn of_sides(name: &str, source: &str, text: &str, lhs: Pat, rhs: Pat) -> Law {
         let uses = rhs.uses(&lhs.sequences());
-        let copied = uses
-            .into_iter()
-            .filter(|(_, n)| *n > 1)
-            .map(|(name, _)| name)
-            .collect();
-        Law {
-            name: name.into(),
-            source: source.into(),
-            text: text.into(),
-            body: Body::Equation { lhs, rhs, copied },
-        }
+        let copied = uses.into_iter().filter(|(_, n)| *n > 1).map(|(name, _)| name).collect();
+        Law { name: name.into(), source: source.into(), text: text.into(), body: Body::Equation { lhs, rhs, copied } }
     }
 
     /// The operator at the root of the left side; `None` for any.
     pub fn head(&self) -> Option<Head> {
         match &self.body {
             Body::Native(_, head) => *head,
-            Body::Equation {
-                lhs: Pat::App(op, _),
-                ..
-            } => match op {
+            Body::Equation { lhs: Pat::App(op, _), .. } => match op {
                 Op::Prim(p) => Some(Head::Prim(*p)),
                 Op::If => Some(Head::If),
                 Op::Tuple => Some(Head::Tuple),
                 Op::JacobianOf(_) => Some(Head::Jacobian),
-                Op::Get(..)
-                | Op::Assert
-                | Op::Dummy
-                | Op::Call(_)
-                | Op::JacobianOfFun(_)
-                | Op::LmGet(..) => None,
+                Op::Get(..) | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => None,
             },
             Body::Equation { .. } => None,
         }
@@ -92,11 +69,7 @@ impl Law {
     /// The maps that the right side uses more than once, so that they must be free to copy.
     pub fn copied_maps(&self) -> Vec<&str> {
         match &self.body {
-            Body::Equation { copied, .. } => copied
-                .iter()
-                .map(|n| &**n)
-                .filter(|n| "mnp".contains(n))
-                .collect(),
+            Body::Equation { copied, .. } => copied.iter().map(|n| &**n).filter(|n| "mnp".contains(n)).collect(),
             Body::Native(..) => Vec::new(),
         }
     }
@@ -105,12 +78,7 @@ impl Law {
     ///
     /// A vector that the right side uses more than once is named by a binding pushed on `floats`;
     /// a map used more than once must be free to copy. The new term has the type of the old.
-    pub fn rewrite(
-        &self,
-        e: &Expr,
-        supply: &mut Supply,
-        floats: &mut Vec<Binding>,
-    ) -> Option<Expr> {
+    pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
         let new = match &self.body {
             Body::Native(rewrite, _) => rewrite(e)?,
             Body::Equation { lhs, rhs, copied } => {
@@ -130,12 +98,7 @@ impl Law {
                         _ => subst.replace(name, name_it(&term, supply, &mut named)),
                     }
                 }
-                let new = Builder {
-                    subst: &subst,
-                    whole: e,
-                    supply,
-                }
-                .build(rhs)?;
+                let new = Builder { subst: &subst, whole: e, supply }.build(rhs)?;
                 if new.ty() == e.ty() {
                     floats.append(&mut named);
                 }
@@ -151,10 +114,9 @@ impl Law {
 pub fn is_free_to_copy(m: &Expr) -> bool {
     match m.kind() {
         Kind::Var(_) => true,
-        Kind::App(
-            Op::Prim(Prim::LmZero | Prim::LmOne | Prim::LmScale | Prim::LmScaleR | Prim::LmDot),
-            args,
-        ) => args.iter().all(Expr::is_atom),
+        Kind::App(Op::Prim(Prim::LmZero | Prim::LmOne | Prim::LmScale | Prim::LmScaleR | Prim::LmDot), args) => {
+            args.iter().all(Expr::is_atom)
+        }
         Kind::App(Op::LmGet(..), args) => args[0].is_atom(),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }
@@ -163,9 +125,7 @@ pub fn is_free_to_copy(m: &Expr) -> bool {
 /// Every law by name, in the order of the tables.
 pub fn all() -> &'static IndexMap<String, Law> {
     static LAWS: LazyLock<IndexMap<String, Law>> = LazyLock::new(|| {
-        let table = include_str!("../../laws/linear.laws")
-            .lines()
-            .filter_map(read_line);
+        let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
         let native = native::NATIVE.iter().map(|n| Law {
             name: n.name.into(),
             source: n.source.into(),
@@ -187,9 +147,7 @@ pub fn all() -> &'static IndexMap<String, Law> {
 
 /// The law of that name. Panics when there is none: schedules are part of the program.
 pub fn named(name: &str) -> &'static Law {
-    all()
-        .get(name)
-        .unwrap_or_else(|| panic!("there is no law `{name}`"))
+    all().get(name).unwrap_or_else(|| panic!("there is no law `{name}`"))
 }
 
 /// A line `name  source  law`, columns two blanks or more apart; `None` for a comment or nothing.
@@ -197,11 +155,7 @@ fn read_line(line: &str) -> Option<Law> {
     if line.trim().is_empty() || line.starts_with('#') {
         return None;
     }
-    let columns: Vec<&str> = line
-        .split("  ")
-        .map(str::trim)
-        .filter(|c| !c.is_empty())
-        .collect();
+    let columns: Vec<&str> = line.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
     match columns[..] {
         [name, source, text] => Some(Law::equation(name, source, text)),
         _ => panic!("malformed law `{line}`"),
@@ -213,27 +167,16 @@ fn derivative_law(p: Prim) -> Option<Law> {
     let Derivative::Law(rhs) = p.row().derivative else {
         return None;
     };
-    let metas: Vec<Pat> = ["x", "y", "z"][..arity(p)]
-        .iter()
-        .map(|n| Pat::Meta((*n).into()))
-        .collect();
+    let metas: Vec<Pat> = ["x", "y", "z"][..arity(p)].iter().map(|n| Pat::Meta((*n).into())).collect();
     let params = ["x", "y", "z"][..arity(p)].join(", ");
     let lhs = Pat::App(Op::JacobianOf(p), metas);
     let text = format!("∂{}({params}) = {rhs}", p.name());
-    Some(Law::of_sides(
-        &format!("jacobian-{}", p.name()),
-        "Fig. 2",
-        &text,
-        lhs,
-        parse::side(rhs),
-    ))
+    Some(Law::of_sides(&format!("jacobian-{}", p.name()), "Fig. 2", &text, lhs, parse::side(rhs)))
 }
 
 fn arity(p: Prim) -> usize {
     let rule = &p.rules()[0];
-    (1..=3)
-        .find(|&n| rule.at_arity(n).is_some())
-        .expect("a differentiable primitive has arguments")
+    (1..=3).find(|&n| rule.at_arity(n).is_some()).expect("a differentiable primitive has arguments")
 }
 
 /// The Jacobian `∂p(args)` of a primitive at atoms: the right side of its derivative law, or the
@@ -243,30 +186,15 @@ fn arity(p: Prim) -> usize {
 pub fn jacobian_of(p: Prim, args: &[Expr]) -> Expr {
     let whole = Expr::app(Op::JacobianOf(p), args.to_vec());
     match p.row().derivative {
-        Derivative::Law(_)
-            if whole
-                .ty()
-                .as_lm()
-                .expect("a Jacobian")
-                .1
-                .is_differentiable() =>
-        {
+        Derivative::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
             let law = named(&format!("jacobian-{}", p.name()));
             let (mut supply, mut floats) = (Supply::default(), Vec::new());
             let jacobian = law.rewrite(&whole, &mut supply, &mut floats);
-            assert!(
-                floats.is_empty(),
-                "the Jacobian of {} is taken at atoms",
-                p.name()
-            );
+            assert!(floats.is_empty(), "the Jacobian of {} is taken at atoms", p.name());
             jacobian.unwrap_or_else(|| panic!("no derivative of {} at {}", p.name(), whole.ty()))
         }
         Derivative::Law(_) | Derivative::Zero => {
-            let s = if let [one] = args {
-                one.clone()
-            } else {
-                Expr::tuple(args.to_vec())
-            };
+            let s = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
             let t = Expr::app(Op::Prim(p), args.to_vec());
             Expr::prim(Prim::LmZero, [Expr::witness(&s), Expr::witness(&t)])
         }

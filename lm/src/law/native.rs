@@ -47,10 +47,7 @@ impl Head {
             Kind::App(Op::Get(..), _) => Some(Head::Get),
             Kind::App(Op::Tuple, _) => Some(Head::Tuple),
             Kind::App(Op::JacobianOf(_), _) => Some(Head::Jacobian),
-            Kind::App(
-                Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..),
-                _,
-            )
+            Kind::App(Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _)
             | Kind::Const(_)
             | Kind::Var(_)
             | Kind::Let(..)
@@ -98,17 +95,8 @@ fn apply_get(e: &Expr) -> Option<Expr> {
 fn reverse_get(e: &Expr) -> Option<Expr> {
     let (r, m) = prim2(e, Prim::LmApplyR)?;
     let (i, n, s) = projection(m)?;
-    let zero = |j| {
-        Expr::prim(
-            Prim::ZeroOf,
-            [Expr::witness(&Expr::get(j, component_source(s)))],
-        )
-    };
-    Some(Expr::tuple(
-        (1..=n)
-            .map(|j| if j == i { r.clone() } else { zero(j) })
-            .collect::<Vec<_>>(),
-    ))
+    let zero = |j| Expr::prim(Prim::ZeroOf, [Expr::witness(&Expr::get(j, component_source(s)))]);
+    Some(Expr::tuple((1..=n).map(|j| if j == i { r.clone() } else { zero(j) }).collect::<Vec<_>>()))
 }
 
 fn get_vcat(e: &Expr) -> Option<Expr> {
@@ -123,34 +111,23 @@ fn transpose_get(e: &Expr) -> Option<Expr> {
     let component = |j| Expr::witness(&Expr::get(j, component_source(s)));
     let zero = |j| Expr::prim(Prim::LmZero, [component(i), component(j)]);
     let part = |j| {
-        if j == i {
-            Expr::prim(Prim::LmOne, [component(i)])
-        } else {
-            zero(j)
-        }
+        if j == i { Expr::prim(Prim::LmOne, [component(i)]) } else { zero(j) }
     };
-    Some(Expr::prim(
-        Prim::LmVCat,
-        (1..=n).map(part).collect::<Vec<_>>(),
-    ))
+    Some(Expr::prim(Prim::LmVCat, (1..=n).map(part).collect::<Vec<_>>()))
 }
 
 /// A dummy tuple as a tuple of dummies, whose components can be selected.
 fn component_source(s: &Expr) -> Expr {
     match (s.args_of(&Op::Dummy), s.ty().as_tuple()) {
-        (Some(_), Some(parts)) => Expr::tuple(
-            parts
-                .iter()
-                .map(|t| Expr::dummy(t.clone()))
-                .collect::<Vec<_>>(),
-        ),
+        (Some(_), Some(parts)) => Expr::tuple(parts.iter().map(|t| Expr::dummy(t.clone())).collect::<Vec<_>>()),
         _ => s.clone(),
     }
 }
 
 fn vcat_get(e: &Expr) -> Option<Expr> {
     let ms = e.args_of_prim(Prim::LmVCat)?;
-    let in_order = ms.iter().enumerate().all(|(i, m)| projection(m).is_some_and(|(j, n, _)| j == i + 1 && n == ms.len()));
+    let in_order =
+        ms.iter().enumerate().all(|(i, m)| projection(m).is_some_and(|(j, n, _)| j == i + 1 && n == ms.len()));
     in_order.then(|| Expr::prim(Prim::LmOne, [projection(&ms[0]).expect("checked").2.clone()]))
 }
 
@@ -190,9 +167,7 @@ fn get_tuple(e: &Expr) -> Option<Expr> {
     let Kind::App(Op::Get(i, _), args) = e.kind() else {
         return None;
     };
-    args[0]
-        .args_of(&Op::Tuple)
-        .map(|parts| parts[i - 1].clone())
+    args[0].args_of(&Op::Tuple).map(|parts| parts[i - 1].clone())
 }
 
 fn tuple_get(e: &Expr) -> Option<Expr> {
@@ -203,10 +178,7 @@ fn tuple_get(e: &Expr) -> Option<Expr> {
     };
     let whole = source(parts.first()?, 1)?;
     whole.as_var()?;
-    let same = parts
-        .iter()
-        .enumerate()
-        .all(|(j, part)| source(part, j + 1).as_ref() == Some(&whole));
+    let same = parts.iter().enumerate().all(|(j, part)| source(part, j + 1).as_ref() == Some(&whole));
     same.then_some(whole)
 }
 
@@ -236,18 +208,12 @@ fn collect(e: &Expr) -> Option<Expr> {
     }
     let mut groups: indexmap::IndexMap<usize, Vec<Expr>> = indexmap::IndexMap::new();
     for (i, term) in terms.iter().enumerate() {
-        groups
-            .entry(group_key(term).unwrap_or(usize::MAX - i))
-            .or_default()
-            .push(term.clone());
+        groups.entry(group_key(term).unwrap_or(usize::MAX - i)).or_default().push(term.clone());
     }
     if groups.len() == terms.len() || is_grouped(&groups, &terms) {
         return None;
     }
-    sum(groups
-        .into_values()
-        .map(|group| factor(group).expect("a group has a term"))
-        .collect())
+    sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())
 }
 
 fn addends(e: &Expr, out: &mut Vec<Expr>) {
@@ -276,9 +242,7 @@ fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> 
 
 /// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
 fn factor(group: Vec<Expr>) -> Option<Expr> {
-    let last = prim2(&group[0], Prim::LmCompose)
-        .map_or(&group[0], |(_, n)| n)
-        .clone();
+    let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
     if group.len() == 1 || last.as_var().is_none() {
         return sum(group);
     }
@@ -286,11 +250,7 @@ fn factor(group: Vec<Expr>) -> Option<Expr> {
         Some((m, _)) => Some(m.clone()),
         None => {
             let (_, t) = last.ty().as_lm()?;
-            let witness = if t.has_fixed_shape() {
-                Expr::dummy(t.clone())
-            } else {
-                domain(&last)?
-            };
+            let witness = if t.has_fixed_shape() { Expr::dummy(t.clone()) } else { domain(&last)? };
             Some(Expr::prim(Prim::LmOne, [witness]))
         }
     };

@@ -14,18 +14,10 @@ use std::sync::Arc;
 
 /// Reads one side of a law. Panics when it is malformed: laws are part of the program, not input.
 pub fn side(text: &str) -> Pat {
-    let mut parser = Parser {
-        text,
-        rest: text,
-        binders: Vec::new(),
-    };
+    let mut parser = Parser { text, rest: text, binders: Vec::new() };
     let pattern = parser.infix(0);
     parser.blank();
-    assert!(
-        parser.rest.is_empty(),
-        "law `{text}`: `{}` is left over",
-        parser.rest
-    );
+    assert!(parser.rest.is_empty(), "law `{text}`: `{}` is left over", parser.rest);
     settle_witnesses(pattern, true)
 }
 
@@ -34,22 +26,16 @@ pub fn side(text: &str) -> Pat {
 fn settle_witnesses(p: Pat, at_root: bool) -> Pat {
     let below = |p| settle_witnesses(p, false);
     match p {
-        Pat::App(op @ (Op::If | Op::Prim(Prim::LmAdd)), args) => Pat::App(
-            op,
-            args.into_iter()
-                .map(|a| settle_witnesses(a, at_root))
-                .collect(),
-        ),
+        Pat::App(op @ (Op::If | Op::Prim(Prim::LmAdd)), args) => {
+            Pat::App(op, args.into_iter().map(|a| settle_witnesses(a, at_root)).collect())
+        }
         Pat::App(Op::Prim(Prim::LmScale), mut args) if !at_root && args[0] == Pat::Domain => {
             args[0] = Pat::FloatWitness;
             Pat::App(Op::Prim(Prim::LmScale), args)
         }
-        Pat::App(op, args) => Pat::App(
-            op,
-            args.into_iter()
-                .map(|a| if is_witness(&a) { a } else { below(a) })
-                .collect(),
-        ),
+        Pat::App(op, args) => {
+            Pat::App(op, args.into_iter().map(|a| if is_witness(&a) { a } else { below(a) }).collect())
+        }
         Pat::Prelude(name, args) => Pat::Prelude(name, args.into_iter().map(below).collect()),
         Pat::Repeat(p) => Pat::Repeat(Box::new(below(*p))),
         Pat::Lam(x, p) => Pat::Lam(x, Box::new(below(*p))),
@@ -89,21 +75,14 @@ impl<'a> Parser<'a> {
     }
 
     fn expect(&mut self, token: &str) {
-        assert!(
-            self.eat(token),
-            "law `{}`: expected `{token}` before `{}`",
-            self.text,
-            self.rest
-        );
+        assert!(self.eat(token), "law `{}`: expected `{token}` before `{}`", self.text, self.rest);
     }
 
     fn word(&mut self) -> Option<&'a str> {
         self.blank();
         let starts = self.rest.starts_with(|c: char| c.is_ascii_alphabetic());
-        let end = self
-            .rest
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\''))
-            .unwrap_or(self.rest.len());
+        let end =
+            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
         if !starts {
             return None;
         }
@@ -124,15 +103,9 @@ impl<'a> Parser<'a> {
                 return left;
             };
             self.rest = &self.rest[op.sign.len()..];
-            let right = self.infix(if op.grouping == Grouping::Right {
-                op.level
-            } else {
-                op.level + 1
-            });
+            let right = self.infix(if op.grouping == Grouping::Right { op.level } else { op.level + 1 });
             left = match left {
-                Pat::App(Op::Prim(p), mut args)
-                    if p == op.prim && op.grouping == Grouping::Chain =>
-                {
+                Pat::App(Op::Prim(p), mut args) if p == op.prim && op.grouping == Grouping::Chain => {
                     args.push(right);
                     Pat::App(Op::Prim(p), args)
                 }
@@ -143,10 +116,7 @@ impl<'a> Parser<'a> {
 
     fn prefix(&mut self) -> Pat {
         self.blank();
-        let negative_number = self
-            .rest
-            .strip_prefix('-')
-            .is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
+        let negative_number = self.rest.strip_prefix('-').is_some_and(|r| r.starts_with(|c: char| c.is_ascii_digit()));
         if !negative_number && self.eat("-") {
             return Pat::App(Op::Prim(Prim::Neg), vec![self.infix(PREFIX_LEVEL)]);
         }
@@ -173,11 +143,7 @@ impl<'a> Parser<'a> {
         if self.rest.starts_with('(') {
             let mut parts = self.list();
             let single = parts.len() == 1 && !matches!(parts[0], Pat::Repeat(_));
-            return if single {
-                parts.remove(0)
-            } else {
-                Pat::App(Op::Tuple, parts)
-            };
+            return if single { parts.remove(0) } else { Pat::App(Op::Tuple, parts) };
         }
         if self.eat("Σ") {
             return Pat::Total(Box::new(self.single_list()));
@@ -186,9 +152,7 @@ impl<'a> Parser<'a> {
             self.rest = &self.rest[op.sign.len()..];
             return self.sign(op.prim);
         }
-        let word = self
-            .word()
-            .unwrap_or_else(|| panic!("law `{}`: what is `{}`?", self.text, self.rest));
+        let word = self.word().unwrap_or_else(|| panic!("law `{}`: what is `{}`?", self.text, self.rest));
         self.named(word)
     }
 
@@ -202,21 +166,13 @@ impl<'a> Parser<'a> {
 
     fn single_list(&mut self) -> Pat {
         let mut parts = self.list();
-        assert_eq!(
-            parts.len(),
-            1,
-            "law `{}`: a sum is over one sequence",
-            self.text
-        );
+        assert_eq!(parts.len(), 1, "law `{}`: a sum is over one sequence", self.text);
         parts.remove(0)
     }
 
     /// `0` and `1` are the maps; a Float has a point; an Integer is written `int(2)`.
     fn number(&mut self) -> Option<Pat> {
-        let end = self
-            .rest
-            .find(|c: char| !(c.is_ascii_digit() || "-.".contains(c)))
-            .unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "-.".contains(c))).unwrap_or(self.rest.len());
         let literal = self.rest[..end].trim_end_matches("..");
         if !literal.contains(|c: char| c.is_ascii_digit()) {
             return None;
@@ -227,13 +183,8 @@ impl<'a> Parser<'a> {
             "1" if self.rest.starts_with('(') => Pat::App(Op::Prim(Prim::LmOne), self.list()),
             "0" => Pat::App(Op::Prim(Prim::LmZero), vec![Pat::Domain, Pat::Codomain]),
             "1" => Pat::App(Op::Prim(Prim::LmOne), vec![Pat::Domain]),
-            _ if literal.contains('.') => {
-                Pat::Const(Constant::Float(literal.parse().expect("a Float in a law")))
-            }
-            _ => panic!(
-                "law `{}`: the Integer {literal} is written int({literal})",
-                self.text
-            ),
+            _ if literal.contains('.') => Pat::Const(Constant::Float(literal.parse().expect("a Float in a law"))),
+            _ => panic!("law `{}`: the Integer {literal} is written int({literal})", self.text),
         })
     }
 
@@ -255,11 +206,7 @@ impl<'a> Parser<'a> {
         }
         if !self.rest.starts_with('(') {
             let bound = self.binders.iter().any(|b| &**b == word);
-            return if bound {
-                Pat::Bound(word.into())
-            } else {
-                Pat::Meta(word.into())
-            };
+            return if bound { Pat::Bound(word.into()) } else { Pat::Meta(word.into()) };
         }
         let mut args = self.list();
         match (word, args.as_slice()) {
@@ -267,10 +214,7 @@ impl<'a> Parser<'a> {
             ("cod", [m]) => return Pat::CodomainOf(Box::new(m.clone())),
             _ => {}
         }
-        let sign = FUNCTION_SIGNS
-            .iter()
-            .find(|(sign, _)| *sign == word)
-            .map(|(_, p)| *p);
+        let sign = FUNCTION_SIGNS.iter().find(|(sign, _)| *sign == word).map(|(_, p)| *p);
         match sign.or_else(|| Prim::named(word)) {
             Some(Prim::LmScale) if args.len() == 1 => {
                 args.insert(0, Pat::Domain);
@@ -293,10 +237,7 @@ impl<'a> Parser<'a> {
     fn integer(&mut self) -> Pat {
         self.expect("(");
         let end = self.rest.find(')').expect("int(...) is closed");
-        let value = self.rest[..end]
-            .trim()
-            .parse()
-            .expect("an Integer in a law");
+        let value = self.rest[..end].trim().parse().expect("an Integer in a law");
         self.rest = &self.rest[end + 1..];
         Pat::Const(Constant::Integer(value))
     }
@@ -309,11 +250,7 @@ impl<'a> Parser<'a> {
         }
         loop {
             let part = self.infix(0);
-            parts.push(if self.eat("..") {
-                Pat::Repeat(Box::new(part))
-            } else {
-                part
-            });
+            parts.push(if self.eat("..") { Pat::Repeat(Box::new(part)) } else { part });
             if self.eat(")") {
                 return parts;
             }

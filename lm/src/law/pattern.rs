@@ -48,12 +48,7 @@ impl Pat {
             | Pat::Total(p)
             | Pat::DomainOf(p)
             | Pat::CodomainOf(p) => p.visit(f),
-            Pat::Meta(_)
-            | Pat::Const(_)
-            | Pat::Bound(_)
-            | Pat::Domain
-            | Pat::Codomain
-            | Pat::FloatWitness => {}
+            Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness => {}
         }
     }
 
@@ -75,9 +70,7 @@ impl Pat {
                 }
             }
             Pat::Repeat(p) => p.count(2, sequences, uses),
-            Pat::App(_, args) | Pat::Prelude(_, args) => {
-                args.iter().for_each(|a| a.count(weight, sequences, uses))
-            }
+            Pat::App(_, args) | Pat::Prelude(_, args) => args.iter().for_each(|a| a.count(weight, sequences, uses)),
             Pat::Lam(_, p) | Pat::Component(p) | Pat::Total(p) => p.count(weight, sequences, uses),
             // A witness is looked at for its shape only, so it copies nothing.
             Pat::DomainOf(_) | Pat::CodomainOf(_) => {}

@@ -96,11 +96,8 @@ impl Printer<'_> {
         let branch = |word: &str, e: &Expr| text(format!("{word} ")).append(self.block(e).nest(5));
         let has_block = args[1..].iter().any(|a| matches!(a.kind(), Kind::Let(..) | Kind::App(Op::If, _)));
         let line = if has_block { RcDoc::hardline() } else { RcDoc::line() };
-        let parts = [
-            text("if ").append(self.at(&args[0], 0).nest(3)),
-            branch("then", &args[1]),
-            branch("else", &args[2]),
-        ];
+        let parts =
+            [text("if ").append(self.at(&args[0], 0).nest(3)), branch("then", &args[1]), branch("else", &args[2])];
         RcDoc::intersperse(parts, line).group()
     }
 

@@ -77,8 +77,5 @@ pub fn of(prim: Prim) -> Option<&'static Operator> {
 
 /// The operator whose sign `text` starts with; the longest sign wins.
 pub fn at_start_of(text: &str) -> Option<&'static Operator> {
-    OPERATORS
-        .iter()
-        .filter(|o| text.starts_with(o.sign))
-        .max_by_key(|o| o.sign.len())
+    OPERATORS.iter().filter(|o| text.starts_with(o.sign)).max_by_key(|o| o.sign.len())
 }
