@@ -31,8 +31,7 @@ impl LawSet {
     /// The set of the given laws.
     pub fn new(laws: Vec<&'static Law>) -> LawSet {
         let mut by_head: HashMap<Option<Head>, Vec<&'static Law>> = HashMap::new();
-        laws.iter()
-            .for_each(|&law| by_head.entry(law.head()).or_default().push(law));
+        laws.iter().for_each(|&law| by_head.entry(law.head()).or_default().push(law));
         LawSet { laws, by_head }
     }
 
@@ -44,11 +43,7 @@ impl LawSet {
     fn candidates(&self, e: &Expr) -> impl Iterator<Item = &'static Law> {
         let head = Head::of(e);
         let at_head = head.and_then(|h| self.by_head.get(&Some(h)));
-        at_head
-            .into_iter()
-            .chain(self.by_head.get(&None))
-            .flatten()
-            .copied()
+        at_head.into_iter().chain(self.by_head.get(&None)).flatten().copied()
     }
 }
 
@@ -133,7 +128,7 @@ pub struct Step {
 }
 
 /// Rewriting did not end within its fuel.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("rewriting did not end within {fuel} steps; the laws applied last: {}", laws.join(", "))]
 pub struct OutOfFuel {
     /// The steps allowed.
@@ -253,9 +248,7 @@ impl<'a> Rewriter<'a> {
             if self.normal.contains_key(&e.address()) {
                 return Ok(e);
             }
-            let inner = self.children(&e, Quantity::All, &mut |cx, _, e| {
-                cx.innermost(s, e).map(Some)
-            })?;
+            let inner = self.children(&e, Quantity::All, &mut |cx, _, e| cx.innermost(s, e).map(Some))?;
             e = inner.unwrap_or(e);
             match self.apply(s, &e)? {
                 Some(next) => e = next,
@@ -274,10 +267,7 @@ impl<'a> Rewriter<'a> {
                 self.burn(&law.name)?;
                 *self.fired.entry(&law.name).or_default() += 1;
                 self.record(law, e, &floats, &new);
-                self.floats
-                    .last_mut()
-                    .expect("a strategy runs inside a frame")
-                    .extend(floats);
+                self.floats.last_mut().expect("a strategy runs inside a frame").extend(floats);
                 return Ok(Some(new));
             }
         }
@@ -288,12 +278,7 @@ impl<'a> Rewriter<'a> {
         let place = self.places.last().cloned();
         if let Some(trace) = &mut self.trace {
             let after = Expr::block(floats.to_vec(), new.clone());
-            trace.push(Step {
-                law: &law.name,
-                place,
-                before: before.clone(),
-                after,
-            });
+            trace.push(Step { law: &law.name, place, before: before.clone(), after });
         }
     }
 
@@ -309,14 +294,9 @@ impl<'a> Rewriter<'a> {
             }
             None => {
                 let mut counts: IndexMap<&'static str, usize> = IndexMap::new();
-                self.recent
-                    .iter()
-                    .for_each(|law| *counts.entry(law).or_default() += 1);
+                self.recent.iter().for_each(|law| *counts.entry(law).or_default() += 1);
                 counts.sort_by(|_, a, _, b| b.cmp(a));
-                Err(OutOfFuel {
-                    fuel: self.fuel,
-                    laws: counts.into_keys().collect(),
-                })
+                Err(OutOfFuel { fuel: self.fuel, laws: counts.into_keys().collect() })
             }
         }
     }
@@ -336,12 +316,7 @@ impl<'a> Rewriter<'a> {
         quantity: Quantity,
         f: &mut dyn FnMut(&mut Self, usize, &Expr) -> Outcome,
     ) -> Outcome {
-        let mut tally = Tally {
-            quantity,
-            next: 0,
-            done: 0,
-            failed: false,
-        };
+        let mut tally = Tally { quantity, next: 0, done: 0, failed: false };
         let new = match e.kind() {
             Kind::Const(_) | Kind::Var(_) => None,
             Kind::App(op, args) => self.arguments(e, op, args, &mut tally, f)?,
@@ -375,18 +350,14 @@ impl<'a> Rewriter<'a> {
                 true => self.framed(arg, |cx, e| tally.child(cx, e, f))?,
                 false => tally.child(self, arg, f)?,
             };
-            changed |= result
-                .as_ref()
-                .is_some_and(|r| r.address() != arg.address());
+            changed |= result.as_ref().is_some_and(|r| r.address() != arg.address());
             new.push(result.unwrap_or_else(|| arg.clone()));
         }
         if !changed || *op == Op::Dummy {
             return Ok(None);
         }
         let built = Expr::try_app(op.clone(), new, e.span());
-        Ok(Some(built.unwrap_or_else(|| {
-            panic!("a rewritten argument does not fit {op:?}")
-        })))
+        Ok(Some(built.unwrap_or_else(|| panic!("a rewritten argument does not fit {op:?}"))))
     }
 
     fn block(
@@ -408,19 +379,12 @@ impl<'a> Rewriter<'a> {
             }
             new.extend(self.floats.pop().expect("pushed above"));
             let result = result?;
-            changed |= result
-                .as_ref()
-                .is_some_and(|r| r.address() != binding.rhs.address());
+            changed |= result.as_ref().is_some_and(|r| r.address() != binding.rhs.address());
             let rhs = result.unwrap_or_else(|| binding.rhs.clone());
-            new.push(Binding {
-                pattern: binding.pattern.clone(),
-                rhs,
-            });
+            new.push(Binding { pattern: binding.pattern.clone(), rhs });
         }
         let result = self.framed(body, |cx, e| tally.child(cx, e, f))?;
-        changed |= result
-            .as_ref()
-            .is_some_and(|r| r.address() != body.address());
+        changed |= result.as_ref().is_some_and(|r| r.address() != body.address());
         Ok(changed.then(|| Expr::block(new, result.unwrap_or_else(|| body.clone()))))
     }
 }

@@ -121,6 +121,7 @@ impl Nabla<'_> {
 
     fn application(&mut self, e: &Expr, op: &Op, args: &[Expr]) -> Result<Expr, String> {
         match op {
+            Op::Tuple if args.is_empty() => Ok(self.zero(e)),
             Op::Tuple => Ok(Expr::prim(Prim::LmVCat, self.nablas(args)?)),
             Op::Get(i, n) => {
                 let select = Expr::app(Op::LmGet(*i, *n), vec![Expr::witness(&args[0])]);
@@ -134,6 +135,7 @@ impl Nabla<'_> {
                 Derivative::Law(_) => self.chain(Op::JacobianOf(*p), args),
                 Derivative::Structural => Err(format!("`{}` has no derivative", p.name())),
             },
+            Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.chain(Op::JacobianOfFun(f.clone()), args),
             Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => Err("a linear map has no derivative".into()),
             Op::Dummy => unreachable!("handled by nabla"),
