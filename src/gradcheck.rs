@@ -31,7 +31,8 @@ pub struct Worst {
 impl Worst {
     fn see(&mut self, error: f64, point: &Value) {
         // Not `error > self.error`: a NaN is worse than anything.
-        if self.point.is_none() || !(error <= self.error) {
+        let no_worse = error <= self.error;
+        if self.point.is_none() || !no_worse {
             *self = Worst { error, point: Some(point.clone()) };
         }
     }
@@ -212,7 +213,7 @@ impl Random {
         match ty {
             Type::Float => Value::Float(2.0 * self.unit()),
             Type::Integer => Value::Integer((self.next() % 9) as i64 - 2),
-            Type::Bool => Value::Bool(self.next() % 2 == 0),
+            Type::Bool => Value::Bool(self.next().is_multiple_of(2)),
             Type::String => Value::String("text".into()),
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(|t| self.value(t)).collect()),
             Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => panic!("no random {ty}"),

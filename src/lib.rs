@@ -21,6 +21,7 @@ pub mod call_order;
 pub mod check;
 pub mod cli;
 pub mod demos;
+pub mod dependence;
 pub mod derivation;
 pub mod diagnostic;
 pub mod front;

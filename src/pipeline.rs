@@ -8,8 +8,9 @@
 
 use crate::call_order;
 use crate::check::Checked;
+use crate::dependence;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
-use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, sink, slice, tidy, transpose};
+use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -185,12 +186,12 @@ impl Pipeline {
             "fwd" => {
                 let unoptimised = self.forward_unoptimised(of)?;
                 let optimised = self.applied(&unoptimised)?;
-                self.finished(&optimised, &[])
+                self.finished(&optimised)
             }
             "rev" => {
                 let unoptimised = self.reverse_unoptimised(of)?;
                 let optimised = self.applied(&unoptimised)?;
-                self.finished(&optimised, &[1])
+                self.finished(&optimised)
             }
             "jvp" => self.value_and(of, "fwd", name),
             "suffwdpass" => Ok(self.split(of)?.0),
@@ -285,7 +286,8 @@ impl Pipeline {
     /// `fwd$f(s, ds) = ∂f(s) ⊙ ds`.
     fn forward_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.jacobian(name)?;
-        Ok(self.applied_to(&jacobian, name, "fwd", "dx"))
+        let vector = if jacobian.params.len() == 1 { "dx" } else { "ds" };
+        Ok(self.applied_to(&jacobian, name, "fwd", vector))
     }
 
     /// `rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr`.
@@ -299,8 +301,15 @@ impl Pipeline {
         let supply = &mut self.program.supply;
         let (from, _) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
         let dx = supply.fresh(vector, from.tangent());
-        let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dx)]);
-        let (s, unpack) = whole_argument(&map.params, supply);
+        let (s, mut unpack) = whole_argument(&map.params, supply);
+        let mut applied_to = Expr::var(&dx);
+        if derivation == "fwd" && map.params.len() > 1 {
+            let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d{}", p.name()), p.ty().tangent());
+            let parts: Vec<Var> = map.params.iter().map(|p| d(p, supply)).collect();
+            applied_to = Expr::tuple(parts.iter().map(Expr::var).collect::<Vec<_>>());
+            unpack.push(Binding { pattern: Pattern::Tuple(parts), rhs: Expr::var(&dx) });
+        }
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), applied_to]);
         let body = renamed(&Expr::block(unpack, body), supply);
         Def::new(name.derived(derivation), vec![s, dx], body)
     }
@@ -317,29 +326,17 @@ impl Pipeline {
         Ok((def, steps))
     }
 
-    /// Sharing, merging and slicing at the dependence on the parameters numbered `late`; then tidy.
-    fn finished(&mut self, def: &Def, late: &[usize]) -> Result<Def, Error> {
-        let def = self.shared(def, late)?;
+    /// Sharing and merging; then tidy.
+    fn finished(&mut self, def: &Def) -> Result<Def, Error> {
+        let def = self.shared(def)?;
         Ok(self.tidied(&def))
     }
 
-    /// Records that nothing took up go back to where they are used.
-    fn sunk(&mut self, def: &Def) -> Def {
-        let sunk = sink::sink(def, &self.effects, &mut self.program.supply);
-        let sunk = dead::dead(&checked("sink", sunk, |_| true), &self.effects);
-        let normal = anf::anf(&sunk, &mut self.program.supply);
-        dead::dead(&cse::cse(&normal, &self.effects), &self.effects)
-    }
-
-    fn shared(&mut self, def: &Def, late: &[usize]) -> Result<Def, Error> {
-        let late: Vec<Var> = late.iter().map(|&i| def.params[i].clone()).collect();
+    fn shared(&mut self, def: &Def) -> Result<Def, Error> {
         let mut def = lower::lower(def);
-        for round in 0..MERGE_ROUNDS {
+        for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = anf::anf(&def, &mut self.program.supply);
-            if round == 0 && !late.is_empty() {
-                def = slice::slice(&def, &late, &mut self.program.supply);
-            }
             def = cse::cse(&def, &self.effects);
             let records = self.records(&def)?;
             let merged = merge::merge(&def, &records, &self.effects, &mut self.program.supply);
@@ -372,8 +369,7 @@ impl Pipeline {
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
-        let sunk = self.sunk(def);
-        let (simple, _) = self.simplified(&sunk, "values").expect("the laws of values end");
+        let (simple, _) = self.simplified(def, "values").expect("the laws of values end");
         let tidy = tidy::inline_single_uses(&simple, &self.effects);
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
@@ -382,7 +378,7 @@ impl Pipeline {
     /// `[jvp f]`: the value along with a derivative, each piece of work done once.
     fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
         let both = self.value_beside(of, derivation, name)?;
-        self.finished(&both, &[])
+        self.finished(&both)
     }
 
     /// `(f(s), d$f(s, v))` as one block.
@@ -410,14 +406,14 @@ impl Pipeline {
     /// `[suffwdpass f]` and `[sufrevpass f]`.
     fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
         let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
-        let both = self.shared(&both, &[1])?;
+        let both = self.shared(&both)?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let halves = slice::halves(&both, std::slice::from_ref(&dr), supply);
+        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
-        let record = slice::record(&halves.reverse, &result[1], &known);
+        let record = dependence::record(&halves.reverse, &result[1], &known);
         let values = Expr::tuple(record.iter().map(Expr::var).collect::<Vec<_>>());
         let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
         let r = supply.fresh("r", values.ty().clone());
@@ -445,9 +441,7 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        let def = Def::new(of.derived("suffwdpass"), fresh, body);
-        let def = cse::cse(&anf::anf(&def, &mut self.program.supply), &self.effects);
-        Ok(self.tidied(&dead::dead(&def, &self.effects)))
+        self.finished(&Def::new(of.derived("suffwdpass"), fresh, body))
     }
 
     /// All stages of the derivation of one function; with `trace`, each with its rewrites.
@@ -470,7 +464,7 @@ impl Pipeline {
         add(&forward, vec![]);
         let (forward, steps) = self.applied_with_steps(&forward)?;
         add(&forward, steps);
-        add(&self.finished(&forward, &[])?, vec![]);
+        add(&self.finished(&forward)?, vec![]);
         add(&self.transposed_unoptimised(name)?, vec![]);
         let (transposed, steps) = self.transposed_with_steps(name)?;
         add(&transposed, steps);
@@ -478,7 +472,7 @@ impl Pipeline {
         add(&reverse, vec![]);
         let (reverse, steps) = self.applied_with_steps(&reverse)?;
         add(&reverse, steps);
-        add(&self.finished(&reverse, &[1])?, vec![]);
+        add(&self.finished(&reverse)?, vec![]);
         Ok(stages)
     }
 }

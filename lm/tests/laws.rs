@@ -16,6 +16,9 @@ fn seeded(seed: u64) -> Random {
     Random(seed, Supply::default())
 }
 
+/// One way to make a map from one space to another, to a depth.
+type Choice = fn(&mut Random, &Type, &Type, usize) -> Expr;
+
 impl Random {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -67,8 +70,7 @@ impl Random {
     }
 
     fn map(&mut self, s: &Type, t: &Type, depth: usize) -> Expr {
-        let mut choices: Vec<fn(&mut Random, &Type, &Type, usize) -> Expr> =
-            vec![|r, s, t, _| Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])];
+        let mut choices: Vec<Choice> = vec![|r, s, t, _| Expr::prim(Prim::LmZero, [r.term(s, 0), r.term(t, 0)])];
         if s == t {
             choices.push(|r, s, _, _| Expr::prim(Prim::LmOne, [r.term(s, 0)]));
             choices.push(|r, s, _, _| Expr::prim(Prim::LmScale, [r.term(s, 0), Expr::float(r.small() as f64)]));

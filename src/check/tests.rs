@@ -45,7 +45,7 @@ fn parameters_in_all_spellings() {
     assert_eq!(types("(def f Float (x : Float) x)"), [Type::Float]);
     assert_eq!(types("(def f Float ((x : Float)) x)"), [Type::Float]);
     assert_eq!(types("(def f (Float) ((x : (Float)) ((y : Integer))) (x))"), [Type::Float, Type::Integer]);
-    assert_eq!(types("(def f Integer (t : Tuple Float Integer) (get$2$2 t))"), [pair.clone()]);
+    assert_eq!(types("(def f Integer (t : Tuple Float Integer) (get$2$2 t))"), std::slice::from_ref(&pair));
     assert_eq!(types("(def f Integer ((t : Tuple Float Integer)) (get$2$2 t))"), [pair]);
 }
 

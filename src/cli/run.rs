@@ -36,7 +36,8 @@ pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Resul
         true => Interpreter::with_output(program, &mut *out).call(&main, &[]),
         false => {
             let options = codegen::Options { opt_level: options.level, target_cpu: None };
-            let mut jit = Jit::new(program, &[main.clone()], &input.info(), &options).map_err(not_compiled)?;
+            let mut jit =
+                Jit::new(program, std::slice::from_ref(&main), &input.info(), &options).map_err(not_compiled)?;
             jit.set_stack(crate::LARGE_STACK as u64 / 2);
             jit.call_with_output(&main, &[], out)
         }

@@ -57,11 +57,9 @@ impl Cse<'_> {
 
     fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>, added: &mut Vec<Key>) {
         let rhs = self.simple(&b.rhs);
-        if rhs.is_atom() {
-            if let Pattern::Var(x) = &b.pattern {
-                self.names.insert(x.id(), rhs);
-                return;
-            }
+        if let (Pattern::Var(x), true) = (&b.pattern, rhs.is_atom()) {
+            self.names.insert(x.id(), rhs);
+            return;
         }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);

@@ -5,13 +5,15 @@
 //!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
 //!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
 //!
-//! The later one moves up, so all that it needs must be there. This is what keeps the derivative of
+//! The later one moves up, so all that it needs must be there; of a conditional moves up what does
+//! not need what is not there (`dependence`). This is what keeps the derivative of
 //! nested conditionals and of nested calls as cheap as that of straight code: without it each level
 //! would compute the level below once for its value and once more for its derivative.
 //!
 //! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
 //! conditional is that law with the branches for the functions. Takes and gives: normal form.
 
+use crate::dependence::cut_conditional;
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -113,9 +115,7 @@ impl Merge<'_> {
     fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
         let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
         let merged = match (a.rhs.kind(), b.rhs.kind()) {
-            (Kind::App(Op::If, _), Kind::App(Op::If, _)) if self.is_there(&b.rhs, Place(depth + 1, j)) => {
-                Some((self.merge_conditionals(&a, &b), None))
-            }
+            (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, j, depth),
             (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
                 let (f, g) = (f.clone(), g.clone());
                 self.merge_calls(&a, &f, &b, &g, Place(depth + 1, j))
@@ -126,6 +126,23 @@ impl Merge<'_> {
         earlier.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, j)));
         all[j] = Some(earlier);
         all[i] = later;
+    }
+
+    /// Merges the conditional b into a, or what of it does not depend on what stands between.
+    fn merge_into(
+        &mut self,
+        a: &Binding,
+        b: &Binding,
+        all: &[Option<Binding>],
+        j: usize,
+        depth: usize,
+    ) -> Option<(Binding, Option<Binding>)> {
+        if self.is_there(&b.rhs, Place(depth + 1, j)) {
+            return Some((self.merge_conditionals(a, b), None));
+        }
+        let late = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
+        let (forward, rest) = cut_conditional(&b.rhs, late, self.supply)?;
+        Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
     }
 
     fn is_there(&self, e: &Expr, place: Place) -> bool {

@@ -7,7 +7,5 @@ pub mod dead;
 pub mod lower;
 pub mod merge;
 pub mod simplify;
-pub mod sink;
-pub mod slice;
 pub mod tidy;
 pub mod transpose;

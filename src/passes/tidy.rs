@@ -44,7 +44,15 @@ impl Tidy<'_> {
                         pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
                     }
                 }
-                Expr::block(kept, self.term(body))
+                let body = self.term(body);
+                match kept.last() {
+                    Some(Binding { pattern: Pattern::Var(x), rhs }) if body.as_var() == Some(x) => {
+                        let rhs = rhs.clone();
+                        kept.pop();
+                        Expr::block(kept, rhs)
+                    }
+                    _ => Expr::block(kept, body),
+                }
             }
         }
     }
@@ -68,13 +76,12 @@ fn is_expression(e: &Expr) -> bool {
 /// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
 pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
     let mut names = HashMap::new();
-    let mut count = 0;
-    rename(&def.body, supply, &mut names, &mut count);
     for b in def.body.as_block().0 {
         if b.rhs.as_var().is_some_and(|x| def.params.contains(x)) {
             names.extend(b.pattern.vars().iter().map(|x| (x.id(), x.clone())));
         }
     }
+    rename(&def.body, supply, &mut names, &mut 0);
     Def { body: with_names(&def.body, &names), ..def.clone() }
 }
 
@@ -89,6 +96,9 @@ fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
             for b in bindings {
                 rename(&b.rhs, supply, names, count);
                 for x in b.pattern.vars() {
+                    if names.contains_key(&x.id()) {
+                        continue;
+                    }
                     *count += 1;
                     names.insert(x.id(), supply.fresh(&format!("t{count}"), x.ty().clone()));
                 }

@@ -45,7 +45,7 @@ pub fn instance(
         let ty = types.ground(&scheme, ground);
         terms.push((name.clone(), term(name.split('#').next()?, &ty)));
     }
-    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()), &mut types, ground);
+    let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
     let mut supply = Supply::default();
     Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply }.build(&lhs)
 }
@@ -338,12 +338,12 @@ fn tangent(s: Scheme) -> Scheme {
 }
 
 /// Puts witnesses where the text leaves them out.
-fn with_witnesses(p: &Pat, types: &mut Types, ground: &mut impl FnMut() -> Type) -> Pat {
+fn with_witnesses(p: &Pat) -> Pat {
     // Left sides leave out the witnesses of scales only; their space is free or fixed by the whole,
     // and Float is an instance of either.
     match p {
         Pat::Domain | Pat::Codomain => Pat::FloatWitness,
-        Pat::App(op, args) => Pat::App(op.clone(), args.iter().map(|a| with_witnesses(a, types, ground)).collect()),
+        Pat::App(op, args) => Pat::App(op.clone(), args.iter().map(with_witnesses).collect()),
         other => other.clone(),
     }
 }

@@ -25,6 +25,9 @@ pub enum Format {
 
 type Doc = RcDoc<'static>;
 
+/// What stands on several lines starts a line of its own rather than further right than this.
+const DEEPEST_INDENT: isize = 16;
+
 /// A definition, laid out for lines of `width` characters.
 pub fn definition(def: &Def, format: Format, width: usize) -> String {
     let names = Names::of(def);
@@ -88,8 +91,15 @@ impl Printer<'_> {
                 format!("({})", xs.join(", "))
             }
         };
-        let indent = 6 + pattern.len() as isize + 3;
-        text(format!("let {{ {pattern} = ")).append(self.block(&b.rhs).nest(indent.min(16))).append(text(" }"))
+        let rhs = self.block(&b.rhs);
+        let has_lines = matches!(b.rhs.kind(), Kind::Let(..) | Kind::App(Op::If, _));
+        let head = text(format!("let {{ {pattern} ="));
+        let indent = 6 + pattern.chars().count() as isize + 3;
+        let rhs = match has_lines && indent > DEEPEST_INDENT {
+            true => RcDoc::hardline().append(rhs).nest(8),
+            false => text(" ").append(rhs.nest(indent.min(DEEPEST_INDENT))),
+        };
+        head.append(rhs).append(text(" }"))
     }
 
     fn conditional(&self, args: &[Expr]) -> Doc {
@@ -119,10 +129,7 @@ impl Printer<'_> {
     fn application(&self, op: &Op, args: &[Expr], level: u8) -> Doc {
         match op {
             Op::Tuple => self.call("", args),
-            Op::Get(i, n) => match self.format {
-                Format::Signs => self.at(&args[0], PREFIX_LEVEL).append(text(format!(".{i}"))),
-                Format::Plain => self.call(&format!("get${i}${n}"), args),
-            },
+            Op::Get(i, _) => self.at(&args[0], PREFIX_LEVEL).append(text(format!(".{i}"))),
             Op::Assert => self.call("assert", args),
             Op::Dummy => text("_"),
             Op::If => self.conditional(args),

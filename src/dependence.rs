@@ -1,45 +1,44 @@
-//! The two halves of a reverse derivative: what can be computed before the cotangent is known, and
-//! what cannot.
+//! Cutting a block at a dependence: what can be computed before some variables are known, and what
+//! cannot.
 //!
-//!   rev$f(s, dr)  =  let forward in let reverse in ds        reverse = all that depends on dr
+//!   block  =  let forward in let reverse in result        reverse = all that depends on them
 //!
-//! A conditional that depends on dr, but whose condition does not, is cut in two:
+//! A conditional that depends on them, but whose condition does not, is cut in two:
 //!
 //!   let x = if c then (let u = p in let v = q(u, dr) in v) else e
 //!      =   let u = if c then p else _ in .. let x = if c then (let v = q(u, dr) in v) else e
 //!
-//! The forward half of the cut conditional joins the one that computed the value (pass `merge`), so
-//! p is computed once. The variables that pass from the first half to the second are the record, B.
-//!
-//! Source: working notes, sec. 6.1: `revf$f` and `revr$f`. Takes: normal form without linear maps.
-//! Gives: normal form.
+//! Cut at the cotangent, a reverse derivative falls into the two halves `revf$f` and `revr$f` of the
+//! working notes, sec. 6.1; the variables that pass from the first to the second are the record, B.
+//! Takes: normal form without linear maps. Gives: normal form.
 
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
 use std::collections::HashSet;
 
-/// A block cut in two: first the bindings that do not depend on the cotangent.
+/// A block cut in two.
 #[derive(Debug)]
 pub struct Halves {
-    /// Independent of the cotangent.
+    /// Independent of the late variables.
     pub forward: Vec<Binding>,
-    /// Dependent on it.
+    /// Dependent on them.
     pub reverse: Vec<Binding>,
     /// The result.
     pub result: Expr,
 }
 
-/// Cuts a definition's body at the dependence on the parameters `late`.
-pub fn halves(def: &Def, late: &[Var], supply: &mut Supply) -> Halves {
-    let mut pass = Slice { late: late.iter().map(Var::id).collect(), supply };
-    pass.block(&def.body)
+/// Cuts a block at the dependence on the variables `late`.
+pub fn cut(block: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Halves {
+    Cut { late, supply }.block(block)
 }
 
-/// The definition with its forward half first.
-pub fn slice(def: &Def, late: &[Var], supply: &mut Supply) -> Def {
-    let halves = halves(def, late, supply);
-    let bindings = [halves.forward, halves.reverse].concat();
-    Def { body: Expr::block(bindings, halves.result), ..def.clone() }
+/// Cuts a conditional on a variable that is not late: its forward half as a binding, and what is
+/// left of it. `None` when nothing can be computed before.
+pub fn cut_conditional(e: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Option<(Binding, Expr)> {
+    let [c, yes, no] = e.args_of(&Op::If)? else { return None };
+    let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: e.clone() };
+    let rest = Cut { late, supply }.conditional(c, yes, no, &mut halves);
+    halves.forward.pop().map(|forward| (forward, rest))
 }
 
 /// The free variables of a block's bindings and result that are bound in `among`, in order of binding.
@@ -51,13 +50,13 @@ pub fn record(reverse: &[Binding], result: &Expr, among: &[Var]) -> Vec<Var> {
     among.iter().filter(|x| used.contains_key(&x.id())).cloned().collect()
 }
 
-struct Slice<'a> {
-    /// Variables that depend on the cotangent.
+struct Cut<'a> {
+    /// The late variables, and those found to depend on them.
     late: HashSet<u32>,
     supply: &'a mut Supply,
 }
 
-impl Slice<'_> {
+impl Cut<'_> {
     fn block(&mut self, e: &Expr) -> Halves {
         let (bindings, result) = e.as_block();
         let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: result.clone() };
