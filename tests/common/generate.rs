@@ -309,7 +309,7 @@ impl Maker<'_> {
                 let scale = self.prim(Prim::Sin, &[Type::Float], depth);
                 Expr::prim(Prim::Mul, [scale, self.expr(ty, depth)])
             }
-            _ => self.prim(Prim::Neg, &[ty.clone()], depth),
+            _ => self.prim(Prim::Neg, std::slice::from_ref(ty), depth),
         }
     }
 }

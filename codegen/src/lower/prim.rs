@@ -132,7 +132,9 @@ impl Body<'_> {
 
     fn negate(&mut self, x: &Val) -> Lowered {
         match x {
-            Val::Leaf(operand) if self.scalar_of(operand) == Scalar::Integer => self.scalar(Op::NegI, &[x.clone()]),
+            Val::Leaf(operand) if self.scalar_of(operand) == Scalar::Integer => {
+                self.scalar(Op::NegI, std::slice::from_ref(x))
+            }
             _ => Ok(self.each_float(x, &mut |body, x| body.op(Op::NegF, [x]))),
         }
     }
