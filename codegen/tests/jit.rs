@@ -218,3 +218,54 @@ fn time_to_compile_is_nearly_linear() {
     assert!(large < small * 30, "1,000 bindings: {small:?}, 10,000: {large:?}");
     println!("1,000 bindings: {small:?}, 10,000: {large:?}");
 }
+
+#[test]
+fn wide_tuples_go_through_memory() {
+    // step(t, b) = each component times the next; apply(t, n) = n steps, by recursion.
+    let n = 200;
+    let mut b = Build::default();
+    let mut parts = vec![float(); n];
+    parts.push(Type::Bool);
+    let ty = tuple(&parts);
+    b.def("step", &[("t", ty.clone())], |_, xs| {
+        let at = |i: usize| Expr::get(1 + i % n, xs[0].clone());
+        let products = (0..n).map(|i| prim(Prim::Mul, &[&at(i), &at(i + 1)]));
+        Expr::tuple(products.chain([prim(Prim::Not, &[&Expr::get(n + 1, xs[0].clone())])]))
+    });
+    b.def("apply", &[("t", ty.clone()), ("n", integer())], |b, xs| {
+        let once = b.bind("once", call("step", ty.clone(), vec![xs[0].clone()]));
+        let done = prim(Prim::Eq, &[&xs[1], &Expr::integer(0)]);
+        let rest = call("apply", ty.clone(), vec![once, prim(Prim::Sub, &[&xs[1], &Expr::integer(1)])]);
+        Expr::conditional(done, xs[0].clone(), rest)
+    });
+    let floats = (0..n).map(|i| Value::Float(1.0 + i as f64 / 1000.0));
+    let args = [Value::Tuple(floats.chain([Value::Bool(true)]).collect()), Value::Integer(5)];
+    let wanted = Interpreter::new(&b.program).call(&name("apply"), &args).expect("no errors");
+    at_every_level(&b.program, &[name("apply")], |jit| {
+        assert_eq!(jit.call(&name("apply"), &args).as_ref(), Ok(&wanted));
+    });
+}
+
+#[test]
+fn threads_share_nothing() {
+    let b = parity();
+    let jit = Jit::new(&b.program, &[name("sum")], &SourceInfo::default(), &Options::default()).expect("compiles");
+    let address = jit.address(&name("sum")).expect("is an entry");
+    std::thread::scope(|scope| {
+        for n in 1..=4 {
+            scope.spawn(move || {
+                // SAFETY: the type is that of `sum`, and the code outlives the scope.
+                let sum: unsafe extern "C" fn(*mut codegen::abi::Context, i64, *mut f64) -> i32 =
+                    unsafe { std::mem::transmute(address) };
+                let mut ctx = codegen::abi::Context::new();
+                for _ in 0..100 {
+                    let mut out = 0.0;
+                    // SAFETY: as above.
+                    let status = unsafe { (sum(&mut ctx, n, &mut out), sum(&mut ctx, -1, &mut 0.0)) };
+                    assert_eq!((status, ctx.error.code), ((0, 3), 3));
+                    assert_eq!(out, (1..=n).rev().map(|i| 1.0 / i as f64).rev().fold(0.0, |sum, x| x + sum));
+                }
+            });
+        }
+    });
+}

@@ -74,16 +74,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         let depth = self.i64().const_zero();
         let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), limit.into(), depth.into()];
         args.extend(inputs.into_iter().map(BasicMetadataValueEnum::from));
-        let call = built(self.builder.build_call(self.functions[index], &args, ""));
-        let whole = call.try_as_basic_value().unwrap_basic().into_struct_value();
-        let status = built(self.builder.build_extract_value(whole, 0, "")).into_int_value();
-        self.when_good(entry, status, || {
+        let outcome = self.invoke(entry, index, args);
+        self.when_good(entry, outcome.status, || {
             for (i, ty) in self.request.module.functions[index].results.iter().enumerate() {
-                let value = built(self.builder.build_extract_value(whole, i as u32 + 1, ""));
-                store(self, i, *ty, value);
+                store(self, i, *ty, self.result(index, &outcome, i));
             }
         });
-        built(self.builder.build_return(Some(&status)));
+        built(self.builder.build_return(Some(&outcome.status)));
     }
 
     fn when_good(&self, entry: FunctionValue<'ctx>, status: IntValue<'ctx>, body: impl FnOnce()) {

@@ -1,10 +1,10 @@
 //! The body of a function.
 
+use super::results::Incoming;
 use super::{Emitter, built};
-use crate::loops::{Block, Failure, Function, Local, Operand, Scalar, Stmt};
+use crate::loops::{Block, Failure, Function, Local, Operand, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
-use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 
@@ -15,7 +15,7 @@ pub(super) struct Frame<'ctx, 'f> {
     value: FunctionValue<'ctx>,
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
     failed: BasicBlock<'ctx>,
-    errors: Vec<(BasicValueEnum<'ctx>, BasicBlock<'ctx>)>,
+    errors: Vec<Incoming<'ctx>>,
 }
 
 impl<'ctx> Frame<'ctx, '_> {
@@ -51,55 +51,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.watch_stack(&mut frame);
         }
         let results = self.block(&mut frame, &function.body);
-        self.exit(&frame, results);
-    }
-
-    /// The one return, where status and results meet. They meet one by one, not as the structure: so
-    /// LLVM sees through the structure where the call is inlined. Errors meet among themselves first,
-    /// so that the size does not grow with errors times results.
-    fn exit(&mut self, frame: &Frame<'ctx, '_>, results: Vec<BasicValueEnum<'ctx>>) {
-        let exit = self.context.append_basic_block(frame.value, "");
-        let good = self.branch_to(exit);
-        self.builder.position_at_end(frame.failed);
-        let error = self.meet(self.i32().into(), &frame.errors);
-        built(self.builder.build_unconditional_branch(exit));
-        self.builder.position_at_end(exit);
-        let status = [(self.i32().const_zero().into(), good), (error, frame.failed)];
-        let mut fields = vec![self.meet(self.i32().into(), &status)];
-        for (ty, result) in frame.function.results.iter().zip(results) {
-            fields.push(self.meet(self.ty(*ty), &[(result, good), (self.poison(*ty), frame.failed)]));
-        }
-        let mut whole = self.result_type(frame.function).get_poison();
-        for (i, field) in fields.into_iter().enumerate() {
-            whole = built(self.builder.build_insert_value(whole, field, i as u32, "")).into_struct_value();
-        }
-        built(self.builder.build_return(Some(&whole)));
-    }
-
-    /// The value that comes from the block which ran.
-    fn meet(
-        &self,
-        ty: BasicTypeEnum<'ctx>,
-        values: &[(BasicValueEnum<'ctx>, BasicBlock<'ctx>)],
-    ) -> BasicValueEnum<'ctx> {
-        let phi = built(self.builder.build_phi(ty, ""));
-        values.iter().for_each(|(value, from)| phi.add_incoming(&[(value, *from)]));
-        phi.as_basic_value()
-    }
-
-    fn poison(&self, ty: Scalar) -> BasicValueEnum<'ctx> {
-        match ty {
-            Scalar::Float => self.context.f64_type().get_poison().into(),
-            Scalar::Integer => self.i64().get_poison().into(),
-            Scalar::Bool => self.context.bool_type().get_poison().into(),
-            Scalar::Text => self.ptr().get_poison().into(),
-        }
-    }
-
-    /// Goes on elsewhere; gives the block that is left.
-    fn branch_to(&self, target: BasicBlock<'ctx>) -> BasicBlock<'ctx> {
-        built(self.builder.build_unconditional_branch(target));
-        self.builder.get_insert_block().expect("the builder stands in a block")
+        self.give_back(function, value, &results, frame.failed, &frame.errors);
     }
 
     /// Emits the statements; gives the values of the results.
@@ -133,18 +85,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
         let mut all: Vec<BasicMetadataValueEnum> = vec![frame.ctx().into(), frame.limit().into(), depth.into()];
         all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
-        let call = built(self.builder.build_call(self.functions[callee], &all, ""));
-        let whole = call.try_as_basic_value().unwrap_basic().into_struct_value();
-        let status = built(self.builder.build_extract_value(whole, 0, "")).into_int_value();
+        let outcome = self.invoke(frame.value, callee, all);
         let zero = self.i32().const_zero();
-        let fine = built(self.builder.build_int_compare(IntPredicate::EQ, status, zero, ""));
+        let fine = built(self.builder.build_int_compare(IntPredicate::EQ, outcome.status, zero, ""));
         let [good, bad] = self.branch(frame, fine);
         self.builder.position_at_end(bad);
-        self.leave(frame, status);
+        self.leave(frame, outcome.status);
         self.builder.position_at_end(good);
         for (i, x) in xs.iter().enumerate() {
-            let value = built(self.builder.build_extract_value(whole, i as u32 + 1, ""));
-            frame.set(*x, value);
+            frame.set(*x, self.result(callee, &outcome, i));
         }
     }
 

@@ -1,9 +1,9 @@
 //! Emission: loops to LLVM.
 //!
-//!   fun f(x..) -> (r..)   internal { i32, r.. } @"lmc.f"(ptr ctx, ptr limit, i64 depth, x..)
+//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, x..), internal; see `results`
 //!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //!
-//! The status comes first; the results are poison where it is not 0. `limit` is the lowest address
+//! `limit` is the lowest address
 //! that the stack may reach and `depth` the number of calls: only recursive functions look at them,
 //! and LLVM drops them elsewhere. Internal names begin with `lmc.`, which no exported symbol does, so that
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
@@ -12,6 +12,7 @@ mod entry;
 mod function;
 mod math;
 mod ops;
+mod results;
 mod support;
 pub(crate) mod target;
 
@@ -24,7 +25,7 @@ use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
-use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, IntType, PointerType, StructType};
+use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
 use std::sync::Arc;
 use target::Target;
@@ -81,21 +82,10 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
 
     fn declare(&mut self) {
         for function in &self.request.module.functions {
-            let mut params: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into(), self.ptr().into(), self.i64().into()];
-            params.extend(
-                function.params.iter().map(|x| BasicMetadataTypeEnum::from(self.ty(function.locals[x.0 as usize].ty))),
-            );
-            let ty = self.result_type(function).fn_type(&params, false);
+            let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.functions.push(declared);
         }
-    }
-
-    /// The status and the results.
-    fn result_type(&self, function: &loops::Function) -> StructType<'ctx> {
-        let mut fields: Vec<BasicTypeEnum> = vec![self.i32().into()];
-        fields.extend(function.results.iter().map(|ty| self.ty(*ty)));
-        self.context.struct_type(&fields, false)
     }
 
     /// A new function for the target.

@@ -88,7 +88,7 @@ impl Checker<'_> {
         }
         xs.iter().zip(types).try_for_each(|(x, ty)| {
             self.set(*x)?;
-            self.same(self.function.locals[x.0 as usize].ty, *ty)
+            self.same(*ty, self.function.locals[x.0 as usize].ty)
         })
     }
 
@@ -118,5 +118,47 @@ impl Checker<'_> {
             }
             _ => Err(format!("%{i} is set twice, or is no local")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{LocalInfo, Op};
+    use lm::term::{FunName, Span};
+
+    /// A function of one Float with a Bool and a Float for locals.
+    fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
+        let local = |ty| LocalInfo { ty, name: None };
+        let function = Function {
+            name: FunName::base("f"),
+            locals: vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)],
+            params: vec![Local(0)],
+            results: vec![Scalar::Float],
+            body: Block { stmts, results: vec![result] },
+            recursive: false,
+            span: Span::default(),
+        };
+        verify(&Module { functions: vec![function] }).err().unwrap_or_default()
+    }
+
+    fn local(i: u32) -> Operand {
+        Operand::Local(Local(i))
+    }
+
+    #[test]
+    fn violations_are_found() {
+        let square = || Stmt::Let(Local(2), Op::MulF, vec![local(0), local(0)]);
+        assert_eq!(violation(vec![square()], local(2)), "");
+        assert_eq!(violation(vec![], local(2)), "loops of f: %2 is not in scope");
+        assert_eq!(violation(vec![square(), square()], local(2)), "loops of f: %2 is set twice, or is no local");
+        assert_eq!(violation(vec![], Operand::Bool(true)), "loops of f: bool where float belongs");
+        let wrong = Stmt::Let(Local(1), Op::MulF, vec![local(0), local(0)]);
+        assert_eq!(violation(vec![wrong], local(0)), "loops of f: float where bool belongs");
+        let inner = Block { stmts: vec![square()], results: vec![] };
+        let branch = Stmt::If(vec![], Operand::Bool(true), inner, Block::default());
+        assert_eq!(violation(vec![branch], local(2)), "loops of f: %2 is not in scope");
+        let short = Stmt::Let(Local(2), Op::MulF, vec![local(0)]);
+        assert_eq!(violation(vec![short], local(2)), "loops of f: 1 operands for 2 places");
     }
 }
