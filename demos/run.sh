@@ -10,7 +10,7 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 host=${1:-}
 program=${2:-$top/demos/ex2.ks}
-lmc=${LMC:-$top/target/release/lmc}
+lmc=${LMC:-${CARGO_TARGET_DIR:-$top/target}/release/lmc}
 
 case $host in
 c | rust) ;;
