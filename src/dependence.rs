@@ -12,9 +12,9 @@
 //! working notes, sec. 6.1; the variables that pass from the first to the second are the record, B.
 //! Takes: normal form without linear maps. Gives: normal form.
 
-use lm::scope::renamed;
+use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A block cut in two.
 #[derive(Debug)]
@@ -89,24 +89,16 @@ impl Cut<'_> {
         let (mut yes, mut no) = (self.block(yes), self.block(no));
         self.copy_trivial(&mut yes);
         self.copy_trivial(&mut no);
-        let (yes_vars, no_vars) = (exported(&yes), exported(&no));
-        if !(yes_vars.is_empty() && no_vars.is_empty()) {
-            let dummies = |xs: &[Var]| xs.iter().map(|x| Expr::dummy(x.ty().clone())).collect::<Vec<_>>();
-            let uses = |xs: &[Var]| xs.iter().map(Expr::var).collect::<Vec<_>>();
-            let first = [uses(&yes_vars), dummies(&no_vars)].concat();
-            let second = [dummies(&yes_vars), uses(&no_vars)].concat();
+        let slots = Slots::of(exported(&yes), exported(&no));
+        if !slots.0.is_empty() {
             // The variables stand for the record from now on, so the branches get binders of their own.
-            let branch = |bindings: Vec<Binding>, parts: Vec<Expr>, supply: &mut Supply| {
-                let result = if parts.len() == 1 { parts[0].clone() } else { Expr::tuple(parts) };
-                renamed(&Expr::block(bindings, result), supply)
-            };
-            let first = branch(yes.forward, first, self.supply);
-            let second = branch(no.forward, second, self.supply);
-            let mut vars = [yes_vars, no_vars].concat();
-            let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
-            halves.forward.push(Binding { pattern, rhs: Expr::conditional(c.clone(), first, second) });
+            let first = renamed(&Expr::block(yes.forward, slots.filled(|(yes, _)| yes.as_ref())), self.supply);
+            let second = renamed(&Expr::block(no.forward, slots.filled(|(_, no)| no.as_ref())), self.supply);
+            let rhs = Expr::conditional(c.clone(), first, second);
+            halves.forward.push(Binding { pattern: slots.pattern(), rhs });
         }
-        Expr::conditional(c.clone(), Expr::block(yes.reverse, yes.result), Expr::block(no.reverse, no.result))
+        let no_block = substitute(&Expr::block(no.reverse, no.result), &slots.renaming());
+        Expr::conditional(c.clone(), Expr::block(yes.reverse, yes.result), no_block)
     }
 
     /// What costs nothing to make again (tuples of what is there) is no part of the record.
@@ -131,6 +123,51 @@ impl Cut<'_> {
             Kind::Let(bindings, body) => bindings.iter().any(|b| self.is_late(&b.rhs)) || self.is_late(body),
             Kind::Lam(_, body) => self.is_late(body),
         }
+    }
+}
+
+/// The record of a conditional: only one branch is taken, so a variable of one and a variable of the
+/// other, of one type, share a slot. Without that, a record in a record would double at each level.
+struct Slots(Vec<(Option<Var>, Option<Var>)>);
+
+impl Slots {
+    fn of(yes: Vec<Var>, no: Vec<Var>) -> Slots {
+        let mut slots: Vec<(Option<Var>, Option<Var>)> = yes.into_iter().map(|x| (Some(x), None)).collect();
+        for x in no {
+            match slots.iter_mut().find(|(yes, no)| no.is_none() && yes.as_ref().is_some_and(|y| y.ty() == x.ty())) {
+                Some((_, slot)) => *slot = Some(x),
+                None => slots.push((None, Some(x))),
+            }
+        }
+        Slots(slots)
+    }
+
+    /// The variable that stands for each slot outside.
+    fn vars(&self) -> Vec<Var> {
+        let either = |(yes, no): &(Option<Var>, Option<Var>)| yes.as_ref().or(no.as_ref()).cloned();
+        self.0.iter().filter_map(either).collect()
+    }
+
+    fn pattern(&self) -> Pattern {
+        let mut vars = self.vars();
+        if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) }
+    }
+
+    /// A branch's result: its own variables, and dummies in the slots that it has none for.
+    fn filled(&self, own: impl Fn(&(Option<Var>, Option<Var>)) -> Option<&Var>) -> Expr {
+        let part = |(slot, x): (&(Option<Var>, Option<Var>), &Var)| match own(slot) {
+            Some(own) => Expr::var(own),
+            None => Expr::dummy(x.ty().clone()),
+        };
+        let vars = self.vars();
+        let mut parts: Vec<Expr> = self.0.iter().zip(&vars).map(part).collect();
+        if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+    }
+
+    /// What the second branch's variables are called outside.
+    fn renaming(&self) -> HashMap<u32, Expr> {
+        let shared = self.0.iter().filter_map(|(yes, no)| Some((no.as_ref()?.id(), Expr::var(yes.as_ref()?))));
+        shared.collect()
     }
 }
 

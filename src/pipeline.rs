@@ -17,10 +17,11 @@ use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::strategy::{OutOfFuel, Rewriter, Step};
-use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Why a derivative was not made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -112,7 +113,9 @@ pub struct Pipeline {
     effects: Effects,
     trace: bool,
     /// The optimised Jacobians, which fwd and rev share.
-    jacobians: IndexMap<FunName, Def>,
+    jacobians: HashMap<FunName, Def>,
+    /// The derivatives before sharing, which their combinations with the value start from.
+    applied: HashMap<FunName, Def>,
     in_progress: Vec<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
@@ -129,7 +132,8 @@ impl Pipeline {
             prelude,
             effects,
             trace: false,
-            jacobians: IndexMap::new(),
+            jacobians: HashMap::new(),
+            applied: HashMap::new(),
             in_progress: Vec::new(),
             written,
         }
@@ -183,15 +187,9 @@ impl Pipeline {
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
-            "fwd" => {
-                let unoptimised = self.forward_unoptimised(of)?;
-                let optimised = self.applied(&unoptimised)?;
-                self.finished(&optimised)
-            }
-            "rev" => {
-                let unoptimised = self.reverse_unoptimised(of)?;
-                let optimised = self.applied(&unoptimised)?;
-                self.finished(&optimised)
+            "fwd" | "rev" => {
+                let applied = self.applied(of, derivation)?;
+                self.finished(&applied)
             }
             "jvp" => self.value_and(of, "fwd", name),
             "suffwdpass" => Ok(self.split(of)?.0),
@@ -314,8 +312,23 @@ impl Pipeline {
         Def::new(name.derived(derivation), vec![s, dx], body)
     }
 
-    fn applied(&mut self, def: &Def) -> Result<Def, Error> {
-        Ok(self.applied_with_steps(def)?.0)
+    /// `[fwd f]` or `[rev f]` without linear maps, its calls of derivatives not merged with anything;
+    /// as it is where the user wrote it.
+    fn applied(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
+        let name = of.derived(derivation);
+        if self.written.contains(&name) {
+            return self.source(&name);
+        }
+        if let Some(def) = self.applied.get(&name) {
+            return Ok(def.clone());
+        }
+        let unoptimised = match derivation {
+            "fwd" => self.forward_unoptimised(of)?,
+            _ => self.reverse_unoptimised(of)?,
+        };
+        let (def, _) = self.applied_with_steps(&unoptimised)?;
+        self.applied.insert(name, def.clone());
+        Ok(def)
     }
 
     fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
@@ -349,9 +362,9 @@ impl Pipeline {
         Ok(checked("cse", cse::cse(&def, &self.effects), |_| true))
     }
 
-    /// The type of the record of each function that is called both for its value and for its
+    /// The record's type for each function that is called both for its value and for its
     /// reverse derivative; its two halves are made for the purpose.
-    fn records(&mut self, def: &Def) -> Result<HashMap<FunName, Type>, Error> {
+    fn records(&mut self, def: &Def) -> Result<HashMap<FunName, (Arc<Fun>, Type)>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
@@ -362,7 +375,8 @@ impl Pipeline {
                 self.require(&name.derived("sufrevpass"))?;
                 let forward = &self.program.defs[&name.derived("suffwdpass")];
                 let pair = forward.body.ty().as_tuple().expect("a value and a record");
-                records.insert(name.clone(), pair[1].clone());
+                let fun = self.program.defs[name].fun.clone();
+                records.insert(name.clone(), (fun, pair[1].clone()));
             }
         }
         Ok(records)
@@ -384,7 +398,7 @@ impl Pipeline {
     /// `(f(s), d$f(s, v))` as one block.
     fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
         let value = self.source(of)?;
-        let derived = self.source(&of.derived(derivation))?;
+        let derived = self.applied(of, derivation)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
         let mut bindings = Vec::new();
@@ -414,10 +428,14 @@ impl Pipeline {
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = dependence::record(&halves.reverse, &result[1], &known);
-        let values = Expr::tuple(record.iter().map(Expr::var).collect::<Vec<_>>());
+        // A record of one value is that value.
+        let (values, pattern) = match record.as_slice() {
+            [one] => (Expr::var(one), Pattern::Var(one.clone())),
+            many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
+        };
         let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
         let r = supply.fresh("r", values.ty().clone());
-        let unpack = Binding { pattern: Pattern::Tuple(record), rhs: Expr::var(&r) };
+        let unpack = Binding { pattern, rhs: Expr::var(&r) };
         let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
         let forward = self.forward_half(of, &s, forward)?;
         let supply = &mut self.program.supply;

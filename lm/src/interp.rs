@@ -196,13 +196,17 @@ impl<'a> Interpreter<'a> {
             let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
             return self.eval(chosen, env);
         }
+        if let Op::Assert = op {
+            return match self.eval(&args[0], env)? {
+                Value::Bool(true) => self.eval(&args[1], env),
+                _ => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
+            };
+        }
         let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
             Op::Tuple => Ok(Value::Tuple(values)),
             Op::Get(i, _) => Ok(values[0].as_tuple().expect("get of a tuple")[i - 1].clone()),
-            Op::If => unreachable!("handled above"),
-            Op::Assert if values[0] == Value::Bool(true) => Ok(values[1].clone()),
-            Op::Assert => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
+            Op::If | Op::Assert => unreachable!("handled above"),
             Op::Dummy => Ok(Value::dummy(e.ty())),
             Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),

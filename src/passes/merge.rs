@@ -22,9 +22,11 @@ use std::sync::Arc;
 
 /// The definition with shared work merged.
 ///
-/// `records` gives the type of the record B of `[suffwdpass f] : S -> (T, B)` for each f that has it.
-pub fn merge(def: &Def, records: &HashMap<FunName, Type>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = Merge { records, effects, supply, depth_of: HashMap::new() };
+/// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it.
+pub fn merge(def: &Def, records: &HashMap<FunName, (Arc<Fun>, Type)>, effects: &Effects, supply: &mut Supply) -> Def {
+    let mut tuples = HashMap::new();
+    collect_tuples(&def.body, &mut tuples);
+    let mut pass = Merge { records, effects, supply, depth_of: HashMap::new(), tuples };
     def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
     Def { body: pass.block(&def.body, 0), ..def.clone() }
 }
@@ -38,10 +40,12 @@ impl Place {
 }
 
 struct Merge<'a> {
-    records: &'a HashMap<FunName, Type>,
+    records: &'a HashMap<FunName, (Arc<Fun>, Type)>,
     effects: &'a Effects,
     supply: &'a mut Supply,
     depth_of: HashMap<u32, Place>,
+    /// The components of each variable that is bound to a tuple.
+    tuples: HashMap<u32, Vec<Expr>>,
 }
 
 /// What two bindings must agree in to be merged.
@@ -87,18 +91,14 @@ impl Merge<'_> {
     }
 
     fn merged(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
-        let mut tuples: HashMap<u32, Vec<Expr>> = HashMap::new();
         let mut first: HashMap<Key, usize> = HashMap::new();
         for i in 0..all.len() {
             let Some(b) = all[i].clone() else { continue };
             b.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, i)));
-            if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
-                tuples.insert(x.id(), parts.to_vec());
-            }
             if self.effects.in_term(&b.rhs) {
                 continue;
             }
-            let Some(key) = key_of(&b.rhs, &tuples) else { continue };
+            let Some(key) = self.key_of(&b.rhs) else { continue };
             match first.get(&key).copied() {
                 Some(j) => self.try_merge(&mut all, j, i, depth),
                 None => drop(first.insert(key, i)),
@@ -141,8 +141,32 @@ impl Merge<'_> {
             return Some((self.merge_conditionals(a, b), None));
         }
         let late = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
-        let (forward, rest) = cut_conditional(&b.rhs, late, self.supply)?;
+        let with_halves = self.halves_in_branches(&b.rhs);
+        let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
         Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
+    }
+
+    fn key_of(&self, e: &Expr) -> Option<Key> {
+        match e.kind() {
+            Kind::App(Op::If, args) => Some(Key::If(args[0].as_var()?.id())),
+            Kind::App(Op::Call(f), args) => {
+                let (role, base) = role_of(f);
+                let args = match role {
+                    // The argument of a derivative is the tuple of its function's arguments.
+                    Role::Fwd | Role::Rev => self.parts_of(args.first()?),
+                    Role::Value | Role::Suffwdpass if args.len() == 1 => self.parts_of(&args[0]),
+                    Role::Value | Role::Suffwdpass => args.clone(),
+                };
+                Some(Key::Call(base, args.iter().map(argument).collect::<Option<_>>()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// The components of a tuple that is bound somewhere before; of anything else, itself.
+    fn parts_of(&self, whole: &Expr) -> Vec<Expr> {
+        let parts = whole.as_var().and_then(|x| self.tuples.get(&x.id()).cloned());
+        parts.unwrap_or_else(|| vec![whole.clone()])
     }
 
     fn is_there(&self, e: &Expr, place: Place) -> bool {
@@ -198,7 +222,7 @@ impl Merge<'_> {
         Expr::var(&t)
     }
 
-    /// `y = g(s)` with `fwd$g` or `rev$g` at the same s.
+    /// Two calls of functions that share their work, at the same s: a value, a derivative, a first half.
     fn merge_calls(
         &mut self,
         a: &Binding,
@@ -207,44 +231,147 @@ impl Merge<'_> {
         g: &Arc<Fun>,
         place: Place,
     ) -> Option<(Binding, Option<Binding>)> {
-        let args = |e: &Expr| match e.kind() {
-            Kind::App(_, args) => args.clone(),
-            _ => unreachable!("a call"),
-        };
-        if f.name == g.name.derived("fwd") {
-            // The value may come after the derivative: all that it needs was there for that.
-            let (value, derivative) = (b, a);
-            let (merged, rest) = self.merge_calls(value, g, derivative, f, Place(usize::MAX, usize::MAX))?;
-            return Some((merged, rest));
+        match (role_of(f).0, role_of(g).0) {
+            (Role::Value, Role::Fwd) if self.is_there(&b.rhs, place) => Some((with_tangent(a, f, b, g)?, None)),
+            // The value may come after: all that it needs was there for the derivative.
+            (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
+            (Role::Value, Role::Rev) => {
+                let Pattern::Var(y) = &a.pattern else { return None };
+                let (forward, r) = self.first_half(y.clone(), f, args(&a.rhs))?;
+                Some((forward, Some(second_half(b, g, &f.name, &r))))
+            }
+            (Role::Value, Role::Suffwdpass) => {
+                let (Pattern::Var(y), [_, record]) = (&a.pattern, g.result.as_tuple()?) else { return None };
+                let r = self.supply.fresh("r", record.clone());
+                let pair = Expr::tuple([Expr::var(y), Expr::var(&r)]);
+                let rhs = Expr::app(Op::Call(g.clone()), args(&a.rhs));
+                let forward = Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs };
+                Some((forward, Some(Binding { pattern: b.pattern.clone(), rhs: pair })))
+            }
+            (Role::Suffwdpass, Role::Value) => {
+                let [y, _] = a.pattern.vars() else { return None };
+                Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
+            }
+            (Role::Suffwdpass, Role::Rev) => {
+                let [_, r] = a.pattern.vars() else { return None };
+                Some((a.clone(), Some(second_half(b, g, &role_of(f).1, r))))
+            }
+            _ => None,
         }
-        if g.name == f.name.derived("fwd") && self.is_there(&b.rhs, place) {
-            let fun = Fun {
-                name: f.name.derived("jvp"),
-                params: g.params.clone(),
-                result: Type::tuple([f.result.clone(), g.result.clone()]),
-            };
-            let (Pattern::Var(first), Pattern::Var(second)) = (&a.pattern, &b.pattern) else { return None };
-            let rhs = Expr::app(Op::Call(Arc::new(fun)), args(&b.rhs)).at(a.rhs.span());
-            return Some((Binding { pattern: Pattern::Tuple(vec![first.clone(), second.clone()]), rhs }, None));
+    }
+
+    /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves.
+    fn first_half(&mut self, y: Var, f: &Fun, args: Vec<Expr>) -> Option<(Binding, Var)> {
+        let (_, record) = self.records.get(&f.name)?.clone();
+        let r = self.supply.fresh("r", record.clone());
+        let name = f.name.derived("suffwdpass");
+        let half = Fun { name, params: f.params.clone(), result: Type::tuple([f.result.clone(), record]) };
+        let rhs = Expr::app(Op::Call(Arc::new(half)), args);
+        Some((Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs }, r))
+    }
+
+    /// The reverse derivatives that a block calls, as calls of their halves, so that the first can
+    /// move to where the value is computed.
+    fn with_halves(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let last = self.supply.fresh("t", result.ty().clone());
+        let last = Binding { pattern: Pattern::Var(last), rhs: result.clone() };
+        let mut out = Vec::new();
+        for b in bindings.iter().chain([&last]) {
+            match self.halves_of(b) {
+                Some(halves) => out.extend(halves),
+                None => out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs) }),
+            }
         }
-        if g.name == f.name.derived("rev") {
-            let Pattern::Var(y) = &a.pattern else { return None };
-            let record = self.records.get(&f.name)?.clone();
-            let r = self.supply.fresh("r", record.clone());
-            let halves = (f.name.derived("suffwdpass"), f.name.derived("sufrevpass"));
-            let result = Type::tuple([f.result.clone(), record.clone()]);
-            let forward = Fun { name: halves.0, params: f.params.clone(), result };
-            let params = vec![g.params[1].clone(), record];
-            let reverse = Fun { name: halves.1, params, result: g.result.clone() };
-            let forward = Expr::app(Op::Call(Arc::new(forward)), args(&a.rhs)).at(a.rhs.span());
-            let dr = args(&b.rhs)[1].clone();
-            let reverse = Expr::app(Op::Call(Arc::new(reverse)), vec![dr, Expr::var(&r)]).at(b.rhs.span());
-            return Some((
-                Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs: forward },
-                Some(Binding { pattern: b.pattern.clone(), rhs: reverse }),
-            ));
+        match out.pop() {
+            Some(Binding { pattern, rhs }) if pattern == last.pattern => Expr::block(out, rhs),
+            _ => unreachable!("the result is the last binding"),
         }
-        None
+    }
+
+    fn halves_in_branches(&mut self, e: &Expr) -> Expr {
+        match e.args_of(&Op::If) {
+            Some([c, yes, no]) => {
+                Expr::conditional(c.clone(), self.with_halves(yes), self.with_halves(no)).at(e.span())
+            }
+            _ => e.clone(),
+        }
+    }
+
+    fn halves_of(&mut self, b: &Binding) -> Option<[Binding; 2]> {
+        let Kind::App(Op::Call(g), _) = b.rhs.kind() else { return None };
+        let (Role::Rev, base) = role_of(g) else { return None };
+        let (f, _) = self.records.get(&base)?.clone();
+        let whole = args(&b.rhs)[0].clone();
+        let s = if f.params.len() == 1 { vec![whole] } else { self.parts_of(&whole) };
+        if s.len() != f.params.len() {
+            return None;
+        }
+        let y = self.supply.fresh("y", f.result.clone());
+        let (forward, r) = self.first_half(y, &f, s)?;
+        Some([forward, second_half(b, g, &f.name, &r)])
+    }
+}
+
+/// How a function came from another.
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Value,
+    Fwd,
+    Rev,
+    Suffwdpass,
+}
+
+fn role_of(f: &Fun) -> (Role, FunName) {
+    let role = match f.name.derivations.first().map(|d| &**d) {
+        Some("fwd") => Role::Fwd,
+        Some("rev") => Role::Rev,
+        Some("suffwdpass") => Role::Suffwdpass,
+        _ => return (Role::Value, f.name.clone()),
+    };
+    let mut base = f.name.clone();
+    base.derivations.remove(0);
+    (role, base)
+}
+
+fn args(call: &Expr) -> Vec<Expr> {
+    match call.kind() {
+        Kind::App(_, args) => args.clone(),
+        Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => panic!("{call:?} is no call"),
+    }
+}
+
+/// `(y, dy) = jvp$f(s, ds)`.
+fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Option<Binding> {
+    let (Pattern::Var(y), Pattern::Var(dy)) = (&value.pattern, &derivative.pattern) else { return None };
+    let result = Type::tuple([f.result.clone(), g.result.clone()]);
+    let both = Fun { name: f.name.derived("jvp"), params: g.params.clone(), result };
+    let rhs = Expr::app(Op::Call(Arc::new(both)), args(&derivative.rhs)).at(value.rhs.span());
+    Some(Binding { pattern: Pattern::Tuple(vec![y.clone(), dy.clone()]), rhs })
+}
+
+/// `ds = sufrevpass$f(dr, r)`, for `ds = rev$f(s, dr)`.
+fn second_half(b: &Binding, g: &Fun, f: &FunName, r: &Var) -> Binding {
+    let params = vec![g.params[1].clone(), r.ty().clone()];
+    let half = Fun { name: f.derived("sufrevpass"), params, result: g.result.clone() };
+    let rhs = Expr::app(Op::Call(Arc::new(half)), vec![args(&b.rhs)[1].clone(), Expr::var(r)]);
+    Binding { pattern: b.pattern.clone(), rhs: rhs.at(b.rhs.span()) }
+}
+
+fn collect_tuples(e: &Expr, out: &mut HashMap<u32, Vec<Expr>>) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::App(_, args) => args.iter().for_each(|a| collect_tuples(a, out)),
+        Kind::Lam(_, body) => collect_tuples(body, out),
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
+                    out.insert(x.id(), parts.to_vec());
+                }
+                collect_tuples(&b.rhs, out);
+            }
+            collect_tuples(body, out);
+        }
     }
 }
 
@@ -266,27 +393,6 @@ fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
         }
     }
     after.into_iter().flatten().map(Some).collect()
-}
-
-fn key_of(e: &Expr, tuples: &HashMap<u32, Vec<Expr>>) -> Option<Key> {
-    match e.kind() {
-        Kind::App(Op::If, args) => Some(Key::If(args[0].as_var()?.id())),
-        Kind::App(Op::Call(f), args) => {
-            let (base, args) = match f.name.derivations.first().map(|d| &**d) {
-                // The argument of a derivative is the tuple of its function's arguments.
-                Some("fwd" | "rev") => {
-                    let mut base = f.name.clone();
-                    base.derivations.remove(0);
-                    let whole = args.first()?;
-                    let parts = whole.as_var().and_then(|x| tuples.get(&x.id()).cloned());
-                    (base, parts.unwrap_or_else(|| vec![whole.clone()]))
-                }
-                _ => (f.name.clone(), args.clone()),
-            };
-            Some(Key::Call(base, args.iter().map(argument).collect::<Option<_>>()?))
-        }
-        _ => None,
-    }
 }
 
 fn argument(e: &Expr) -> Option<Argument> {

@@ -40,7 +40,8 @@ enum Body {
 }
 
 impl Law {
-    fn equation(name: &str, source: &str, text: &str) -> Law {
+    /// A law from its text, `left = right`, as in the table. Panics when it is malformed.
+    pub fn equation(name: &str, source: &str, text: &str) -> Law {
         let (lhs, rhs) = text.split_once(" = ").unwrap_or_else(|| panic!("law {name} has no ` = `"));
         Law::of_sides(name, source, text, parse::side(lhs), parse::side(rhs))
     }

@@ -1,0 +1,149 @@
+//! Each strategy combinator does what its equation says; rewriting that does not end is an error
+//! that names the laws.
+
+use lm::law::{self, Law};
+use lm::prim::Prim;
+use lm::strategy::{LawSet, OutOfFuel, Rewriter, Strategy};
+use lm::term::{Expr, Supply};
+use lm::types::Type;
+use std::sync::Arc;
+
+fn laws(names: &[&str]) -> Strategy {
+    Strategy::Laws(Arc::new(LawSet::new(names.iter().map(|n| law::named(n)).collect())))
+}
+
+fn rewrite(s: &Strategy, e: &Expr) -> Result<Option<Expr>, OutOfFuel> {
+    Rewriter::new(&mut Supply::default(), 1_000).run(s, e)
+}
+
+fn one() -> Expr {
+    Expr::prim(Prim::LmOne, [Expr::dummy(Type::Float)])
+}
+
+fn scale(k: f64) -> Expr {
+    Expr::prim(Prim::LmScale, [Expr::dummy(Type::Float), Expr::float(k)])
+}
+
+fn compose(m: Expr, n: Expr) -> Expr {
+    Expr::prim(Prim::LmCompose, [m, n])
+}
+
+fn boxed(s: Strategy) -> Arc<Strategy> {
+    Arc::new(s)
+}
+
+/// `1 ∘ m = m`, at the root.
+fn unit() -> Strategy {
+    laws(&["one-compose"])
+}
+
+#[test]
+fn id_succeeds_and_fail_fails() {
+    let e = compose(one(), scale(3.0));
+    assert_eq!(rewrite(&Strategy::Id, &e).unwrap(), Some(e.clone()));
+    assert_eq!(rewrite(&Strategy::Fail, &e).unwrap(), None);
+}
+
+#[test]
+fn a_law_applies_at_the_root_only() {
+    let inner = compose(one(), scale(3.0));
+    assert_eq!(rewrite(&unit(), &inner).unwrap(), Some(scale(3.0)));
+    assert_eq!(rewrite(&unit(), &compose(scale(2.0), inner)).unwrap(), None);
+}
+
+#[test]
+fn seq_fails_when_either_fails_and_choice_when_both_do() {
+    let e = compose(one(), compose(one(), scale(3.0)));
+    let twice = Strategy::Seq(boxed(unit()), boxed(unit()));
+    assert_eq!(rewrite(&twice, &e).unwrap(), Some(scale(3.0)));
+    assert_eq!(rewrite(&twice, &compose(one(), scale(3.0))).unwrap(), None);
+    let either = Strategy::Choice(boxed(Strategy::Fail), boxed(unit()));
+    assert_eq!(rewrite(&either, &compose(one(), scale(3.0))).unwrap(), Some(scale(3.0)));
+    assert_eq!(rewrite(&either, &scale(3.0)).unwrap(), None);
+}
+
+#[test]
+fn try_never_fails_and_repeat_goes_on() {
+    let e = compose(one(), compose(one(), scale(3.0)));
+    assert_eq!(rewrite(&Strategy::Try(boxed(unit())), &scale(3.0)).unwrap(), Some(scale(3.0)));
+    assert_eq!(rewrite(&Strategy::Repeat(boxed(unit())), &e).unwrap(), Some(scale(3.0)));
+}
+
+#[test]
+fn one_some_and_all_choose_children() {
+    let redex = || compose(one(), scale(3.0));
+    let both = compose(redex(), redex());
+    let run = |s: fn(Arc<Strategy>) -> Strategy, e: &Expr| rewrite(&s(boxed(unit())), e).unwrap();
+    assert_eq!(run(Strategy::One, &both), Some(compose(scale(3.0), redex())));
+    assert_eq!(run(Strategy::All, &both), Some(compose(scale(3.0), scale(3.0))));
+    let half = compose(scale(2.0), redex());
+    assert_eq!(run(Strategy::Some, &half), Some(compose(scale(2.0), scale(3.0))));
+    assert_eq!(run(Strategy::All, &half), None);
+    assert_eq!(run(Strategy::Some, &scale(2.0)), None);
+    let second = |s| Strategy::Child(1, s);
+    assert_eq!(run(second, &both), Some(compose(redex(), scale(3.0))));
+}
+
+#[test]
+fn top_down_finds_the_outermost_and_bottom_up_the_innermost() {
+    // (1 ∘ (1 ∘ S)) has two redexes, which differ in what `fold` sees: trace the terms.
+    let e = compose(one(), compose(one(), scale(3.0)));
+    let mut supply = Supply::default();
+    let mut first_before = |s: Strategy| {
+        let mut cx = Rewriter::new(&mut supply, 10);
+        cx.trace = Some(Vec::new());
+        cx.run(&s, &e).unwrap();
+        cx.trace.unwrap()[0].before.clone()
+    };
+    assert_eq!(first_before(Strategy::TopDown(boxed(unit()))), e);
+    assert_eq!(first_before(Strategy::BottomUp(boxed(unit()))), compose(one(), scale(3.0)));
+}
+
+#[test]
+fn innermost_and_normalize_reach_the_same_normal_form() {
+    let names = ["one-compose", "compose-one", "scale-compose", "fold-float", "compose-assoc"];
+    let e = compose(compose(scale(2.0), one()), compose(compose(one(), scale(3.0)), scale(4.0)));
+    let expected = Some(scale(24.0));
+    assert_eq!(rewrite(&Strategy::Innermost(boxed(laws(&names))), &e).unwrap(), expected);
+    assert_eq!(rewrite(&Strategy::Normalize(boxed(laws(&names))), &e).unwrap(), expected);
+}
+
+#[test]
+fn divergence_names_the_laws() {
+    let there: &'static Law = Box::leak(Box::new(Law::equation("swap", "test", "m ⊕ n = n ⊕ m")));
+    let e = Expr::prim(Prim::LmAdd, [one(), scale(3.0)]);
+    let error = rewrite(&Strategy::innermost(vec![there]), &e).unwrap_err();
+    assert_eq!(error.laws, ["swap"]);
+    assert!(error.to_string().contains("swap"), "{error}");
+    assert!(rewrite(&Strategy::Repeat(boxed(Strategy::Id)), &e).is_err());
+}
+
+#[test]
+fn a_law_that_copies_a_map_fires_only_where_copies_are_free() {
+    let hcat = Expr::prim(Prim::LmHCat, [one(), one()]);
+    let law = laws(&["compose-hcat"]);
+    assert!(rewrite(&law, &compose(scale(2.0), hcat.clone())).unwrap().is_some());
+    let costly = compose(scale(2.0), scale(3.0));
+    assert!(rewrite(&law, &compose(costly, hcat)).unwrap().is_none());
+}
+
+#[test]
+fn rewriting_takes_steps_in_proportion_to_the_term() {
+    let steps = |n: usize| {
+        let e = (0..n).fold(scale(1.5), |e, _| compose(one(), e));
+        let mut supply = Supply::default();
+        let mut cx = Rewriter::new(&mut supply, 1_000_000);
+        cx.run(&Strategy::innermost(vec![law::named("one-compose")]), &e).unwrap();
+        cx.fired.values().sum::<usize>()
+    };
+    assert_eq!((steps(50), steps(500)), (50, 500));
+}
+
+#[test]
+fn strategies_print_as_they_are_written() {
+    let s = Strategy::Seq(
+        boxed(Strategy::Try(boxed(unit()))),
+        boxed(Strategy::Innermost(boxed(laws(&["add-zero", "zero-add"])))),
+    );
+    assert_eq!(s.to_string(), "(try(one-compose) ; innermost(add-zero <+ zero-add))");
+}
