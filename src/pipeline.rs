@@ -117,6 +117,8 @@ pub struct Pipeline {
     /// The derivatives before sharing, which their combinations with the value start from.
     applied: HashMap<FunName, Def>,
     in_progress: Vec<FunName>,
+    /// Functions of which all that they call has been made, or is being made.
+    closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
 }
@@ -135,6 +137,7 @@ impl Pipeline {
             jacobians: HashMap::new(),
             applied: HashMap::new(),
             in_progress: Vec::new(),
+            closed: HashSet::new(),
             written,
         }
     }
@@ -149,17 +152,20 @@ impl Pipeline {
         self.program
     }
 
-    /// Makes the function, and all that it calls, unless the program has it.
+    /// Makes the function and all that it calls, directly or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
         let def = self.source(name)?;
+        if !self.closed.insert(name.clone()) {
+            return Ok(());
+        }
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
-        for callee in called {
-            if !self.program.defs.contains_key(&callee) {
-                self.require(&callee)?;
-            }
+        let result = called.iter().try_for_each(|callee| self.require(callee));
+        if result.is_err() {
+            // Others may count on this one.
+            self.closed.clear();
         }
-        Ok(())
+        result
     }
 
     /// Makes every derivative that the program itself calls.

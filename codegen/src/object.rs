@@ -86,10 +86,14 @@ impl Module {
     }
 }
 
-/// Writes a file, all of it or nothing: under a temporary name, which is then changed.
+/// Writes a file, all of it or nothing: under a temporary name, which is then changed. A device or a
+/// pipe is written to; a change of name would put a file in its place.
 ///
 /// Errors: [`Error::Write`].
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
+        return fs::write(path, content).map_err(|error| refused(path, &error));
+    }
     let temporary = path.with_file_name(format!(".lmc-{}", unique()));
     let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {

@@ -52,14 +52,16 @@ pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> R
     let program = input.pipeline.program();
     let native = codegen::Options { opt_level: options.level, target_cpu: options.target_cpu.clone() };
     let module = codegen::compile(program, &entries, &input.info(), &native).map_err(not_compiled)?;
-    for (kind, path) in outputs {
-        match kind {
-            Emit::Native(kind) if path.as_os_str() == "-" => {
-                out.write_all(&module.output(kind).map_err(not_compiled)?)?;
-            }
-            Emit::Native(kind) => module.write(kind, &path).map_err(not_compiled)?,
-            Emit::Ks if path.as_os_str() == "-" => write!(out, "{}", text(program, &entries))?,
-            Emit::Ks => codegen::write_file(&path, text(program, &entries).as_bytes()).map_err(not_compiled)?,
+    // All are made before the first is written: when one cannot be made, none is left behind.
+    let content = |kind: &Emit| match kind {
+        Emit::Native(kind) => module.output(*kind).map_err(not_compiled),
+        Emit::Ks => Ok(text(program, &entries).into_bytes()),
+    };
+    let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
+    for ((_, path), content) in outputs.iter().zip(contents) {
+        match path.as_os_str() == "-" {
+            true => out.write_all(&content)?,
+            false => codegen::write_file(path, &content).map_err(not_compiled)?,
         }
     }
     Ok(())
@@ -123,7 +125,16 @@ fn outputs(options: &Options) -> Result<Vec<(Emit, PathBuf)>, Failure> {
         outputs.push((kind, path));
     }
     distinct(&outputs)?;
+    spare_the_program(&options.file, &outputs)?;
     Ok(outputs)
+}
+
+fn spare_the_program(program: &str, outputs: &[(Emit, PathBuf)]) -> Result<(), Failure> {
+    let Ok(program) = Path::new(program).canonicalize() else { return Ok(()) };
+    match outputs.iter().find(|(_, path)| path.canonicalize().is_ok_and(|path| path == program)) {
+        Some((_, path)) => Err(Failure::Usage(format!("the program `{}` would be overwritten", path.display()))),
+        None => Ok(()),
+    }
 }
 
 fn distinct(outputs: &[(Emit, PathBuf)]) -> Result<(), Failure> {

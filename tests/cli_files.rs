@@ -1,0 +1,68 @@
+//! What `lmc compile` does to files that are there already.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const PROGRAM: &str = "(def f Float (x : Float) (mul x x))\n(def g Float (x : Float) ([rev f] x 1.0))
+(def main Integer () (print (g 2.0)))\n";
+
+/// A directory of its own with the program `p.ks`.
+fn directory(test: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    // It is there when the test ran before.
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("the directory for tests can be written to");
+    fs::write(path.join("p.ks"), PROGRAM).expect("the directory for tests can be written to");
+    path
+}
+
+fn lmc(directory: &PathBuf, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    command.args(args).current_dir(directory).output().expect("lmc starts")
+}
+
+#[test]
+fn the_program_is_not_overwritten() {
+    let directory = directory("the_program_is_not_overwritten");
+    for args in [["compile", "p.ks", "-o", "./p.ks"], ["compile", "p.ks", "--emit", "so=x.so,header=p.ks"]] {
+        assert_eq!(lmc(&directory, &args).status.code(), Some(2));
+    }
+    assert_eq!(fs::read_to_string(directory.join("p.ks")).unwrap(), PROGRAM);
+}
+
+#[test]
+fn a_device_stays_a_device() {
+    let directory = directory("a_device_stays_a_device");
+    let pipe = directory.join("pipe");
+    // A pipe stands for a device: only root could put a file in the place of one.
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe)
+    });
+    assert_eq!(lmc(&directory, &["compile", "p.ks", "--emit", "header", "-o", "pipe"]).status.code(), Some(0));
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    assert!(reader.join().unwrap().unwrap().contains("p.ks"));
+}
+
+#[test]
+fn nothing_is_written_when_one_output_cannot_be_made() {
+    let directory = directory("nothing_is_written_when_one_output_cannot_be_made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    command.args(["compile", "p.ks", "--emit", "obj,so", "-o", "p.o"]).current_dir(&directory);
+    let output = command.env("PATH", "/nonexistent").output().expect("lmc starts");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+}
+
+/// `main` calls `g`, which calls `[rev f]`.
+#[test]
+fn run_makes_the_derivatives_that_callees_call() {
+    let directory = directory("run_makes_the_derivatives_that_callees_call");
+    for args in [&["run", "p.ks"][..], &["run", "--interpret", "p.ks"]] {
+        let output = lmc(&directory, args);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "4", "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
