@@ -72,12 +72,12 @@ impl Cut<'_> {
     }
 
     fn binding(&mut self, b: &Binding, halves: &mut Halves) {
-        if !self.is_late(&b.rhs) {
+        if !depends_on(&b.rhs, &self.late) {
             halves.forward.push(b.clone());
             return;
         }
         let rhs = match b.rhs.args_of(&Op::If) {
-            Some([c, yes, no]) if !self.is_late(c) => self.conditional(c, yes, no, halves),
+            Some([c, yes, no]) if !depends_on(c, &self.late) => self.conditional(c, yes, no, halves),
             _ => b.rhs.clone(),
         };
         self.late.extend(b.pattern.vars().iter().map(Var::id));
@@ -114,15 +114,16 @@ impl Cut<'_> {
         halves.reverse = reverse.to_vec();
         halves.result = result.clone();
     }
+}
 
-    fn is_late(&self, e: &Expr) -> bool {
-        match e.kind() {
-            Kind::Const(_) => false,
-            Kind::Var(x) => self.late.contains(&x.id()),
-            Kind::App(_, args) => args.iter().any(|a| self.is_late(a)),
-            Kind::Let(bindings, body) => bindings.iter().any(|b| self.is_late(&b.rhs)) || self.is_late(body),
-            Kind::Lam(_, body) => self.is_late(body),
-        }
+/// Whether one of the variables occurs free in the term.
+pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
+    match e.kind() {
+        Kind::Const(_) => false,
+        Kind::Var(x) => late.contains(&x.id()),
+        Kind::App(_, args) => args.iter().any(|a| depends_on(a, late)),
+        Kind::Let(bindings, body) => bindings.iter().any(|b| depends_on(&b.rhs, late)) || depends_on(body, late),
+        Kind::Lam(_, body) => depends_on(body, late),
     }
 }
 

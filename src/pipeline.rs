@@ -14,14 +14,14 @@ use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpo
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
+use lm::notation::infix;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::strategy::{OutOfFuel, Rewriter, Step};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// Why a derivative was not made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -347,18 +347,18 @@ impl Pipeline {
 
     /// Sharing and merging; then tidy.
     fn finished(&mut self, def: &Def) -> Result<Def, Error> {
-        let def = self.shared(def)?;
+        let def = self.shared(def, &[])?;
         Ok(self.tidied(&def))
     }
 
-    fn shared(&mut self, def: &Def) -> Result<Def, Error> {
+    fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
         let mut def = lower::lower(def);
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = anf::anf(&def, &mut self.program.supply);
             def = cse::cse(&def, &self.effects);
             let records = self.records(&def)?;
-            let merged = merge::merge(&def, &records, &self.effects, &mut self.program.supply);
+            let merged = merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let changed = merged != def;
             def = checked("merge", dead::dead(&merged, &self.effects), |_| true);
             if !changed && def.body.size() == size {
@@ -370,7 +370,7 @@ impl Pipeline {
 
     /// The record's type for each function that is called both for its value and for its
     /// reverse derivative; its two halves are made for the purpose.
-    fn records(&mut self, def: &Def) -> Result<HashMap<FunName, (Arc<Fun>, Type)>, Error> {
+    fn records(&mut self, def: &Def) -> Result<merge::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
@@ -426,7 +426,7 @@ impl Pipeline {
     /// `[suffwdpass f]` and `[sufrevpass f]`.
     fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
         let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
-        let both = self.shared(&both)?;
+        let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
         let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
@@ -525,15 +525,12 @@ fn underive(name: &FunName) -> Option<(String, FunName)> {
 /// A pass's result, checked in debug builds.
 fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
     if cfg!(debug_assertions) {
+        const WIDTH: usize = 120;
+        let text = || infix::definition(&def, infix::Format::Plain, WIDTH);
         if let Err(why) = verify::scoping(&def) {
-            panic!("after pass {pass}: {why}\n{def:#?}");
+            panic!("after pass {pass}: {why}\n{}", text());
         }
-        assert!(
-            holds(&def),
-            "after pass {pass}, {} does not have the form it promises:\n{:#?}",
-            def.fun.name,
-            def.body
-        );
+        assert!(holds(&def), "after pass {pass}, this does not have the form it promises:\n{}", text());
     }
     def
 }

@@ -13,20 +13,25 @@
 //! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
 //! conditional is that law with the branches for the functions. Takes and gives: normal form.
 
-use crate::dependence::cut_conditional;
+use crate::dependence::{cut_conditional, depends_on};
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// For each function that has two halves, itself and the type of its record.
+pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 
 /// The definition with shared work merged.
 ///
-/// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it.
-pub fn merge(def: &Def, records: &HashMap<FunName, (Arc<Fun>, Type)>, effects: &Effects, supply: &mut Supply) -> Def {
+/// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
+/// depends on the parameters `late` is merged with what does not: a split cuts between the two.
+pub fn merge(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let mut tuples = HashMap::new();
     collect_tuples(&def.body, &mut tuples);
-    let mut pass = Merge { records, effects, supply, depth_of: HashMap::new(), tuples };
+    let mut pass =
+        Merge { records, effects, supply, depth_of: HashMap::new(), tuples, late: late.iter().map(Var::id).collect() };
     def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
     Def { body: pass.block(&def.body, 0), ..def.clone() }
 }
@@ -40,10 +45,12 @@ impl Place {
 }
 
 struct Merge<'a> {
-    records: &'a HashMap<FunName, (Arc<Fun>, Type)>,
+    records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
     depth_of: HashMap<u32, Place>,
+    /// The late parameters and what depends on them.
+    late: HashSet<u32>,
     /// The components of each variable that is bound to a tuple.
     tuples: HashMap<u32, Vec<Expr>>,
 }
@@ -95,6 +102,9 @@ impl Merge<'_> {
         for i in 0..all.len() {
             let Some(b) = all[i].clone() else { continue };
             b.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, i)));
+            if depends_on(&b.rhs, &self.late) {
+                self.late.extend(b.pattern.vars().iter().map(Var::id));
+            }
             if self.effects.in_term(&b.rhs) {
                 continue;
             }
@@ -140,7 +150,8 @@ impl Merge<'_> {
         if self.is_there(&b.rhs, Place(depth + 1, j)) {
             return Some((self.merge_conditionals(a, b), None));
         }
-        let late = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
+        let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
+        let late = between.chain(self.late.iter().copied()).collect();
         let with_halves = self.halves_in_branches(&b.rhs);
         let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
         Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
@@ -173,6 +184,7 @@ impl Merge<'_> {
         match e.kind() {
             Kind::Const(_) => true,
             // A variable that has no place yet is bound inside the term.
+            Kind::Var(x) if self.late.contains(&x.id()) => false,
             Kind::Var(x) => self.depth_of.get(&x.id()).is_none_or(|p| p.0 < place.0 || p.1 < place.1),
             Kind::App(_, args) => args.iter().all(|a| self.is_there(a, place)),
             Kind::Let(bindings, body) => {
