@@ -1,8 +1,9 @@
 //! The primitives: one table row each, with name, typing and derivative.
 //!
 //! A row's derivative is the right-hand side of the law `∂name(x, y, ...) = ...` (working notes,
-//! Fig. 2). The value of a primitive is in `interp`, its machine code in the crate `codegen`; both
-//! match on [`Prim`] without a wildcard, so that a new row is missed nowhere.
+//! Fig. 2). The value of a primitive is in `interp`, its machine code in the crate `codegen`, which
+//! matches on [`Prim`] without a wildcard; tests of both crates go through all rows, so that a new one
+//! is missed nowhere.
 //!
 //! A function of a derivative that is no row of the table (`digamma`) is one of the prelude.
 //!
