@@ -3,7 +3,8 @@
 
 use lm::law::{self, Law};
 use lm::prim::Prim;
-use lm::strategy::{LawSet, OutOfFuel, Rewriter, Strategy};
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::strategy::{LawSet, Strategy};
 use lm::term::{Expr, Supply};
 use lm::types::Type;
 use std::sync::Arc;

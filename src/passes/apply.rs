@@ -11,7 +11,8 @@
 
 use lm::law::name_it;
 use lm::prim::Prim;
-use lm::strategy::{OutOfFuel, Rewriter, Strategy};
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -13,8 +13,9 @@
 
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::{occurrences, substitute};
-use lm::strategy::{OutOfFuel, Rewriter, Strategy};
+use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
 

@@ -13,7 +13,8 @@
 use indexmap::IndexMap;
 use lm::law::{codomain, is_free_to_copy, sum};
 use lm::prim::Prim;
-use lm::strategy::{OutOfFuel, Rewriter, Strategy};
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Var};
 
 /// The definition of the transposed map.

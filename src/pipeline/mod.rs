@@ -6,98 +6,28 @@
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
 
+mod combine;
+mod error;
+mod stages;
+
+pub use error::Error;
+pub use stages::{HEADINGS, Stage};
+
 use crate::call_order;
 use crate::check::Checked;
-use crate::dependence;
-use crate::derivation::jacobian::{NotDifferentiable, jacobian};
+use crate::derivation::jacobian::jacobian;
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::notation::infix;
 use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::strategy::{OutOfFuel, Rewriter, Step};
-use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
-
-/// Why a derivative was not made.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// A construct without a derivative.
-    #[error(transparent)]
-    NotDifferentiable(#[from] NotDifferentiable),
-    /// The laws did not come to an end.
-    #[error("deriving `{function}`: {source}")]
-    OutOfFuel {
-        /// The function.
-        function: FunName,
-        /// The laws involved.
-        source: OutOfFuel,
-    },
-    /// A function that calls itself, directly or not.
-    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write `[{1} {0}]` by hand")]
-    Recursive(FunName, String),
-    /// A function that is not there.
-    #[error("there is no function `{0}`")]
-    Undefined(FunName),
-    /// A derivation of another name.
-    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, suffwdpass, sufrevpass)")]
-    NoDerivation(String),
-}
-
-impl Error {
-    /// The function that the error is about.
-    pub fn function(&self) -> Option<&FunName> {
-        match self {
-            Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
-                Some(function)
-            }
-            Error::NoDerivation(_) => None,
-        }
-    }
-
-    /// A stable code, such as `E301`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Error::NotDifferentiable(_) => "E301",
-            Error::Recursive(..) => "E302",
-            Error::OutOfFuel { .. } => "E303",
-            Error::Undefined(_) => "E304",
-            Error::NoDerivation(_) => "E305",
-        }
-    }
-}
-
-/// One stage of a derivation.
-#[derive(Clone, Debug)]
-pub struct Stage {
-    /// The heading.
-    pub heading: &'static str,
-    /// The definition at this stage.
-    pub def: Def,
-    /// The rewrites that led here, when they are traced.
-    pub steps: Vec<Step>,
-}
-
-/// The headings, in order (working notes, sec. 9).
-pub const HEADINGS: [&str; 12] = [
-    "Original definition",
-    "Anf-ised original definition",
-    "The full Jacobian (unoptimised)",
-    "The full Jacobian (optimised)",
-    "Forward derivative (unoptimised)",
-    "Forward-mode derivative (optimised)",
-    "Forward-mode derivative (CSE'd)",
-    "Transposed Jacobian",
-    "Optimised transposed Jacobian",
-    "Reverse-mode derivative (unoptimised)",
-    "Reverse-mode derivative (optimised)",
-    "Reverse-mode derivative (CSE'd)",
-];
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -393,111 +323,6 @@ impl Pipeline {
         let tidy = tidy::inline_single_uses(&simple, &self.effects);
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
-    }
-
-    /// `[jvp f]`: the value along with a derivative, each piece of work done once.
-    fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let both = self.value_beside(of, derivation, name)?;
-        self.finished(&both)
-    }
-
-    /// `(f(s), d$f(s, v))` as one block.
-    fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let value = self.source(of)?;
-        let derived = self.applied(of, derivation)?;
-        let supply = &mut self.program.supply;
-        let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
-        let mut bindings = Vec::new();
-        let parts = match value.params.as_slice() {
-            [_] => vec![Expr::var(&s)],
-            many => (1..=many.len()).map(|i| Expr::get(i, Expr::var(&s))).collect(),
-        };
-        let names = value.params.iter().zip(parts);
-        bindings.extend(names.map(|(x, e)| Binding { pattern: Pattern::Var(x.clone()), rhs: e }));
-        let y = supply.fresh("y", value.body.ty().clone());
-        let dy = supply.fresh("dy", derived.body.ty().clone());
-        bindings.push(Binding { pattern: Pattern::Var(y.clone()), rhs: value.body.clone() });
-        bindings.push(Binding { pattern: Pattern::Var(dy.clone()), rhs: derived.body.clone() });
-        let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
-        let body = renamed(&body, supply);
-        Ok(Def::new(name.clone(), vec![s, v], body))
-    }
-
-    /// `[suffwdpass f]` and `[sufrevpass f]`.
-    fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
-        let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
-        let both = self.shared(&both, &both.params[1..])?;
-        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
-        let supply = &mut self.program.supply;
-        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
-        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
-        let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
-        let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
-        let record = dependence::record(&halves.reverse, &result[1], &known);
-        // A record of one value is that value.
-        let (values, pattern) = match record.as_slice() {
-            [one] => (Expr::var(one), Pattern::Var(one.clone())),
-            many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
-        };
-        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
-        let r = supply.fresh("r", values.ty().clone());
-        let unpack = Binding { pattern, rhs: Expr::var(&r) };
-        let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
-        let forward = self.forward_half(of, &s, forward)?;
-        let supply = &mut self.program.supply;
-        let reverse = renamed(&reverse, supply);
-        let reverse = Def::new(of.derived("sufrevpass"), vec![dr, r], reverse);
-        let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
-        for def in [&forward, &reverse] {
-            self.program.defs.insert(def.fun.name.clone(), def.clone());
-        }
-        Ok((forward, reverse))
-    }
-
-    /// The forward half takes f's own parameters.
-    fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
-        let params = self.source(of)?.params;
-        let supply = &mut self.program.supply;
-        let fresh: Vec<Var> = params.iter().map(|p| supply.fresh(p.name(), p.ty().clone())).collect();
-        let whole = match fresh.as_slice() {
-            [one] => Expr::var(one),
-            many => Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()),
-        };
-        let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
-        let body = renamed(&Expr::block(vec![bind], body), supply);
-        self.finished(&Def::new(of.derived("suffwdpass"), fresh, body))
-    }
-
-    /// All stages of the derivation of one function; with `trace`, each with its rewrites.
-    pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
-        self.trace = trace;
-        let mut stages = Vec::new();
-        let mut add = |def: &Def, steps: Vec<Step>| {
-            let heading = HEADINGS[stages.len()];
-            stages.push(Stage { heading, def: def.clone(), steps });
-        };
-        add(&self.source(name)?, vec![]);
-        self.refuse_recursion(name, "D")?;
-        add(&self.normal_form(name)?, vec![]);
-        let unoptimised = self.jacobian_unoptimised(name)?;
-        add(&unoptimised, vec![]);
-        let (optimised, steps) = self.simplified(&unoptimised, "jacobian")?;
-        self.jacobians.insert(name.clone(), optimised.clone());
-        add(&optimised, steps);
-        let forward = self.forward_unoptimised(name)?;
-        add(&forward, vec![]);
-        let (forward, steps) = self.applied_with_steps(&forward)?;
-        add(&forward, steps);
-        add(&self.finished(&forward)?, vec![]);
-        add(&self.transposed_unoptimised(name)?, vec![]);
-        let (transposed, steps) = self.transposed_with_steps(name)?;
-        add(&transposed, steps);
-        let reverse = self.reverse_unoptimised(name)?;
-        add(&reverse, vec![]);
-        let (reverse, steps) = self.applied_with_steps(&reverse)?;
-        add(&reverse, steps);
-        add(&self.finished(&reverse)?, vec![]);
-        Ok(stages)
     }
 }
 

@@ -13,7 +13,10 @@
 //! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
 //! conditional is that law with the branches for the functions. Takes and gives: normal form.
 
+mod calls;
+
 use crate::dependence::{cut_conditional, depends_on};
+use calls::{Role, role_of};
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -233,141 +236,6 @@ impl Merge<'_> {
         bindings.push(Binding { pattern: Pattern::Var(t.clone()), rhs: e.clone() });
         Expr::var(&t)
     }
-
-    /// Two calls of functions that share their work, at the same s: a value, a derivative, a first half.
-    fn merge_calls(
-        &mut self,
-        a: &Binding,
-        f: &Arc<Fun>,
-        b: &Binding,
-        g: &Arc<Fun>,
-        place: Place,
-    ) -> Option<(Binding, Option<Binding>)> {
-        match (role_of(f).0, role_of(g).0) {
-            (Role::Value, Role::Fwd) if self.is_there(&b.rhs, place) => Some((with_tangent(a, f, b, g)?, None)),
-            // The value may come after: all that it needs was there for the derivative.
-            (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
-            (Role::Value, Role::Rev) => {
-                let Pattern::Var(y) = &a.pattern else { return None };
-                let (forward, r) = self.first_half(y.clone(), f, args(&a.rhs))?;
-                Some((forward, Some(second_half(b, g, &f.name, &r))))
-            }
-            (Role::Value, Role::Suffwdpass) => {
-                let (Pattern::Var(y), [_, record]) = (&a.pattern, g.result.as_tuple()?) else { return None };
-                let r = self.supply.fresh("r", record.clone());
-                let pair = Expr::tuple([Expr::var(y), Expr::var(&r)]);
-                let rhs = Expr::app(Op::Call(g.clone()), args(&a.rhs));
-                let forward = Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs };
-                Some((forward, Some(Binding { pattern: b.pattern.clone(), rhs: pair })))
-            }
-            (Role::Suffwdpass, Role::Value) => {
-                let [y, _] = a.pattern.vars() else { return None };
-                Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
-            }
-            (Role::Suffwdpass, Role::Rev) => {
-                let [_, r] = a.pattern.vars() else { return None };
-                Some((a.clone(), Some(second_half(b, g, &role_of(f).1, r))))
-            }
-            _ => None,
-        }
-    }
-
-    /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves.
-    fn first_half(&mut self, y: Var, f: &Fun, args: Vec<Expr>) -> Option<(Binding, Var)> {
-        let (_, record) = self.records.get(&f.name)?.clone();
-        let r = self.supply.fresh("r", record.clone());
-        let name = f.name.derived("suffwdpass");
-        let half = Fun { name, params: f.params.clone(), result: Type::tuple([f.result.clone(), record]) };
-        let rhs = Expr::app(Op::Call(Arc::new(half)), args);
-        Some((Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs }, r))
-    }
-
-    /// The reverse derivatives that a block calls, as calls of their halves, so that the first can
-    /// move to where the value is computed.
-    fn with_halves(&mut self, e: &Expr) -> Expr {
-        let (bindings, result) = e.as_block();
-        let last = self.supply.fresh("t", result.ty().clone());
-        let last = Binding { pattern: Pattern::Var(last), rhs: result.clone() };
-        let mut out = Vec::new();
-        for b in bindings.iter().chain([&last]) {
-            match self.halves_of(b) {
-                Some(halves) => out.extend(halves),
-                None => out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs) }),
-            }
-        }
-        match out.pop() {
-            Some(Binding { pattern, rhs }) if pattern == last.pattern => Expr::block(out, rhs),
-            _ => unreachable!("the result is the last binding"),
-        }
-    }
-
-    fn halves_in_branches(&mut self, e: &Expr) -> Expr {
-        match e.args_of(&Op::If) {
-            Some([c, yes, no]) => {
-                Expr::conditional(c.clone(), self.with_halves(yes), self.with_halves(no)).at(e.span())
-            }
-            _ => e.clone(),
-        }
-    }
-
-    fn halves_of(&mut self, b: &Binding) -> Option<[Binding; 2]> {
-        let Kind::App(Op::Call(g), _) = b.rhs.kind() else { return None };
-        let (Role::Rev, base) = role_of(g) else { return None };
-        let (f, _) = self.records.get(&base)?.clone();
-        let whole = args(&b.rhs)[0].clone();
-        let s = if f.params.len() == 1 { vec![whole] } else { self.parts_of(&whole) };
-        if s.len() != f.params.len() {
-            return None;
-        }
-        let y = self.supply.fresh("y", f.result.clone());
-        let (forward, r) = self.first_half(y, &f, s)?;
-        Some([forward, second_half(b, g, &f.name, &r)])
-    }
-}
-
-/// How a function came from another.
-#[derive(Clone, Copy, PartialEq)]
-enum Role {
-    Value,
-    Fwd,
-    Rev,
-    Suffwdpass,
-}
-
-fn role_of(f: &Fun) -> (Role, FunName) {
-    let role = match f.name.derivations.first().map(|d| &**d) {
-        Some("fwd") => Role::Fwd,
-        Some("rev") => Role::Rev,
-        Some("suffwdpass") => Role::Suffwdpass,
-        _ => return (Role::Value, f.name.clone()),
-    };
-    let mut base = f.name.clone();
-    base.derivations.remove(0);
-    (role, base)
-}
-
-fn args(call: &Expr) -> Vec<Expr> {
-    match call.kind() {
-        Kind::App(_, args) => args.clone(),
-        Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => panic!("{call:?} is no call"),
-    }
-}
-
-/// `(y, dy) = jvp$f(s, ds)`.
-fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Option<Binding> {
-    let (Pattern::Var(y), Pattern::Var(dy)) = (&value.pattern, &derivative.pattern) else { return None };
-    let result = Type::tuple([f.result.clone(), g.result.clone()]);
-    let both = Fun { name: f.name.derived("jvp"), params: g.params.clone(), result };
-    let rhs = Expr::app(Op::Call(Arc::new(both)), args(&derivative.rhs)).at(value.rhs.span());
-    Some(Binding { pattern: Pattern::Tuple(vec![y.clone(), dy.clone()]), rhs })
-}
-
-/// `ds = sufrevpass$f(dr, r)`, for `ds = rev$f(s, dr)`.
-fn second_half(b: &Binding, g: &Fun, f: &FunName, r: &Var) -> Binding {
-    let params = vec![g.params[1].clone(), r.ty().clone()];
-    let half = Fun { name: f.derived("sufrevpass"), params, result: g.result.clone() };
-    let rhs = Expr::app(Op::Call(Arc::new(half)), vec![args(&b.rhs)[1].clone(), Expr::var(r)]);
-    Binding { pattern: b.pattern.clone(), rhs: rhs.at(b.rhs.span()) }
 }
 
 fn collect_tuples(e: &Expr, out: &mut HashMap<u32, Vec<Expr>>) {

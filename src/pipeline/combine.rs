@@ -1,0 +1,89 @@
+//! A value together with its derivative: `[jvp f]`, and the two halves of the reverse derivative.
+//!
+//!   jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
+//!   suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
+//!   sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
+//!
+//! Source: working notes, sec. 5.2 and 6.1.
+
+use super::{Error, Pipeline};
+use crate::dependence;
+use crate::passes::dead;
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
+use std::collections::HashSet;
+
+impl Pipeline {
+    /// `[jvp f]`: the value along with a derivative, each piece of work done once.
+    pub(super) fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        let both = self.value_beside(of, derivation, name)?;
+        self.finished(&both)
+    }
+
+    /// `(f(s), d$f(s, v))` as one block.
+    fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let derived = self.applied(of, derivation)?;
+        let supply = &mut self.program.supply;
+        let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
+        let mut bindings = Vec::new();
+        let parts = match value.params.as_slice() {
+            [_] => vec![Expr::var(&s)],
+            many => (1..=many.len()).map(|i| Expr::get(i, Expr::var(&s))).collect(),
+        };
+        let names = value.params.iter().zip(parts);
+        bindings.extend(names.map(|(x, e)| Binding { pattern: Pattern::Var(x.clone()), rhs: e }));
+        let y = supply.fresh("y", value.body.ty().clone());
+        let dy = supply.fresh("dy", derived.body.ty().clone());
+        bindings.push(Binding { pattern: Pattern::Var(y.clone()), rhs: value.body.clone() });
+        bindings.push(Binding { pattern: Pattern::Var(dy.clone()), rhs: derived.body.clone() });
+        let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
+        let body = renamed(&body, supply);
+        Ok(Def::new(name.clone(), vec![s, v], body))
+    }
+
+    /// `[suffwdpass f]` and `[sufrevpass f]`.
+    pub(super) fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+        let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
+        let both = self.shared(&both, &both.params[1..])?;
+        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
+        let supply = &mut self.program.supply;
+        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
+        let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
+        let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
+        let record = dependence::record(&halves.reverse, &result[1], &known);
+        // A record of one value is that value.
+        let (values, pattern) = match record.as_slice() {
+            [one] => (Expr::var(one), Pattern::Var(one.clone())),
+            many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
+        };
+        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
+        let r = supply.fresh("r", values.ty().clone());
+        let unpack = Binding { pattern, rhs: Expr::var(&r) };
+        let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
+        let forward = self.forward_half(of, &s, forward)?;
+        let supply = &mut self.program.supply;
+        let reverse = renamed(&reverse, supply);
+        let reverse = Def::new(of.derived("sufrevpass"), vec![dr, r], reverse);
+        let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
+        for def in [&forward, &reverse] {
+            self.program.defs.insert(def.fun.name.clone(), def.clone());
+        }
+        Ok((forward, reverse))
+    }
+
+    /// The forward half takes f's own parameters.
+    fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
+        let params = self.source(of)?.params;
+        let supply = &mut self.program.supply;
+        let fresh: Vec<Var> = params.iter().map(|p| supply.fresh(p.name(), p.ty().clone())).collect();
+        let whole = match fresh.as_slice() {
+            [one] => Expr::var(one),
+            many => Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()),
+        };
+        let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
+        let body = renamed(&Expr::block(vec![bind], body), supply);
+        self.finished(&Def::new(of.derived("suffwdpass"), fresh, body))
+    }
+}

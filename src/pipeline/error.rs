@@ -1,0 +1,54 @@
+//! Why a derivative was not made.
+
+use crate::derivation::jacobian::NotDifferentiable;
+use lm::rewriter::OutOfFuel;
+use lm::term::FunName;
+
+/// Why a derivative was not made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A construct without a derivative.
+    #[error(transparent)]
+    NotDifferentiable(#[from] NotDifferentiable),
+    /// The laws did not come to an end.
+    #[error("deriving `{function}`: {source}")]
+    OutOfFuel {
+        /// The function.
+        function: FunName,
+        /// The laws involved.
+        source: OutOfFuel,
+    },
+    /// A function that calls itself, directly or not.
+    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write `[{1} {0}]` by hand")]
+    Recursive(FunName, String),
+    /// A function that is not there.
+    #[error("there is no function `{0}`")]
+    Undefined(FunName),
+    /// A derivation of another name.
+    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, suffwdpass, sufrevpass)")]
+    NoDerivation(String),
+}
+
+impl Error {
+    /// The function that the error is about.
+    pub fn function(&self) -> Option<&FunName> {
+        match self {
+            Error::NotDifferentiable(error) => Some(&error.function),
+            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
+                Some(function)
+            }
+            Error::NoDerivation(_) => None,
+        }
+    }
+
+    /// A stable code, such as `E301`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NotDifferentiable(_) => "E301",
+            Error::Recursive(..) => "E302",
+            Error::OutOfFuel { .. } => "E303",
+            Error::Undefined(_) => "E304",
+            Error::NoDerivation(_) => "E305",
+        }
+    }
+}
