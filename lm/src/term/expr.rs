@@ -1,215 +1,9 @@
-//! Terms: the one language of programs, linear maps and everything between.
-//!
-//!   e ::= constant | x | op(e1, ..., en) | let { p1 = e1; ...; pn = en } e | λx. e
-//!
-//! Every node carries its type, so ill-typed terms cannot be built. Every binder of a definition is
-//! a different variable (see [`Supply`]), so substitution never captures. A let is a flat block of
-//! bindings, each in scope of the later ones: a program of ten thousand lets is one node.
-//!
-//! Source: working notes, Fig. 1, with linear maps as terms (Fig. 3).
+//! Terms: immutable, shared, each node with its type, its place in the source and its size.
 
+use super::{Constant, Op, Span, Var};
 use crate::prim::Prim;
 use crate::types::Type;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-/// A literal.
-#[derive(Clone, Debug)]
-pub enum Constant {
-    /// Equal when the bits are, so that `0.0` and `-0.0` stay distinct.
-    Float(f64),
-    /// 64-bit signed.
-    Integer(i64),
-    /// `true` or `false`.
-    Bool(bool),
-    /// Text.
-    String(Arc<str>),
-}
-
-impl Constant {
-    /// The literal's type.
-    pub fn ty(&self) -> Type {
-        match self {
-            Constant::Float(_) => Type::Float,
-            Constant::Integer(_) => Type::Integer,
-            Constant::Bool(_) => Type::Bool,
-            Constant::String(_) => Type::String,
-        }
-    }
-}
-
-impl PartialEq for Constant {
-    fn eq(&self, other: &Constant) -> bool {
-        match (self, other) {
-            (Constant::Float(a), Constant::Float(b)) => a.to_bits() == b.to_bits(),
-            (Constant::Integer(a), Constant::Integer(b)) => a == b,
-            (Constant::Bool(a), Constant::Bool(b)) => a == b,
-            (Constant::String(a), Constant::String(b)) => a == b,
-            (Constant::Float(_) | Constant::Integer(_) | Constant::Bool(_) | Constant::String(_), _) => false,
-        }
-    }
-}
-
-impl Eq for Constant {}
-
-impl Hash for Constant {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Constant::Float(x) => x.to_bits().hash(state),
-            Constant::Integer(i) => i.hash(state),
-            Constant::Bool(b) => b.hash(state),
-            Constant::String(s) => s.hash(state),
-        }
-    }
-}
-
-/// A local variable. Two variables are the same when their numbers are.
-#[derive(Clone, Debug)]
-pub struct Var {
-    name: Arc<str>,
-    id: u32,
-    ty: Type,
-}
-
-impl Var {
-    /// The name shown to people; not unique.
-    pub fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    /// The number, unique in a definition.
-    pub fn id(&self) -> u32 {
-        self.id
-    }
-
-    /// The variable's type.
-    pub fn ty(&self) -> &Type {
-        &self.ty
-    }
-}
-
-impl PartialEq for Var {
-    fn eq(&self, other: &Var) -> bool {
-        self.id == other.id
-    }
-}
-
-impl Eq for Var {}
-
-impl Hash for Var {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
-    }
-}
-
-/// The source of fresh variables. One supply serves a whole program.
-#[derive(Clone, Debug, Default)]
-pub struct Supply(u32);
-
-impl Supply {
-    /// A variable that no other has the number of.
-    pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
-        self.0 += 1;
-        Var { name: name.into(), id: self.0, ty }
-    }
-}
-
-/// A place in the source text: byte offsets into one file. `Span::default()` is no place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    /// First byte.
-    pub start: u32,
-    /// One past the last byte.
-    pub end: u32,
-}
-
-/// The name of a top-level function: derivations, outermost first, then the base name, then the
-/// argument type where the base name is overloaded.
-///
-/// Shown as `f`, `[f T]`, `[fwd f]`, `[fwd [rev [f T]]]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct FunName {
-    /// Such as `fwd`, `rev`; empty for a function as written.
-    pub derivations: Vec<Arc<str>>,
-    /// The name in the source.
-    pub base: Arc<str>,
-    /// The argument type, when several functions share the base name.
-    pub overload: Option<Type>,
-}
-
-impl FunName {
-    /// A function as written, not overloaded.
-    pub fn base(name: &str) -> FunName {
-        FunName { derivations: Vec::new(), base: name.into(), overload: None }
-    }
-
-    /// `[derivation self]`.
-    pub fn derived(&self, derivation: &str) -> FunName {
-        let mut name = self.clone();
-        name.derivations.insert(0, derivation.into());
-        name
-    }
-}
-
-impl fmt::Display for FunName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.derivations.iter().try_for_each(|d| write!(f, "[{d} "))?;
-        match &self.overload {
-            Some(ty) => write!(f, "[{} {ty}]", self.base)?,
-            None => write!(f, "{}", self.base)?,
-        }
-        self.derivations.iter().try_for_each(|_| write!(f, "]"))
-    }
-}
-
-/// A top-level function as a call sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Fun {
-    /// Its name.
-    pub name: FunName,
-    /// One type per parameter.
-    pub params: Vec<Type>,
-    /// The result type.
-    pub result: Type,
-}
-
-impl Fun {
-    /// The type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
-    pub fn argument(&self) -> Type {
-        match self.params.as_slice() {
-            [one] => one.clone(),
-            many => Type::tuple(many.iter().cloned()),
-        }
-    }
-}
-
-/// An operator.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// `(e1, ..., en)`.
-    Tuple,
-    /// `get$i$n`, 1-based.
-    Get(usize, usize),
-    /// `if c then a else b`; only the chosen branch is evaluated.
-    If,
-    /// `assert c e`: e, or an error when c is false.
-    Assert,
-    /// A value of the node's type that nobody looks at.
-    Dummy,
-    /// A primitive.
-    Prim(Prim),
-    /// A call of a top-level function, one argument per parameter.
-    Call(Arc<Fun>),
-    /// The Jacobian `∂p(e1, ..., en)` of a primitive (`D*(x, y)` in the notes): a linear map from
-    /// the argument, or from the tuple of all of them.
-    JacobianOf(Prim),
-    /// The Jacobian `∂f(e1, ..., en)` of a top-level function.
-    JacobianOfFun(Arc<Fun>),
-    /// The linear map that selects the i-th component of an n-tuple, 1-based. Its argument is a
-    /// witness of the tuple.
-    LmGet(usize, usize),
-}
 
 /// What a let binds.
 #[derive(Clone, Debug, PartialEq)]
@@ -302,7 +96,7 @@ impl Expr {
 
     /// A variable's use.
     pub fn var(x: &Var) -> Expr {
-        Expr::new(Kind::Var(x.clone()), x.ty.clone(), Span::default())
+        Expr::new(Kind::Var(x.clone()), x.ty().clone(), Span::default())
     }
 
     /// `op(args)`; `None` when the arguments do not fit the operator.
@@ -376,7 +170,7 @@ impl Expr {
 
     /// `λx. body`.
     pub fn lam(x: Var, body: Expr) -> Expr {
-        let ty = Type::lam(x.ty.clone(), body.ty().clone());
+        let ty = Type::lam(x.ty().clone(), body.ty().clone());
         Expr::new(Kind::Lam(x, body), ty, Span::default())
     }
 
@@ -493,57 +287,4 @@ impl Expr {
         };
         if changed { new } else { self.clone() }
     }
-}
-
-impl Op {
-    /// The result type for the given argument types, or `None` when they do not fit (and for
-    /// `Dummy`, whose type nothing tells).
-    pub fn result(&self, args: &[Type]) -> Option<Type> {
-        match (self, args) {
-            (Op::Tuple, _) => Some(Type::tuple(args.iter().cloned())),
-            (Op::Get(i, n), [Type::Tuple(parts)]) if parts.len() == *n => parts.get(i - 1).cloned(),
-            (Op::If, [Type::Bool, a, b]) if a == b => Some(a.clone()),
-            (Op::Assert, [Type::Bool, t]) => Some(t.clone()),
-            (Op::Prim(p), _) => p.result(args),
-            (Op::Call(f), _) if f.params == args => Some(f.result.clone()),
-            (Op::JacobianOfFun(f), _) if f.params == args => Some(Type::lm(f.argument(), f.result.clone())),
-            (Op::JacobianOf(p), [one]) => Some(Type::lm(one.clone(), p.result(args)?)),
-            (Op::JacobianOf(p), _) => Some(Type::lm(Type::tuple(args.iter().cloned()), p.result(args)?)),
-            (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => {
-                Some(Type::lm(Type::Tuple(parts.clone()), parts.get(i - 1)?.clone()))
-            }
-            (Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _) => {
-                None
-            }
-        }
-    }
-}
-
-/// A top-level function with its body.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Def {
-    /// Name and types.
-    pub fun: Arc<Fun>,
-    /// One variable per parameter.
-    pub params: Vec<Var>,
-    /// The body; its free variables are the parameters.
-    pub body: Expr,
-}
-
-impl Def {
-    /// A definition. Panics when the body's type is not the function's result type.
-    pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
-        let types = params.iter().map(|p| p.ty().clone()).collect();
-        let fun = Fun { name, params: types, result: body.ty().clone() };
-        Def { fun: Arc::new(fun), params, body }
-    }
-}
-
-/// A checked program: definitions in source order, by name.
-#[derive(Clone, Debug, Default)]
-pub struct Program {
-    /// The definitions.
-    pub defs: indexmap::IndexMap<FunName, Def>,
-    /// Fresh variables for whatever rewrites the program.
-    pub supply: Supply,
 }

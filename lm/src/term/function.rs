@@ -1,0 +1,95 @@
+//! Top-level functions: names, definitions, programs.
+
+use super::{Expr, Supply, Var};
+use crate::types::Type;
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a top-level function: derivations, outermost first, then the base name, then the
+/// argument type where the base name is overloaded.
+///
+/// Shown as `f`, `[f T]`, `[fwd f]`, `[fwd [rev [f T]]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FunName {
+    /// Such as `fwd`, `rev`; empty for a function as written.
+    pub derivations: Vec<Arc<str>>,
+    /// The name in the source.
+    pub base: Arc<str>,
+    /// The argument type, when several functions share the base name.
+    pub overload: Option<Type>,
+}
+
+impl FunName {
+    /// A function as written, not overloaded.
+    pub fn base(name: &str) -> FunName {
+        FunName { derivations: Vec::new(), base: name.into(), overload: None }
+    }
+
+    /// `[derivation self]`.
+    pub fn derived(&self, derivation: &str) -> FunName {
+        let mut name = self.clone();
+        name.derivations.insert(0, derivation.into());
+        name
+    }
+}
+
+impl fmt::Display for FunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.derivations.iter().try_for_each(|d| write!(f, "[{d} "))?;
+        match &self.overload {
+            Some(ty) => write!(f, "[{} {ty}]", self.base)?,
+            None => write!(f, "{}", self.base)?,
+        }
+        self.derivations.iter().try_for_each(|_| write!(f, "]"))
+    }
+}
+
+/// A top-level function as a call sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fun {
+    /// Its name.
+    pub name: FunName,
+    /// One type per parameter.
+    pub params: Vec<Type>,
+    /// The result type.
+    pub result: Type,
+}
+
+impl Fun {
+    /// The type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
+    pub fn argument(&self) -> Type {
+        match self.params.as_slice() {
+            [one] => one.clone(),
+            many => Type::tuple(many.iter().cloned()),
+        }
+    }
+}
+
+/// A top-level function with its body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Def {
+    /// Name and types.
+    pub fun: Arc<Fun>,
+    /// One variable per parameter.
+    pub params: Vec<Var>,
+    /// The body; its free variables are the parameters.
+    pub body: Expr,
+}
+
+impl Def {
+    /// A definition. Panics when the body's type is not the function's result type.
+    pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
+        let types = params.iter().map(|p| p.ty().clone()).collect();
+        let fun = Fun { name, params: types, result: body.ty().clone() };
+        Def { fun: Arc::new(fun), params, body }
+    }
+}
+
+/// A checked program: definitions in source order, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The definitions.
+    pub defs: indexmap::IndexMap<FunName, Def>,
+    /// Fresh variables for whatever rewrites the program.
+    pub supply: Supply,
+}
