@@ -44,7 +44,7 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
     let mut all_agree = true;
     for f in &functions {
-        let report = gradcheck::check(&input.pipeline, &jit, f, options.points as usize, options.seed);
+        let report = gradcheck::check(&input.pipeline, Some(&jit), f, options.points as usize, options.seed);
         row(&f.to_string(), width, &report, out)?;
         if let Some(error) = &report.stopped {
             out.flush()?;

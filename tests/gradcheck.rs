@@ -1,0 +1,71 @@
+//! Derivatives of the demos, and of programs that once went wrong (`cases/gradcheck/<what>.ks`): forward
+//! = reverse = finite differences, interpreter = native to the bit.
+
+use codegen::{Jit, SourceInfo};
+use lm::term::FunName;
+use lm::types::Type;
+use lmc::gradcheck::{self, Report};
+use lmc::pipeline::Pipeline;
+use lmc::source::Source;
+use lmc::{front, with_large_stack};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const POINTS: usize = 20;
+const SEED: u64 = 1;
+
+#[test]
+fn demos() {
+    every_program_of("demos");
+}
+
+#[test]
+fn programs_that_went_wrong() {
+    every_program_of("tests/cases/gradcheck");
+}
+
+fn every_program_of(folder: &str) {
+    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "ks"));
+    paths.sort();
+    let failures: Vec<String> = paths.iter().flat_map(|path| with_large_stack(|| failures(path))).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The functions of a program that fail, and how.
+fn failures(path: &Path) -> Vec<String> {
+    let shown = path.display().to_string();
+    let source = Source::new(&shown, &fs::read_to_string(path).expect("the program can be read"));
+    let checked = front::load(&source).unwrap_or_else(|errors| panic!("{shown}: {errors:?}"));
+    let functions: Vec<FunName> = checked.places.keys().filter(|f| f.derivations.is_empty()).cloned().collect();
+    let mut pipeline = Pipeline::new(checked);
+    for f in &functions {
+        gradcheck::prepare(&mut pipeline, f).unwrap_or_else(|error| panic!("{shown}: {f}: {error}"));
+    }
+    let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
+    let info = SourceInfo::new(source.name(), source.text());
+    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
+    let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
+    let report = |f: &FunName| gradcheck::check(&pipeline, Some(&jit), f, POINTS, SEED);
+    let failing = functions.iter().map(|f| (f, report(f))).filter(|(_, report)| !passes(report));
+    failing.map(|(f, report)| format!("{shown}: {f}: {report:?}")).collect()
+}
+
+fn passes(report: &Report) -> bool {
+    report.agrees() && report.points == POINTS
+}
+
+/// The folder is no place for functions that nothing is checked about.
+#[test]
+fn every_case_has_a_function_that_can_change() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/gradcheck");
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        let source = Source::new("case.ks", &fs::read_to_string(&path).expect("the program can be read"));
+        let program = with_large_stack(|| front::load(&source)).expect("cases are right programs").program;
+        let changes = |ty: &Type| ty.is_differentiable();
+        let any = program.defs.values().any(|d| changes(&d.fun.result) && d.fun.params.iter().any(changes));
+        assert!(any, "{}", path.display());
+    }
+}
