@@ -48,9 +48,8 @@ fn of_programs(cases: u32) {
     // Native code takes most of the time.
     let natively = prop::bool::weighted(0.1);
     let outcome = with_large_stack(|| {
-        TestRunner::new(config).run(&(smooth, natively), |(program, natively)| {
-            Ok(agrees(&program, natively).map_err(TestCaseError::fail)?)
-        })
+        TestRunner::new(config)
+            .run(&(smooth, natively), |(program, natively)| agrees(&program, natively).map_err(TestCaseError::fail))
     });
     match outcome {
         Ok(()) => {}
