@@ -1,8 +1,9 @@
 //! `lmc laws`.
 
 use super::failure::Failure;
+use crate::passes::laws::PASS_LAWS;
 use crate::schedule::SCHEDULES;
-use lm::law::{self, Law};
+use lm::law;
 use std::io::Write;
 
 /// Options of `lmc laws`.
@@ -23,25 +24,42 @@ pub fn laws(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     if options.schedule {
         return schedules(out);
     }
-    let chosen: Vec<&Law> = law::all().values().filter(|law| is_chosen(law, options)).collect();
+    let chosen: Vec<Row> = rows().filter(|row| row.is_chosen(options)).collect();
     if chosen.is_empty() {
         return Err(Failure::Wrong("error: there is no such law; `lmc laws` lists them all".into()));
     }
-    let width = |f: fn(&Law) -> &str| chosen.iter().map(|law| f(law).chars().count()).max().unwrap_or(0);
-    let (names, sources) = (width(|l| &l.name), width(|l| &l.source));
-    for law in chosen {
-        let copied = law.copied_maps();
-        let condition =
-            if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
-        writeln!(out, "{:<names$}  {:<sources$}  {}{condition}", law.name, law.source, law.text)?;
+    let width = |f: fn(&Row) -> &str| chosen.iter().map(|row| f(row).chars().count()).max().unwrap_or(0);
+    let (names, sources) = (width(|r| r.name), width(|r| r.source));
+    for Row { name, source, text } in chosen {
+        writeln!(out, "{name:<names$}  {source:<sources$}  {text}")?;
     }
     Ok(())
 }
 
-fn is_chosen(law: &Law, options: &Options) -> bool {
-    let named = options.name.as_ref().is_none_or(|name| law.name == *name);
-    let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
-    named && figure.is_none_or(|f| law.source == format!("Fig. {f}") || law.source == f)
+/// A law of any table, as it is listed.
+struct Row {
+    name: &'static str,
+    source: &'static str,
+    text: String,
+}
+
+/// The laws that the engine matches, then those that passes apply.
+fn rows() -> impl Iterator<Item = Row> {
+    let matched = law::all().values().map(|law| {
+        let copied = law.copied_maps();
+        let condition =
+            if copied.is_empty() { String::new() } else { format!("   when {} is free to copy", copied.join(", ")) };
+        Row { name: &law.name, source: &law.source, text: format!("{}{condition}", law.text) }
+    });
+    matched.chain(PASS_LAWS.iter().map(|law| Row { name: law.name, source: law.source, text: law.text.into() }))
+}
+
+impl Row {
+    fn is_chosen(&self, options: &Options) -> bool {
+        let named = options.name.as_ref().is_none_or(|name| self.name == name);
+        let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
+        named && figure.is_none_or(|f| self.source == format!("Fig. {f}") || self.source == f)
+    }
 }
 
 fn schedules(out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,9 +1,11 @@
-//! The passes, one file each. No pass imports another; `pipeline` names them all.
+//! The passes, one file each. No pass imports another; `pipeline` names them all, and `laws` tables
+//! what those that work on binders do.
 
 pub mod anf;
 pub mod apply;
 pub mod cse;
 pub mod dead;
+pub mod laws;
 pub mod lower;
 pub mod merge;
 pub mod simplify;
