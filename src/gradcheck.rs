@@ -49,7 +49,8 @@ pub struct Report {
     pub differences: Worst,
     /// A point at which interpreter and native code differ.
     pub native: Option<Value>,
-    /// An error of the program that stopped the check.
+    /// An error of a derivative where the function has a value; or one of the function, when it has a
+    /// value nowhere.
     pub stopped: Option<RuntimeError>,
 }
 
@@ -77,7 +78,7 @@ pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
 /// Checks a function at `points` random points. `jit` has its three [`names`] as entries; without it,
 /// native code is not looked at.
 pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
-    let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::default() };
+    let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::default(), outside: None };
     // A point outside the function's domain is no point; the domain may be a small part of the box.
     const TRIES_PER_POINT: usize = 50;
     for _ in 0..points * TRIES_PER_POINT {
@@ -86,7 +87,11 @@ pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize,
         }
         check.at_a_point();
     }
-    check.report
+    let Check { mut report, outside, .. } = check;
+    if report.points == 0 && report.stopped.is_none() {
+        report.stopped = outside;
+    }
+    report
 }
 
 struct Check<'a> {
@@ -95,6 +100,8 @@ struct Check<'a> {
     f: &'a FunName,
     random: Random,
     report: Report,
+    /// The function's error at a point outside its domain.
+    outside: Option<RuntimeError>,
 }
 
 impl Check<'_> {
@@ -104,11 +111,18 @@ impl Check<'_> {
         let parts: Vec<Value> = fun.params.iter().map(|t| self.random.value(t)).collect();
         let whole = if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts.clone()) };
         let ds = self.random.direction(&whole);
-        let Some(y) = self.call(self.f, &parts, &whole) else { return };
+        let y = match self.call(self.f, &parts, &whole) {
+            Ok(y) => y,
+            Err(error) => return self.outside = Some(error),
+        };
         let dr = self.random.direction(&y);
         let [_, forward, reverse] = names(self.f);
-        let Some(dy) = self.call(&forward, &[whole.clone(), ds.clone()], &whole) else { return };
-        let Some(back) = self.call(&reverse, &[whole.clone(), dr.clone()], &whole) else { return };
+        let derived = self.call(&forward, &[whole.clone(), ds.clone()], &whole);
+        let derived = derived.and_then(|dy| Ok((dy, self.call(&reverse, &[whole.clone(), dr.clone()], &whole)?)));
+        let (dy, back) = match derived {
+            Ok(both) => both,
+            Err(error) => return self.report.stopped = Some(error),
+        };
         if ![&y, &dy, &back].iter().all(|v| v.floats().iter().all(|x| x.is_finite())) {
             return;
         }
@@ -121,7 +135,7 @@ impl Check<'_> {
     }
 
     /// A call by the interpreter, compared with native code.
-    fn call(&mut self, name: &FunName, args: &[Value], point: &Value) -> Option<Value> {
+    fn call(&mut self, name: &FunName, args: &[Value], point: &Value) -> Result<Value, RuntimeError> {
         let interpreted = Interpreter::new(self.pipeline.program()).call(name, args);
         let same = match (&interpreted, self.jit.map(|jit| jit.call(name, args))) {
             (_, None) => true,
@@ -132,7 +146,7 @@ impl Check<'_> {
         if !same {
             self.report.native.get_or_insert_with(|| point.clone());
         }
-        interpreted.map_err(|error| self.report.stopped = Some(error)).ok()
+        interpreted
     }
 
     /// The smallest relative error of central differences over the steps.
