@@ -102,7 +102,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("ts_sub",        &["t t -> t"],                Core(Prim::Sub)),
     ("ts_scale",      &["Float t -> t"],            Componentwise(Prim::Mul)),
     ("ts_neg",        &["t -> t"],                  Componentwise(Prim::Neg)),
-    ("ts_dot",        OWN,                          Core(Prim::Dot)),
+    ("ts_dot",        &["t t -> Float"],            Componentwise(Prim::Dot)),
     ("ts_zero",       OWN,                          Core(Prim::ZeroOf)),
     // Linear maps.
     ("lmZero",        OWN,                          Core(Prim::LmZero)),
@@ -177,8 +177,8 @@ impl Builtin {
         match self.meaning {
             Core(prim) | Primitive(prim) => prim.result(args),
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
+            Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
             Componentwise(_) => args.get(1).cloned(),
-            MulInteger => Some(Type::Float),
             NotYet => None,
         }
     }

@@ -164,14 +164,17 @@ impl Checker {
     /// A vector operation: on types without discrete parts the primitive itself, else by component.
     ///
     /// The last argument of `add` and the argument of the others may be a tangent, where discrete
-    /// parts are units; discrete parts of the result are those of the operand.
+    /// parts are units; discrete parts of the result are those of the operand, and add nothing to a
+    /// dot product.
     fn componentwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
         let operand = if prim == Prim::Mul { &args[1] } else { &args[0] };
         let ty = operand.ty().clone();
         if ty.tangent() == ty {
             return apply(Op::Prim(prim), args, span);
         }
-        let Some(parts) = ty.as_tuple() else { return operand.clone() };
+        let Some(parts) = ty.as_tuple() else {
+            return if prim == Prim::Dot { Expr::float(0.0) } else { operand.clone() };
+        };
         let mut bindings = Vec::new();
         let mut named = Vec::new();
         for arg in args {
@@ -183,10 +186,16 @@ impl Checker {
             Type::Float => e.clone(),
             _ => apply(Op::Get(i, parts.len()), vec![e.clone()], span),
         };
-        let components = (1..=parts.len())
-            .map(|i| self.componentwise(prim, named.iter().map(|e| component(e, i)).collect(), span))
-            .collect();
-        Expr::block(bindings, apply(Op::Tuple, components, span))
+        // Discrete parts of a dot product are not computed at all.
+        let indices = (1..=parts.len()).filter(|&i| prim != Prim::Dot || parts[i - 1].is_differentiable());
+        let components: Vec<Expr> =
+            indices.map(|i| self.componentwise(prim, named.iter().map(|e| component(e, i)).collect(), span)).collect();
+        let sum = |a, b| apply(Op::Prim(Prim::Add), vec![a, b], span);
+        let whole = match prim {
+            Prim::Dot => components.into_iter().reduce(sum).unwrap_or_else(|| Expr::float(0.0)),
+            _ => apply(Op::Tuple, components, span),
+        };
+        Expr::block(bindings, whole)
     }
 
     /// Reports arguments that no function of the name takes.

@@ -247,7 +247,8 @@ impl Maker<'_> {
                 _ => self.prim(Ranhashdoub, &[Integer], depth),
             },
             _ => {
-                let ty = self.ty(1);
+                // With discrete parts it is no primitive: the checker takes it apart.
+                let ty = Some(self.ty(1)).filter(|ty| ty.tangent() == *ty).unwrap_or(Float);
                 self.prim(Dot, &[ty.clone(), ty], depth)
             }
         }
