@@ -61,6 +61,9 @@ impl Cse<'_> {
             self.names.insert(x.id(), rhs);
             return;
         }
+        if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, as_atom(&rhs)) {
+            self.components(xs, whole, added);
+        }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);
         }
@@ -77,6 +80,20 @@ impl Cse<'_> {
                     added.push(key);
                 }
                 out.push(Binding { pattern: b.pattern.clone(), rhs });
+            }
+        }
+    }
+
+    /// `(x1, .., xn) = t` makes xi another name of the i-th component of t.
+    fn components(&mut self, xs: &[lm::term::Var], whole: u32, added: &mut Vec<Key>) {
+        for (i, x) in xs.iter().enumerate() {
+            let key = (Op::Get(i + 1, xs.len()), vec![Atom::Var(whole)]);
+            match self.seen.get(&key).and_then(|known| single(known)) {
+                Some(known) => drop(self.names.insert(x.id(), known)),
+                None => {
+                    self.seen.insert(key.clone(), vec![Expr::var(x)]);
+                    added.push(key);
+                }
             }
         }
     }
@@ -117,7 +134,7 @@ impl Cse<'_> {
 
     fn key(&self, e: &Expr) -> Option<Key> {
         let Kind::App(op, args) = e.kind() else { return None };
-        if matches!(op, Op::If | Op::Dummy | Op::Tuple) || self.effects.in_term(e) {
+        if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(e) {
             return None;
         }
         let mut atoms = args.iter().map(as_atom).collect::<Option<Vec<_>>>()?;

@@ -128,6 +128,7 @@ impl Pipeline {
                 self.finished(&applied)
             }
             "jvp" => self.value_and(of, "fwd", name),
+            "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
             other => Err(Error::NoDerivation(other.into())),
