@@ -56,9 +56,7 @@ impl Value {
         }
     }
 
-    /// Some value of a type of fixed shape, for `Op::Dummy`.
-    ///
-    /// Panics for a type without one: the checker admits no dummy of it.
+    /// Some value of a type, for `Op::Dummy`: zeros, of a tensor the empty one.
     pub fn dummy(ty: &Type) -> Value {
         match ty {
             Type::Float => Value::Float(0.0),
