@@ -70,6 +70,25 @@ fn a_chain_of_calls_costs_a_constant_per_call() {
     assert!(r240 * p60 <= r60 * p240 + p60 * 8, "{r240}/{p240} against {r60}/{p60}");
 }
 
+/// All definitions that the derivative of a chain of calls needs, together.
+#[test]
+fn the_derivative_of_a_chain_of_calls_is_as_long_as_the_chain() {
+    let nodes = |n: usize| {
+        let mut text = String::from("(def g0 Float (x : Float) (sin x))\n");
+        for i in 1..n {
+            text += &format!("(def g{i} Float (x : Float) (let (y (g{} x)) (mul y (sin y))))\n", i - 1);
+        }
+        text += &format!("(def f Float (x : Float) (mul x (g{} x)))", n - 1);
+        with_large_stack(|| {
+            let mut p = pipeline(&text);
+            p.require(&FunName::base("f").derived("rev")).expect("f derives");
+            p.program().defs.values().map(|def| def.body.size()).sum::<usize>()
+        })
+    };
+    let (small, large) = (nodes(60), nodes(240));
+    assert!(large <= 4 * small + 4 * 60, "{small} nodes for 60 calls, {large} for 240");
+}
+
 /// Values that are tuples, of several arguments, taken apart where they are bound.
 #[test]
 fn a_chain_of_calls_that_give_tuples_costs_a_constant_per_call() {
