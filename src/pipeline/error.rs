@@ -19,7 +19,7 @@ pub enum Error {
         source: OutOfFuel,
     },
     /// A function that calls itself, directly or not.
-    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write `[{1} {0}]` by hand")]
+    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write {1} by hand")]
     Recursive(FunName, String),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
