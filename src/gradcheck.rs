@@ -19,6 +19,10 @@ pub const FORWARD_REVERSE: f64 = 1e-9;
 /// Largest relative difference from finite differences that agrees.
 pub const DIFFERENCES: f64 = 1e-6;
 
+/// A derivative smaller than this, for directions of size one, is what cancelling terms left: its last
+/// bits say nothing.
+const CANCELLED: f64 = 1e-6;
+
 /// The largest error of one kind, and where.
 #[derive(Clone, Debug, Default)]
 pub struct Worst {
@@ -128,7 +132,7 @@ impl Check<'_> {
         }
         self.report.points += 1;
         let (one, other) = (dot(&dr, &dy), dot(&back, &ds));
-        let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds));
+        let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds)).max(CANCELLED * size(&dr) * size(&ds));
         self.report.forward_reverse.see(relative(one - other, scale), &whole);
         let closest = self.step_study(&parts, &ds, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
         self.report.differences.see(closest, &whole);
@@ -165,6 +169,11 @@ impl Check<'_> {
         }
         best
     }
+}
+
+/// The sum of the absolute components.
+fn size(v: &Value) -> f64 {
+    v.floats().iter().map(|x| x.abs()).sum()
 }
 
 fn relative(difference: f64, scale: f64) -> f64 {
