@@ -139,6 +139,9 @@ impl Closure {
 
 const CALL_DEPTH: usize = 100_000;
 
+/// A function that a built-in calls takes as much of the stack as so many calls.
+const CALLS_PER_CLOSURE: usize = 8;
+
 /// Evaluates terms of one program.
 pub struct Interpreter<'a> {
     program: &'a Program,
@@ -166,15 +169,19 @@ impl<'a> Interpreter<'a> {
             return Err(RuntimeError { kind, span: Span::default() });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
-        if self.depth == CALL_DEPTH {
-            let kind = ErrorKind::RecursionTooDeep(CALL_DEPTH);
-            return Err(RuntimeError { kind, span: def.body.span() });
-        }
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
-        self.depth += 1;
-        let result = self.eval(&def.body, &mut env);
-        self.depth -= 1;
+        self.deeper(1, &def.body, &mut env)
+    }
+
+    /// The value of the body of a function that is called, so many calls deeper.
+    fn deeper(&mut self, calls: usize, body: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+        if self.depth + calls > CALL_DEPTH {
+            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
+        }
+        self.depth += calls;
+        let result = self.eval(body, env);
+        self.depth -= calls;
         result
     }
 
@@ -250,7 +257,7 @@ impl<'a> Interpreter<'a> {
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
         env.insert(f.param.id(), x);
-        let mut result = self.eval(&f.body, &mut env)?;
+        let mut result = self.deeper(CALLS_PER_CLOSURE, &f.body, &mut env)?;
         for (reverse, x) in &f.then {
             let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
             result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };

@@ -33,6 +33,9 @@ pub enum Scheme {
     Repeat(Box<Scheme>),
 }
 
+/// What type variables stand for, each with its name.
+pub type Named = Vec<(Arc<str>, Type)>;
+
 /// The typing rule of an operator: parameter schemes and result scheme.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -81,7 +84,7 @@ impl Rule {
 
     /// What the type variables stand for with the given argument types, in order of appearance, and
     /// the result type; `None` when the arguments do not fit.
-    pub fn instance(&self, args: &[Type]) -> Option<(Vec<(Arc<str>, Type)>, Type)> {
+    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         let (params, result) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
         let fits = params.iter().zip(args).all(|(p, t)| matches_type(p, t, &mut bound));

@@ -6,7 +6,7 @@
 
 use crate::check::generic;
 use lm::prim::{ALL, Derivative, Prim};
-use lm::scheme::Rule;
+use lm::scheme::{Named, Rule};
 use lm::types::Type;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -206,7 +206,7 @@ impl Builtin {
     }
 
     /// What the type variables of its typing stand for with these arguments, and the result type.
-    pub fn instance(&self, args: &[Type]) -> Option<(Vec<(Arc<str>, Type)>, Type)> {
+    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
     }
 
