@@ -31,8 +31,19 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
     }
 }
 
+/// The derivatives of its callees that a derivation ends up calling: where they are written by hand,
+/// the callees are not looked into.
+pub fn written_for(derivation: &str) -> impl Iterator<Item = &'static str> {
+    let (fwd, rev) = match derivation {
+        "fwd" | "jvp" => (true, false),
+        "rev" | "vjp" | "suffwdpass" | "sufrevpass" => (false, true),
+        _ => (true, true),
+    };
+    fwd.then_some("fwd").into_iter().chain(rev.then_some("rev"))
+}
+
 /// A function that calls itself, directly or not, and is called by `from`, directly or not; paths
-/// end at functions whose derivative of that name is written in the program.
+/// end at functions whose derivatives for this derivation are written in the program.
 pub fn cycle_below(program: &Program, from: &FunName, derivation: &str) -> Option<FunName> {
     let mut graph = DiGraphMap::<usize, ()>::new();
     let mut waiting = vec![from.clone()];
@@ -45,7 +56,7 @@ pub fn cycle_below(program: &Program, from: &FunName, derivation: &str) -> Optio
         calls(&def.body, &mut called);
         for callee in called {
             let Some(index) = program.defs.get_index_of(&callee) else { continue };
-            if program.defs.contains_key(&callee.derived(derivation)) {
+            if written_for(derivation).all(|d| program.defs.contains_key(&callee.derived(d))) {
                 continue;
             }
             if !graph.contains_node(index) {

@@ -21,7 +21,7 @@ const MAPS: &[&str] = &[
     "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
     "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose", "get-vcat", "vcat-get",
     "compose-assoc", "compose-add-one", "add-compose", "add-compose-left", "add-compose-right", "vcat-add", "hcat-add",
-    "collect", "if-same", "if-true", "if-false",
+    "collect",
 ];
 
 #[rustfmt::skip]

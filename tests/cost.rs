@@ -70,6 +70,44 @@ fn a_chain_of_calls_costs_a_constant_per_call() {
     assert!(r240 * p60 <= r60 * p240 + p60 * 8, "{r240}/{p240} against {r60}/{p60}");
 }
 
+/// All definitions that the derivative of a chain of calls needs, together.
+#[test]
+fn the_derivative_of_a_chain_of_calls_is_as_long_as_the_chain() {
+    let nodes = |n: usize| {
+        let mut text = String::from("(def g0 Float (x : Float) (sin x))\n");
+        for i in 1..n {
+            text += &format!("(def g{i} Float (x : Float) (let (y (g{} x)) (mul y (sin y))))\n", i - 1);
+        }
+        text += &format!("(def f Float (x : Float) (mul x (g{} x)))", n - 1);
+        with_large_stack(|| {
+            let mut p = pipeline(&text);
+            p.require(&FunName::base("f").derived("rev")).expect("f derives");
+            p.program().defs.values().map(|def| def.body.size()).sum::<usize>()
+        })
+    };
+    let (small, large) = (nodes(60), nodes(240));
+    assert!(large <= 4 * small + 4 * 60, "{small} nodes for 60 calls, {large} for 240");
+}
+
+/// Values that are tuples, of several arguments, taken apart where they are bound.
+#[test]
+fn a_chain_of_calls_that_give_tuples_costs_a_constant_per_call() {
+    let text = |n: usize| {
+        let pair = "(Tuple Float Float)";
+        let mut text = format!("(def g0 {pair} ((x : Float) (y : Float)) (tuple (sin x) (mul x y)))\n");
+        for i in 1..n {
+            let below = format!("((a b) (g{} x y))", i - 1);
+            let result = "(tuple (mul a (sin b)) (mul b (cos a)))";
+            text += &format!("(def g{i} {pair} ((x : Float) (y : Float)) (let ({below}) {result}))\n");
+        }
+        text + &format!("(def f Float (x : Float) (let ((a b) (g{} x x)) (mul a b)))", n - 1)
+    };
+    let (r10, p10) = reverse_and_primal(&text(10));
+    let (r40, p40) = reverse_and_primal(&text(40));
+    assert!(r40 <= 4 * p40, "{r40} against {p40}");
+    assert!(r40 * p10 <= r10 * p40 + 8 * p10, "{r40}/{p40} against {r10}/{p10}");
+}
+
 #[test]
 fn calls_under_conditionals_are_not_run_again_at_each_level() {
     let text = |n: usize| {

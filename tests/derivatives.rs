@@ -43,7 +43,7 @@ fn of_10_000_programs() {
 }
 
 fn of_programs(cases: u32) {
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let config = common::random::config(cases);
     let smooth = programs(Options { smooth: true, functions: 3, depth: 4 });
     // Native code takes most of the time.
     let natively = prop::bool::weighted(0.1);

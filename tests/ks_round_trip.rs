@@ -9,7 +9,6 @@ use lm::term::Program;
 use lmc::front::{load, load_stage};
 use lmc::render::{Format, render_all};
 use lmc::source::Source;
-use proptest::prelude::*;
 
 fn read(text: &str) -> Program {
     let source = Source::new("printed.ks", text);
@@ -24,18 +23,11 @@ fn comes_back(program: &Program, width: usize) {
     assert!(alpha::programs(program, &read(&text)), "reads back as another program:\n{text}");
 }
 
-/// More cases come by `PROPTEST_CASES`.
-fn config() -> ProptestConfig {
-    let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { 500 };
-    ProptestConfig { cases, ..default }
-}
-
 #[test]
 fn random_programs_come_back() {
     lmc::with_large_stack(|| {
         let rough = programs(Options { smooth: false, functions: 5, depth: 5 });
-        let runner = || proptest::test_runner::TestRunner::new(config());
+        let runner = || proptest::test_runner::TestRunner::new(common::random::config(500));
         let check = |(program, width): (Program, usize)| {
             comes_back(&program, width);
             Ok(())

@@ -3,7 +3,9 @@
 mod common;
 
 use common::generate::{self, Options, programs};
+use lm::term::FunName;
 use lmc::front::load;
+use lmc::pipeline::{Error, Pipeline};
 use lmc::render::{Format, render_all};
 use lmc::source::Source;
 use proptest::prelude::*;
@@ -129,8 +131,7 @@ fn endure(text: &str) {
 
 fn run<S: Strategy<Value = String>>(strategy: impl FnOnce() -> S + Send) {
     lmc::with_large_stack(|| {
-        let config = ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() };
-        let result = TestRunner::new(config).run(&strategy(), |text| {
+        let result = TestRunner::new(common::random::config(1000)).run(&strategy(), |text| {
             endure(&text);
             Ok(())
         });
@@ -191,4 +192,24 @@ fn whole(body: &str) -> String {
         "(def f0 Float (x : Float) x) (def f1 (Tuple Float Float) ((x : Float) (y : Float)) (tuple x y))
          (def main Float () (let ((x 1.0) (y 2) (t (tuple x x)) (u (tuple t x))) {body}))"
     )
+}
+
+/// Linear maps are values of the language, and have no derivatives.
+#[test]
+fn what_works_on_linear_maps_is_refused() {
+    let programs = [
+        "(def f (LM Float Float) (x : Float) (lmScale x x))",
+        "(def f (Tuple Float (LM Float Float)) (x : Float) (tuple x (lmScale x x)))",
+        "(def f Float ((m : (LM Float Float)) (x : Float)) (mul x x))",
+        "(def g Float ((m : (LM Float Float)) (x : Float)) (mul x x)) (def f Float (x : Float) (g (lmScale x x) x))",
+        "(def g (Tuple Float (LM Float Float)) (x : Float) (tuple x (lmScale x x)))
+         (def f Float (x : Float) (let ((a m) (if (gt x 0.0) (g x) (tuple x (lmOne x)))) (mul a x)))",
+    ];
+    for text in programs {
+        let checked = load(&Source::new("maps.ks", text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+        for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "sufrevpass"] {
+            let made = Pipeline::new(checked.clone()).require(&FunName::base("f").derived(derivation));
+            assert!(matches!(made, Err(Error::NotDifferentiable(_))), "{derivation} of f: {made:?}\n{text}");
+        }
+    }
 }

@@ -104,9 +104,13 @@ impl Module {
         if let Err(violation) = module.verify() {
             panic!("emission broke a rule of LLVM: {violation}\n{}", self.loops);
         }
-        let passes = format!("default<O{}>", self.options.opt_level);
+        let is_long = longest_function(&module) > LONG_FUNCTION;
+        let passes =
+            format!("default<O{}>", if is_long { self.options.opt_level.min(1) } else { self.options.opt_level });
         let optimised = module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
         optimised.map_err(|e| Error::Llvm(e.to_string()))?;
+        let level = if is_long { 0 } else { self.options.opt_level };
+        let target = Target::new(self.options.target_cpu.as_deref(), level)?;
         let file = |ty| target.machine().write_to_memory_buffer(&module, ty).map_err(|e| Error::Llvm(e.to_string()));
         match form {
             Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
@@ -114,4 +118,14 @@ impl Module {
             Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
         }
     }
+}
+
+/// Instructions beyond which a function is compiled at level 1, its registers allocated at level 0: what
+/// comes above takes time with the square of a function's length.
+const LONG_FUNCTION: usize = 5_000;
+
+fn longest_function(module: &inkwell::module::Module) -> usize {
+    let length =
+        |f: inkwell::values::FunctionValue| f.get_basic_block_iter().map(|b| b.get_instructions().count()).sum();
+    module.get_functions().map(length).max().unwrap_or(0)
 }

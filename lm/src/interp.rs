@@ -89,7 +89,10 @@ impl RuntimeError {
     }
 }
 
-/// How many operations on Floats were done, by kind, as in the cost model of 003, sec. 5.2.
+/// How many operations on Floats were done, by kind.
+///
+/// Source: Huot and Shaikhha, Denotationally correct, purely functional, efficient reverse-mode automatic
+/// differentiation, sec. 5.2 (the cost model).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Additions, subtractions, negations.

@@ -9,7 +9,8 @@
 //!   one, some, all: s at the first child where it succeeds, at those where it does, at all or fail;
 //!   child i: s at the i-th child.
 //!
-//! Source: 001, sec. 5.1. `innermost` reaches the same normal form as `normalize` (for a confluent
+//! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
+//! sec. 5.1. `innermost` reaches the same normal form as `normalize` (for a confluent
 //! set of laws) without walking the term again for each step: it remembers which nodes are normal,
 //! so its work is the size of the term plus the number of rewrites.
 
@@ -23,15 +24,27 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct LawSet {
     laws: Vec<&'static Law>,
-    by_head: HashMap<Option<Head>, Vec<&'static Law>>,
+    /// For each head of a law: the laws of that head and those of any, in order.
+    by_head: HashMap<Head, Vec<&'static Law>>,
+    /// The laws of any head.
+    headless: Vec<&'static Law>,
 }
 
 impl LawSet {
     /// The set of the given laws.
     pub fn new(laws: Vec<&'static Law>) -> LawSet {
-        let mut by_head: HashMap<Option<Head>, Vec<&'static Law>> = HashMap::new();
-        laws.iter().for_each(|&law| by_head.entry(law.head()).or_default().push(law));
-        LawSet { laws, by_head }
+        let mut by_head: HashMap<Head, Vec<&'static Law>> = HashMap::new();
+        let mut headless = Vec::new();
+        for &law in &laws {
+            match law.head() {
+                Some(head) => by_head.entry(head).or_insert_with(|| headless.clone()).push(law),
+                None => {
+                    headless.push(law);
+                    by_head.values_mut().for_each(|laws| laws.push(law));
+                }
+            }
+        }
+        LawSet { laws, by_head, headless }
     }
 
     /// The laws, in order.
@@ -41,9 +54,8 @@ impl LawSet {
 
     /// The laws that may apply to the term, in order.
     pub(crate) fn candidates(&self, e: &Expr) -> impl Iterator<Item = &'static Law> {
-        let head = Head::of(e);
-        let at_head = head.and_then(|h| self.by_head.get(&Some(h)));
-        at_head.into_iter().chain(self.by_head.get(&None)).flatten().copied()
+        let at_head = Head::of(e).and_then(|head| self.by_head.get(&head));
+        at_head.unwrap_or(&self.headless).iter().copied()
     }
 }
 

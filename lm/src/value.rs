@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Some value of the type, for `Op::Dummy`; where the type gives the shape, its zero.
+    /// Some value of a type, for `Op::Dummy`: zeros, of a tensor the empty one.
     pub fn dummy(ty: &Type) -> Value {
         match ty {
             Type::Float => Value::Float(0.0),

@@ -140,6 +140,18 @@ fn rewriting_takes_steps_in_proportion_to_the_term() {
     assert_eq!((steps(50), steps(500)), (50, 500));
 }
 
+/// `fold-float` has no operator at its root, `vector-scale-one` has: the set's order decides.
+#[test]
+fn the_first_law_of_a_set_that_applies_is_taken() {
+    let e = Expr::prim(Prim::Mul, [Expr::float(1.0), Expr::float(2.0)]);
+    for names in [["fold-float", "vector-scale-one"], ["vector-scale-one", "fold-float"]] {
+        let mut supply = Supply::default();
+        let mut cx = Rewriter::new(&mut supply, 10);
+        assert_eq!(cx.run(&laws(&names), &e).unwrap(), Some(Expr::float(2.0)));
+        assert_eq!(cx.fired.keys().copied().collect::<Vec<_>>(), [names[0]]);
+    }
+}
+
 #[test]
 fn strategies_print_as_they_are_written() {
     let s = Strategy::Seq(

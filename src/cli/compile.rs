@@ -23,6 +23,12 @@ pub struct Options {
     /// Compile reverse derivatives: rev$f(s, dr).
     #[arg(long)]
     rev: bool,
+    /// Compile values with forward derivatives: jvp$f(s, ds) gives both.
+    #[arg(long)]
+    jvp: bool,
+    /// Compile values with reverse derivatives: vjp$f(s, dr) gives both.
+    #[arg(long)]
+    vjp: bool,
     /// Only these functions (the value is always compiled); without it, every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
@@ -76,6 +82,8 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
         entries.push(function.clone());
         entries.extend(options.fwd.then(|| function.derived("fwd")));
         entries.extend(options.rev.then(|| function.derived("rev")));
+        entries.extend(options.jvp.then(|| function.derived("jvp")));
+        entries.extend(options.vjp.then(|| function.derived("vjp")));
     }
     if options.fun.is_empty() {
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());

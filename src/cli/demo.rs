@@ -34,7 +34,7 @@ enum Notation {
     Infix,
     /// For people, linear maps with the signs of the papers.
     Unicode,
-    /// KS-Lisp, which reads back.
+    /// KS-Lisp; each stage reads back.
     Ks,
 }
 
@@ -81,7 +81,7 @@ fn of_file(name: &str, options: &Options, format: ErrorFormat) -> Result<(Input,
 }
 
 fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
-    // In KS-Lisp the headings are comments, so that the whole output reads back.
+    // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
     if options.trace {
@@ -114,7 +114,8 @@ fn trace(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Fa
         }
     }
     if !stage.steps.is_empty() {
-        writeln!(out, "{mark}{} steps", stage.steps.len())?;
+        let (n, plural) = (stage.steps.len(), if stage.steps.len() == 1 { "" } else { "s" });
+        writeln!(out, "{mark}{n} step{plural}")?;
     }
     Ok(())
 }

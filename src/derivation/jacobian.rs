@@ -45,7 +45,12 @@ pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable
         };
         cx.bind_map(x, map);
     }
-    let result = cx.block(&def.body).map_err(|reason| NotDifferentiable { function: def.fun.name.clone(), reason })?;
+    let refused = |reason| NotDifferentiable { function: def.fun.name.clone(), reason };
+    let result = cx.block(&def.body).map_err(refused)?;
+    let is_map = |ty: &Type| ty.mentions_lm();
+    if def.fun.params.iter().any(is_map) || is_map(&def.fun.result) {
+        return Err(refused("it takes or gives a linear map".into()));
+    }
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
 }
 
@@ -75,6 +80,9 @@ impl Nabla<'_> {
     }
 
     fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        if b.rhs.ty().mentions_lm() {
+            return Err("a linear map has no derivative".into());
+        }
         // The map repeats the branches of a conditional, so the value gets binders of its own.
         let value = if b.rhs.args_of(&Op::If).is_some() { scope::renamed(&b.rhs, self.supply) } else { b.rhs.clone() };
         self.out.push(Binding { pattern: b.pattern.clone(), rhs: value });

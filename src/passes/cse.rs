@@ -34,8 +34,8 @@ struct Cse<'a> {
     effects: &'a Effects,
     /// Variables whose bindings were dropped.
     names: HashMap<u32, Expr>,
-    /// What is known in this scope: the variables that hold it.
-    seen: HashMap<Key, Vec<Expr>>,
+    /// What is known in this scope, and what holds it.
+    seen: HashMap<Key, Pattern>,
 }
 
 impl Cse<'_> {
@@ -47,8 +47,9 @@ impl Cse<'_> {
             self.binding(b, &mut out, &mut added);
         }
         let result = self.simple(result);
-        let result =
-            self.key(&result).and_then(|k| self.seen.get(&k)).and_then(|known| single(known)).unwrap_or(result);
+        // A tuple stays in view: those who take blocks apart look for its parts.
+        let key = self.key(&result).filter(|(op, _)| *op != Op::Tuple);
+        let result = key.and_then(|k| self.seen.get(&k)).and_then(single).unwrap_or(result);
         for key in added {
             self.seen.remove(&key);
         }
@@ -61,22 +62,39 @@ impl Cse<'_> {
             self.names.insert(x.id(), rhs);
             return;
         }
+        if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, as_atom(&rhs)) {
+            self.components(xs, whole, added);
+        }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);
         }
         let key = self.key(&rhs);
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
-            Some(known) if known.len() == b.pattern.vars().len() => {
-                let pairs = b.pattern.vars().iter().zip(known.clone());
-                self.names.extend(pairs.map(|(x, e)| (x.id(), e)).collect::<Vec<_>>());
+            Some(known) if same_form(known, &b.pattern) => {
+                let pairs = b.pattern.vars().iter().zip(known.vars()).map(|(x, y)| (x.id(), Expr::var(y)));
+                self.names.extend(pairs.collect::<Vec<_>>());
             }
             _ => {
                 if let Some(key) = key.filter(|k| !self.seen.contains_key(k)) {
-                    self.seen.insert(key.clone(), b.pattern.vars().iter().map(Expr::var).collect());
+                    self.seen.insert(key.clone(), b.pattern.clone());
                     added.push(key);
                 }
                 out.push(Binding { pattern: b.pattern.clone(), rhs });
+            }
+        }
+    }
+
+    /// `(x1, .., xn) = t` makes xi another name of the i-th component of t.
+    fn components(&mut self, xs: &[lm::term::Var], whole: u32, added: &mut Vec<Key>) {
+        for (i, x) in xs.iter().enumerate() {
+            let key = (Op::Get(i + 1, xs.len()), vec![Atom::Var(whole)]);
+            match self.seen.get(&key).and_then(single) {
+                Some(known) => drop(self.names.insert(x.id(), known)),
+                None => {
+                    self.seen.insert(key.clone(), Pattern::Var(x.clone()));
+                    added.push(key);
+                }
             }
         }
     }
@@ -117,7 +135,7 @@ impl Cse<'_> {
 
     fn key(&self, e: &Expr) -> Option<Key> {
         let Kind::App(op, args) = e.kind() else { return None };
-        if matches!(op, Op::If | Op::Dummy | Op::Tuple) || self.effects.in_term(e) {
+        if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(e) {
             return None;
         }
         let mut atoms = args.iter().map(as_atom).collect::<Option<Vec<_>>>()?;
@@ -130,10 +148,20 @@ impl Cse<'_> {
     }
 }
 
-fn single(known: &[Expr]) -> Option<Expr> {
+/// The one variable that holds the whole.
+fn single(known: &Pattern) -> Option<Expr> {
     match known {
-        [one] => Some(one.clone()),
-        _ => None,
+        Pattern::Var(x) => Some(Expr::var(x)),
+        Pattern::Tuple(_) => None,
+    }
+}
+
+/// Whether both name the whole, or both its components.
+fn same_form(a: &Pattern, b: &Pattern) -> bool {
+    match (a, b) {
+        (Pattern::Var(_), Pattern::Var(_)) => true,
+        (Pattern::Tuple(xs), Pattern::Tuple(ys)) => xs.len() == ys.len(),
+        (Pattern::Var(_), Pattern::Tuple(_)) | (Pattern::Tuple(_), Pattern::Var(_)) => false,
     }
 }
 

@@ -4,7 +4,7 @@
 //!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
 //!
 //! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
-//! have raised goes with it (language reference, sec. 4). One walk, from the result backwards.
+//! have raised goes with it. One walk, from the result backwards.
 //! Takes and gives: any term.
 
 use lm::effect::Effects;

@@ -1,4 +1,4 @@
-//! Zeros become literals, and the zeros of linear positions are dropped where they are added.
+//! Zeros become literals.
 //!
 //!   ts_zero w   =   0.0, or a tuple of such
 //!

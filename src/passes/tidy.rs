@@ -1,6 +1,7 @@
 //! Terms as a person would write them: what is used once stands where it is used.
 //!
-//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short
+//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
+//!                                      or e is an atom, or a short tuple of atoms
 //!
 //! No work is copied, and none is moved into a function. Something that is moved into a branch is
 //! evaluated at most as often as before. Names made by the compiler are numbered t1, t2, ... in order.
@@ -59,8 +60,16 @@ impl Tidy<'_> {
 
     fn moves(&self, x: u32, rhs: &Expr) -> bool {
         let once = self.uses.get(&x) == Some(&1);
-        rhs.is_atom() || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
+        rhs.is_atom()
+            || is_small_tuple(rhs)
+            || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
     }
+}
+
+/// A short tuple of what has a name already: reads better where it stands, and costs nothing there.
+fn is_small_tuple(e: &Expr) -> bool {
+    const SHORT: usize = 3;
+    e.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
 }
 
 /// Whether the term reads as an expression: no block, conditional or function in it.

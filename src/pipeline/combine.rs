@@ -1,6 +1,7 @@
-//! A value together with its derivative: `[jvp f]`, and the two halves of the reverse derivative.
+//! A value together with its derivative, and the two halves of the reverse derivative.
 //!
 //!   jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
+//!   vjp$f(s, dr)      = (f(s), rev$f(s, dr))
 //!   suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
 //!   sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
 //!
@@ -14,7 +15,7 @@ use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
 use std::collections::HashSet;
 
 impl Pipeline {
-    /// `[jvp f]`: the value along with a derivative, each piece of work done once.
+    /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
     pub(super) fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
         let both = self.value_beside(of, derivation, name)?;
         self.finished(&both)

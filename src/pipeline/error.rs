@@ -19,13 +19,13 @@ pub enum Error {
         source: OutOfFuel,
     },
     /// A function that calls itself, directly or not.
-    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write `[{1} {0}]` by hand")]
+    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write {1} by hand")]
     Recursive(FunName, String),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A derivation of another name.
-    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, suffwdpass, sufrevpass)")]
+    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass)")]
     NoDerivation(String),
 }
 

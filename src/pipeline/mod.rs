@@ -15,7 +15,7 @@ pub use stages::{HEADINGS, Stage};
 
 use crate::call_order;
 use crate::check::Checked;
-use crate::derivation::jacobian::jacobian;
+use crate::derivation::jacobian::{NotDifferentiable, jacobian};
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
@@ -107,7 +107,7 @@ impl Pipeline {
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
         if self.in_progress.contains(name) {
-            return Err(Error::Recursive(of, derivation));
+            return Err(recursive(of, &derivation));
         }
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
@@ -128,6 +128,7 @@ impl Pipeline {
                 self.finished(&applied)
             }
             "jvp" => self.value_and(of, "fwd", name),
+            "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
             other => Err(Error::NoDerivation(other.into())),
@@ -148,7 +149,7 @@ impl Pipeline {
     /// Derivation follows calls, so a cycle of calls would never end.
     fn refuse_recursion(&self, name: &FunName, derivation: &str) -> Result<(), Error> {
         match call_order::cycle_below(&self.program, name, derivation) {
-            Some(f) => Err(Error::Recursive(f, derivation.into())),
+            Some(f) => Err(recursive(f, derivation)),
             None => Ok(()),
         }
     }
@@ -183,6 +184,11 @@ impl Pipeline {
     fn jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
+        }
+        if self.written.contains(&name.derived("D")) {
+            let reason =
+                format!("[D {name}] is written by hand, which is not supported; write [fwd {name}] and [rev {name}]");
+            return Err(NotDifferentiable { function: name.clone(), reason }.into());
         }
         let unoptimised = self.jacobian_unoptimised(name)?;
         let (def, _) = self.simplified(&unoptimised, "jacobian")?;
@@ -324,6 +330,12 @@ impl Pipeline {
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
+}
+
+/// The error for a recursive function: what its user can write instead.
+fn recursive(f: FunName, derivation: &str) -> Error {
+    let written = call_order::written_for(derivation).map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>();
+    Error::Recursive(f, written.join(" and "))
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.

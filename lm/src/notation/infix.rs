@@ -1,4 +1,4 @@
-//! The infix form, for people (language reference, sec. 8).
+//! The infix form, for people.
 //!
 //!   fun f2(x)
 //!     = let { y = x * x }

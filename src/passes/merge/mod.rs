@@ -34,7 +34,7 @@ pub fn merge(def: &Def, records: &Records, late: &[Var], effects: &Effects, supp
     let mut tuples = HashMap::new();
     collect_tuples(&def.body, &mut tuples);
     let mut pass =
-        Merge { records, effects, supply, depth_of: HashMap::new(), tuples, late: late.iter().map(Var::id).collect() };
+        Merge { records, effects, supply, places: HashMap::new(), tuples, late: late.iter().map(Var::id).collect() };
     def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
     Def { body: pass.block(&def.body, 0), ..def.clone() }
 }
@@ -51,7 +51,7 @@ struct Merge<'a> {
     records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
-    depth_of: HashMap<u32, Place>,
+    places: HashMap<u32, Place>,
     /// The late parameters and what depends on them.
     late: HashSet<u32>,
     /// The components of each variable that is bound to a tuple.
@@ -76,7 +76,7 @@ impl Merge<'_> {
         let (bindings, result) = e.as_block();
         // The result takes part like a binding: it may be merged with one, or one with it.
         let last = self.supply.fresh("t", result.ty().clone());
-        let mut all: Vec<Option<Binding>> = bindings.iter().cloned().map(Some).collect();
+        let mut all: Vec<Option<Binding>> = bindings.iter().flat_map(|b| self.whole_first(b)).map(Some).collect();
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
         let all = self.merged(early(all), depth);
         let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
@@ -87,6 +87,18 @@ impl Merge<'_> {
             }
             _ => Expr::block(bindings, Expr::var(&last)),
         }
+    }
+
+    /// `(x, y) = f(s)` as `t = f(s) .. (x, y) = t`: a value is merged as a whole. What a first half gives
+    /// is a pair already.
+    fn whole_first(&mut self, b: &Binding) -> Vec<Binding> {
+        let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 != Role::Suffwdpass);
+        if !is_value || matches!(b.pattern, Pattern::Var(_)) {
+            return vec![b.clone()];
+        }
+        let t = self.supply.fresh("t", b.rhs.ty().clone());
+        let parts = Binding { pattern: b.pattern.clone(), rhs: Expr::var(&t) };
+        vec![Binding { pattern: Pattern::Var(t), rhs: b.rhs.clone() }, parts]
     }
 
     fn inside(&mut self, b: Binding, depth: usize) -> Binding {
@@ -121,7 +133,7 @@ impl Merge<'_> {
     }
 
     fn place(&mut self, x: &Var, place: Place) {
-        self.depth_of.insert(x.id(), place);
+        self.places.insert(x.id(), place);
     }
 
     /// Merges binding i into binding j < i, if all that i needs is there before j.
@@ -188,7 +200,7 @@ impl Merge<'_> {
             Kind::Const(_) => true,
             // A variable that has no place yet is bound inside the term.
             Kind::Var(x) if self.late.contains(&x.id()) => false,
-            Kind::Var(x) => self.depth_of.get(&x.id()).is_none_or(|p| p.0 < place.0 || p.1 < place.1),
+            Kind::Var(x) => self.places.get(&x.id()).is_none_or(|p| p.0 < place.0 || p.1 < place.1),
             Kind::App(_, args) => args.iter().all(|a| self.is_there(a, place)),
             Kind::Let(bindings, body) => {
                 bindings.iter().all(|b| self.is_there(&b.rhs, place)) && self.is_there(body, place)

@@ -1,0 +1,19 @@
+//! Random cases: the same in every run, unless `LMC_SEED` says otherwise. `LMC_CASES` says how many.
+
+use proptest::test_runner::{Config, RngSeed};
+use std::str::FromStr;
+
+/// A configuration for `cases` cases. The seed is printed: tests show what they print when they fail.
+pub fn config(cases: u32) -> Config {
+    let seed = from_environment("LMC_SEED", 1);
+    let cases = from_environment("LMC_CASES", cases);
+    println!("LMC_SEED={seed} LMC_CASES={cases}");
+    Config { cases, rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..Config::default() }
+}
+
+fn from_environment<T: FromStr>(name: &str, otherwise: T) -> T {
+    match std::env::var(name) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+        Err(_) => otherwise,
+    }
+}
