@@ -149,7 +149,7 @@ fn derivatives_of_arrays_are_refused() {
     for text in programs {
         with_large_stack(|| {
             let checked = front::load(&Source::new("f.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
-            for derivation in ["D", "Dt", "fwd", "rev", "jvp", "suffwdpass", "sufrevpass"] {
+            for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "suffwdpass", "sufrevpass"] {
                 let name = FunName::base("f").derived(derivation);
                 let refused = Pipeline::new(checked.clone()).require(&name);
                 assert!(
@@ -159,4 +159,16 @@ fn derivatives_of_arrays_are_refused() {
             }
         });
     }
+}
+
+#[test]
+fn arrays_have_an_infix_form() {
+    let text = "(def f Float ((v : Vec Float) (m : Tensor 2 Float))
+      (sum (build (size v) (lam (i : Integer) (mul (index i v) (index (tuple i 0) m))))))";
+    let shown = |format| {
+        let program = front::load(&Source::new("f.ks", text)).expect("a right program").program;
+        infix::definition(&program.defs[0], format, 100)
+    };
+    assert_eq!(shown(infix::Format::Plain), "fun f(v, m)\n  = sum(build(size(v), \\i. v[i] * m[i, 0]))");
+    assert_eq!(shown(infix::Format::Signs), "fun f(v, m)\n  = sum(build(size(v), λi. v[i] * m[i, 0]))");
 }

@@ -2,7 +2,8 @@
 //!
 //! A row says which argument types the name takes and which term it stands for. Most stand for a
 //! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
-//! A name may have several rows; the first that fits is taken.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
+//! rows, too, made from their text.
 
 use crate::check::generic;
 use lm::prim::{ALL, Derivative, Prim};
