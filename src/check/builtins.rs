@@ -246,8 +246,8 @@ impl Builtin {
     /// What the typing cannot say: arithmetic wants numbers, comparison wants data.
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
-            Core(Prim::Add | Prim::Sub | Prim::Sum) => args.iter().all(is_numeric),
-            Core(Prim::AddAt) => args.first().is_some_and(is_numeric),
+            Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Unzip => args.first().and_then(unzipped).is_some(),
             SparseTupled => is_sparse(args),
