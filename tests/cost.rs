@@ -55,14 +55,22 @@ fn a_nonlinear_chain_costs_a_constant_per_link() {
     assert!(r600 * 20 <= 10 * r60 * 21, "{r600} against {r60}");
 }
 
+/// Whether the value or the derivative of the callee comes first is a matter of the caller's text.
 #[test]
 fn a_chain_of_calls_costs_a_constant_per_call() {
+    chain_of_calls(|below| format!("(let (y {below}) (mul y (sin y)))"));
+    chain_of_calls(|below| format!("(mul x (sin {below}))"));
+    chain_of_calls(|below| format!("(mul (sin {below}) x)"));
+    chain_of_calls(|below| format!("(mul {below} (sin x))"));
+}
+
+fn chain_of_calls(body: impl Fn(&str) -> String) {
     let text = |n: usize| {
         let mut text = String::from("(def g0 Float (x : Float) (sin x))\n");
         for i in 1..n {
-            text += &format!("(def g{i} Float (x : Float) (let (y (g{} x)) (mul y (sin y))))\n", i - 1);
+            text += &format!("(def g{i} Float (x : Float) {})\n", body(&format!("(g{} x)", i - 1)));
         }
-        text + &format!("(def f Float (x : Float) (mul x (g{} x)))", n - 1)
+        text + &format!("(def f Float (x : Float) {})", body(&format!("(g{} x)", n - 1)))
     };
     let (r60, p60) = reverse_and_primal(&text(60));
     let (r240, p240) = reverse_and_primal(&text(240));

@@ -325,8 +325,10 @@ impl Pipeline {
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
-        let (simple, _) = self.simplified(def, "values").expect("the laws of values end");
-        let tidy = tidy::inline_single_uses(&simple, &self.effects);
+        let mut simple = |def: &Def| self.simplified(def, "values").expect("the laws of values end").0;
+        // What inlining brings together, such as a component of a tuple, is simplified again.
+        let once = simple(def);
+        let tidy = simple(&once);
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }

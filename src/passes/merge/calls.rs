@@ -82,7 +82,7 @@ impl Merge<'_> {
         }
     }
 
-    fn halves_of(&mut self, b: &Binding) -> Option<[Binding; 2]> {
+    pub(super) fn halves_of(&mut self, b: &Binding) -> Option<[Binding; 2]> {
         let Kind::App(Op::Call(g), _) = b.rhs.kind() else { return None };
         let (Role::Rev, base) = role_of(g) else { return None };
         let (f, _) = self.records.get(&base)?.clone();

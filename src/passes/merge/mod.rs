@@ -78,7 +78,8 @@ impl Merge<'_> {
         let last = self.supply.fresh("t", result.ty().clone());
         let mut all: Vec<Option<Binding>> = bindings.iter().flat_map(|b| self.whole_first(b)).map(Some).collect();
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
-        let all = self.merged(early(all), depth);
+        let all = self.halves_before_values(early(all));
+        let all = self.merged(all, depth);
         let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
         match bindings.last() {
             Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
@@ -99,6 +100,27 @@ impl Merge<'_> {
         let t = self.supply.fresh("t", b.rhs.ty().clone());
         let parts = Binding { pattern: b.pattern.clone(), rhs: Expr::var(&t) };
         vec![Binding { pattern: Pattern::Var(t), rhs: b.rhs.clone() }, parts]
+    }
+
+    /// A reverse derivative that comes before the value at the same point comes in halves, of which the
+    /// first gives the value too.
+    fn halves_before_values(&mut self, all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+        let mut values: HashMap<Key, usize> = HashMap::new();
+        for (i, b) in all.iter().flatten().enumerate() {
+            let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 == Role::Value);
+            if let Some(key) = self.key_of(&b.rhs).filter(|_| is_value && !self.effects.in_term(&b.rhs)) {
+                values.insert(key, i);
+            }
+        }
+        let mut out = Vec::with_capacity(all.len());
+        for (i, b) in all.into_iter().flatten().enumerate() {
+            let comes_first = self.key_of(&b.rhs).and_then(|key| values.get(&key)).is_some_and(|&value| value > i);
+            match self.halves_of(&b).filter(|_| comes_first) {
+                Some(halves) => out.extend(halves.map(Some)),
+                None => out.push(Some(b)),
+            }
+        }
+        out
     }
 
     fn inside(&mut self, b: Binding, depth: usize) -> Binding {
