@@ -262,7 +262,7 @@ impl Random {
             Value::Float(_) => Value::Float(self.unit()),
             Value::Tuple(parts) => Value::Tuple(parts.iter().map(|v| self.direction(v)).collect()),
             Value::Integer(_) | Value::Bool(_) | Value::String(_) => Value::Tuple(vec![]),
-            Value::Vector(_) | Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
+            Value::Tensor(_) | Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
         }
     }
 }

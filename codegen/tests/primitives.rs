@@ -61,7 +61,9 @@ fn typings(p: Prim) -> Vec<Vec<Type>> {
     let all = [Type::Float, Type::Integer, Type::Bool, pair, mixed];
     let one = all.iter().map(|t| vec![t.clone()]);
     let two = all.iter().flat_map(|s| all.iter().map(|t| vec![s.clone(), t.clone()]));
-    let fits = |types: &Vec<Type>| p.result(types).is_some_and(|result| !result.mentions_lm()) && is_meant(p, types);
+    let fits = |types: &Vec<Type>| {
+        p.result(types).is_some_and(|result| !result.mentions_lm() && !result.mentions_array()) && is_meant(p, types)
+    };
     one.chain(two).filter(fits).collect()
 }
 

@@ -4,11 +4,14 @@
 //! end must agree with it. It counts what it does, by kind of operation, so that the cost of a
 //! derivative can be tested exactly.
 
+mod arrays;
 mod prims;
+mod space;
 
 use crate::law;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
+use crate::tensor::Position;
 use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
@@ -29,13 +32,24 @@ pub enum ErrorKind {
     #[error("index {index} is out of range for size {size}")]
     IndexOutOfRange {
         /// The index.
-        index: i64,
+        index: Position,
         /// The tensor's size.
-        size: i64,
+        size: Position,
     },
     /// `build` of a negative size.
     #[error("negative size {0}")]
-    NegativeSize(i64),
+    NegativeSize(Position),
+    /// Tensors that must have one size, and have not.
+    #[error("the sizes {left} and {right} differ")]
+    SizeMismatch {
+        /// The size of the first.
+        left: Position,
+        /// The size of the second.
+        right: Position,
+    },
+    /// A tensor with more elements than the interpreter makes room for.
+    #[error("a tensor of size {0} is too large")]
+    TooLarge(Position),
     /// Calls nested deeper than the interpreter admits.
     #[error("calls are nested more than {0} deep")]
     RecursionTooDeep(usize),
@@ -61,12 +75,17 @@ pub struct RuntimeError {
 }
 
 impl RuntimeError {
+    /// An error whose place is not known yet.
+    pub(crate) fn new(kind: ErrorKind) -> RuntimeError {
+        RuntimeError { kind, span: Span::default() }
+    }
+
     pub(crate) fn shape_unknown() -> RuntimeError {
-        RuntimeError { kind: ErrorKind::ShapeUnknown, span: Span::default() }
+        RuntimeError::new(ErrorKind::ShapeUnknown)
     }
 
     pub(crate) fn infinite_sum() -> RuntimeError {
-        RuntimeError { kind: ErrorKind::InfiniteSum, span: Span::default() }
+        RuntimeError::new(ErrorKind::InfiniteSum)
     }
 }
 
@@ -123,6 +142,9 @@ impl Closure {
 
 const CALL_DEPTH: usize = 100_000;
 
+/// A function that a built-in calls takes as much of the stack as so many calls.
+const CALLS_PER_CLOSURE: usize = 8;
+
 /// Evaluates terms of one program.
 pub struct Interpreter<'a> {
     program: &'a Program,
@@ -150,15 +172,19 @@ impl<'a> Interpreter<'a> {
             return Err(RuntimeError { kind, span: Span::default() });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
-        if self.depth == CALL_DEPTH {
-            let kind = ErrorKind::RecursionTooDeep(CALL_DEPTH);
-            return Err(RuntimeError { kind, span: def.body.span() });
-        }
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
-        self.depth += 1;
-        let result = self.eval(&def.body, &mut env);
-        self.depth -= 1;
+        self.deeper(1, &def.body, &mut env)
+    }
+
+    /// The value of the body of a function that is called, so many calls deeper.
+    fn deeper(&mut self, calls: usize, body: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+        if self.depth + calls > CALL_DEPTH {
+            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
+        }
+        self.depth += calls;
+        let result = self.eval(body, env);
+        self.depth -= calls;
         result
     }
 
@@ -234,81 +260,12 @@ impl<'a> Interpreter<'a> {
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
         env.insert(f.param.id(), x);
-        let mut result = self.eval(&f.body, &mut env)?;
+        let mut result = self.deeper(CALLS_PER_CLOSURE, &f.body, &mut env)?;
         for (reverse, x) in &f.then {
             let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
             result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
         }
         Ok(result)
-    }
-
-    // The vector space operations, on any value.
-
-    pub(crate) fn add(&mut self, x: &Value, y: &Value) -> Value {
-        self.zip(x, y, &mut |cx, a, b| {
-            cx.counts.additions += 1;
-            a + b
-        })
-    }
-
-    pub(crate) fn sub(&mut self, x: &Value, y: &Value) -> Value {
-        self.zip(x, y, &mut |cx, a, b| {
-            cx.counts.additions += 1;
-            a - b
-        })
-    }
-
-    pub(crate) fn neg(&mut self, x: &Value) -> Value {
-        self.each(x, &mut |cx, a| {
-            cx.counts.additions += 1;
-            -a
-        })
-    }
-
-    pub(crate) fn scale(&mut self, k: f64, x: &Value) -> Value {
-        self.each(x, &mut |cx, a| {
-            cx.counts.multiplications += 1;
-            k * a
-        })
-    }
-
-    pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> f64 {
-        let products: Vec<f64> = x.floats().iter().zip(y.floats()).map(|(a, b)| a * b).collect();
-        self.counts.multiplications += products.len() as u64;
-        self.counts.additions += products.len().saturating_sub(1) as u64;
-        products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0)
-    }
-
-    /// The sum from left to right; nothing for no terms.
-    pub(crate) fn sum(&mut self, terms: Vec<Value>) -> Option<Value> {
-        terms.into_iter().reduce(|a, b| self.add(&a, &b))
-    }
-
-    fn each(&mut self, x: &Value, f: &mut dyn FnMut(&mut Self, f64) -> f64) -> Value {
-        let mut all = |vs: &[Value]| vs.iter().map(|v| self.each(v, f)).collect();
-        match x {
-            Value::Tuple(vs) => Value::Tuple(all(vs)),
-            Value::Vector(vs) => Value::Vector(all(vs)),
-            Value::Support(vs) => Value::Support(all(vs)),
-            Value::Float(a) => Value::Float(f(self, *a)),
-            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => x.clone(),
-        }
-    }
-
-    fn zip(&mut self, x: &Value, y: &Value, f: &mut dyn FnMut(&mut Self, f64, f64) -> f64) -> Value {
-        let mut all = |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).map(|(x, y)| self.zip(x, y, f)).collect();
-        match (x, y) {
-            (Value::Tuple(xs), Value::Tuple(ys)) => Value::Tuple(all(xs, ys)),
-            (Value::Vector(xs), Value::Vector(ys)) => Value::Vector(all(xs, ys)),
-            (Value::Support(xs), Value::Support(ys)) => {
-                let mut both: Vec<Value> = all(xs, ys);
-                let longer = if xs.len() > ys.len() { xs } else { ys };
-                both.extend(longer[both.len()..].iter().cloned());
-                Value::Support(both)
-            }
-            (Value::Float(a), Value::Float(b)) => Value::Float(f(self, *a, *b)),
-            _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
-        }
     }
 }
 

@@ -12,6 +12,7 @@ pub mod rewriter;
 pub mod scheme;
 pub mod scope;
 pub mod strategy;
+pub mod tensor;
 pub mod term;
 pub mod types;
 pub mod value;

@@ -57,20 +57,20 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
         One(_) => x.clone(),
         Scale(_, k) => cx.scale(*k, x),
         ScaleR(v) => cx.scale(float(x), v),
-        Dot(v) => Value::Float(cx.dot(v, x)),
+        Dot(v) => Value::Float(cx.dot(v, x)?),
         Add(m, n) => {
             let (a, b) = (apply(cx, m, x)?, apply(cx, n, x)?);
-            cx.add(&a, &b)
+            cx.add(&a, &b)?
         }
         VCat(ms) => Value::Tuple(ms.iter().map(|m| apply(cx, m, x)).collect::<Result<_, _>>()?),
         HCat(ms) => {
             let images = ms.iter().zip(tuple(x)).map(|(m, x)| apply(cx, m, x)).collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images).expect("a join of maps has at least one")
+            cx.sum(images)?.expect("a join of maps has at least one")
         }
-        VCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?),
+        VCatV(ms, _) => Value::vector(ms.iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?),
         HCatV(ms, t) => {
             let images = ms.iter().zip(vector(x)).map(|(m, x)| apply(cx, map(m), x)).collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images).or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+            cx.sum(images)?.or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
         Compose(m, n) => {
             let middle = apply(cx, n, x)?;
@@ -89,24 +89,24 @@ pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<V
         Zero(s, _) => zero(s),
         One(_) => r.clone(),
         Scale(_, k) => cx.scale(*k, r),
-        ScaleR(v) => Value::Float(cx.dot(v, r)),
+        ScaleR(v) => Value::Float(cx.dot(v, r)?),
         Dot(v) => cx.scale(float(r), v),
         Add(m, n) => {
             let (a, b) = (apply_reverse(cx, r, m)?, apply_reverse(cx, r, n)?);
-            cx.add(&a, &b)
+            cx.add(&a, &b)?
         }
         VCat(ms) => {
             let images =
                 ms.iter().zip(tuple(r)).map(|(m, r)| apply_reverse(cx, r, m)).collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images).expect("a vertical juxtaposition has at least one map")
+            cx.sum(images)?.expect("a vertical juxtaposition has at least one map")
         }
         HCat(ms) => Value::Tuple(ms.iter().map(|m| apply_reverse(cx, r, m)).collect::<Result<_, _>>()?),
         VCatV(ms, s) => {
             let images =
                 ms.iter().zip(vector(r)).map(|(m, r)| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
-            cx.sum(images).or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+            cx.sum(images)?.or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
-        HCatV(ms, _) => Value::Vector(ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?),
+        HCatV(ms, _) => Value::vector(ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?),
         Compose(m, n) => {
             let middle = apply_reverse(cx, r, m)?;
             apply_reverse(cx, &middle, n)?
@@ -137,7 +137,7 @@ fn over_support(
         let m = cx.apply_closure(f, Value::Integer(i as i64))?;
         images.push(apply(cx, map(&m), x)?);
     }
-    cx.sum(images).ok_or(RuntimeError::shape_unknown())
+    cx.sum(images)?.ok_or(RuntimeError::shape_unknown())
 }
 
 /// The zero tangent of a value's shape.
@@ -146,7 +146,7 @@ pub fn zero(shape: &Value) -> Value {
         Value::Float(_) => Value::Float(0.0),
         Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) => Value::Tuple(vec![]),
         Value::Tuple(vs) => Value::Tuple(vs.iter().map(zero).collect()),
-        Value::Vector(vs) => Value::Vector(vs.iter().map(zero).collect()),
+        Value::Tensor(t) => Value::Tensor(Arc::new(t.with(t.elements().iter().map(zero).collect()))),
         Value::Support(_) | Value::Function(_) => Value::Support(vec![]),
     }
 }
@@ -163,7 +163,7 @@ fn tuple(x: &Value) -> &[Value] {
 
 fn vector(x: &Value) -> &[Value] {
     match x {
-        Value::Vector(vs) => vs,
+        Value::Tensor(t) => t.elements(),
         other => panic!("{other:?} is no tensor"),
     }
 }

@@ -103,10 +103,15 @@ primitives! {
 
     Dot          "ts_dot"       ["t t -> Float"]                            Law("lmDot(y) ⋈ lmDot(x)");
     ZeroOf       "ts_zero"      ["t -> (d t)"]                              Zero;
-    Build        "build"        ["Integer (Lam Integer t) -> (Vec t)"]      Structural;
-    Sum          "sum"          ["(Vec t) -> t"]                            Structural;
-    Index        "index"        ["Integer (Vec t) -> t"]                    Structural;
-    Size         "size"         ["(Vec t) -> Integer"]                      Zero;
+    Build        "build"        ["i (Lam i t) -> (Tensor i t)"]             Structural;
+    Sum          "sum"          ["(Tensor i t) -> t"]                       Structural;
+    Index        "index"        ["i (Tensor i t) -> t"]                     Structural;
+    Size         "size"         ["(Tensor i t) -> i"]                       Zero;
+    CommonSize   "$common_size" ["(Tensor i s) (Tensor i t) -> i"]          Zero;
+    VecInit      "Vec_init"     ["t .. -> (Vec t)"]                         Structural;
+    Fold         "fold"         ["(Lam (Tuple s t) s) s (Vec t) -> s"]      Structural;
+    Scanl        "scanl"        ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Structural;
+    AddAt        "$add_at"      ["(Tensor i t) (Tensor k (Tuple i t)) -> (Tensor i t)"] Structural;
 
     LmZero       "lmZero"       ["s t -> (LM s t)"]                         Structural;
     LmOne        "lmOne"        ["s -> (LM s s)"]                           Structural;

@@ -4,6 +4,8 @@
 //!   (LM s t) .. -> (LM s (Tuple t ..))        `p ..` repeats p for each argument; a variable that
 //!                                             stands only under `..` takes a value per repetition
 //!   (LM s t) (d s) -> (d t)                   `(d s)` is the tangent type of s
+//!   i (Tensor i t) -> t                       a tensor is known by its index type: `(Vec t)` is
+//!                                             `(Tensor Integer t)`
 //!
 //! One scheme serves to type a term (`Scheme::result`) and to type a law (`law::check`).
 
@@ -21,8 +23,8 @@ pub enum Scheme {
     Tangent(Box<Scheme>),
     /// `(Tuple t1 .. tn)`.
     Tuple(Vec<Scheme>),
-    /// `(Tensor rank t)`.
-    Tensor(usize, Box<Scheme>),
+    /// `(Tensor i t)`, of index type i.
+    Tensor(Box<Scheme>, Box<Scheme>),
     /// `(Lam s t)`.
     Lam(Box<Scheme>, Box<Scheme>),
     /// `(LM s t)`.
@@ -30,6 +32,9 @@ pub enum Scheme {
     /// `p ..`
     Repeat(Box<Scheme>),
 }
+
+/// What type variables stand for, each with its name.
+pub type Named = Vec<(Arc<str>, Type)>;
 
 /// The typing rule of an operator: parameter schemes and result scheme.
 #[derive(Clone, Debug)]
@@ -74,11 +79,25 @@ impl Rule {
 
     /// The result type for the given argument types, or `None` when they do not fit.
     pub fn result(&self, args: &[Type]) -> Option<Type> {
+        self.instance(args).map(|(_, result)| result)
+    }
+
+    /// What the type variables stand for with the given argument types, in order of appearance, and
+    /// the result type; `None` when the arguments do not fit.
+    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         let (params, result) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
         let fits = params.iter().zip(args).all(|(p, t)| matches_type(p, t, &mut bound));
         let tangents_fit = || params.iter().zip(args).all(|(p, t)| known(p, &bound).as_ref() == Some(t));
-        if fits && tangents_fit() { known(&result, &bound) } else { None }
+        let result = if fits && tangents_fit() { known(&result, &bound)? } else { return None };
+        Some((bound.into_iter().map(|((name, _), ty)| (name, ty)).collect(), result))
+    }
+
+    /// Whether the rule says of every function among the arguments that it is one: a type variable
+    /// stands for functions in the core only.
+    pub fn says_functions(&self, args: &[Type]) -> bool {
+        let said = |(p, t): (&Scheme, &Type)| matches!(p, Scheme::Lam(..)) == matches!(t, Type::Lam(..));
+        self.at_arity(args.len()).is_some_and(|(params, _)| params.iter().zip(args).all(said))
     }
 }
 
@@ -119,7 +138,8 @@ fn parse_compound<'a>(head: &str, mut rest: &'a [&'a str]) -> (Scheme, &'a [&'a 
     let mut next = || parts.next().expect("a type constructor has its arguments");
     let scheme = match head {
         "d" => Scheme::Tangent(next()),
-        "Vec" => Scheme::Tensor(1, next()),
+        "Vec" => Scheme::Tensor(Box::new(Scheme::Known(Type::Integer)), next()),
+        "Tensor" => Scheme::Tensor(next(), next()),
         "Lam" => Scheme::Lam(next(), next()),
         "LM" => Scheme::LM(next(), next()),
         other => panic!("unknown type constructor `{other}` in a type rule"),
@@ -132,9 +152,9 @@ fn fixed_vars(s: &Scheme, out: &mut Vec<Arc<str>>) {
     match s {
         Scheme::Var(name, _) => out.push(name.clone()),
         Scheme::Known(_) | Scheme::Repeat(_) => {}
-        Scheme::Tangent(t) | Scheme::Tensor(_, t) => fixed_vars(t, out),
+        Scheme::Tangent(t) => fixed_vars(t, out),
         Scheme::Tuple(ts) => ts.iter().for_each(|t| fixed_vars(t, out)),
-        Scheme::Lam(s, t) | Scheme::LM(s, t) => {
+        Scheme::Tensor(s, t) | Scheme::Lam(s, t) | Scheme::LM(s, t) => {
             fixed_vars(s, out);
             fixed_vars(t, out);
         }
@@ -153,27 +173,29 @@ fn expand_all(ss: &[Scheme], count: usize, shared: &[Arc<str>]) -> Vec<Scheme> {
 }
 
 fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
+    let below = |s: &Scheme| Box::new(expand(s, count, shared));
     match s {
         Scheme::Var(..) | Scheme::Known(_) => s.clone(),
-        Scheme::Tangent(t) => Scheme::Tangent(Box::new(expand(t, count, shared))),
+        Scheme::Tangent(t) => Scheme::Tangent(below(t)),
         Scheme::Tuple(ts) => Scheme::Tuple(expand_all(ts, count, shared)),
-        Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(expand(t, count, shared))),
-        Scheme::Lam(a, b) => Scheme::Lam(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
-        Scheme::LM(a, b) => Scheme::LM(Box::new(expand(a, count, shared)), Box::new(expand(b, count, shared))),
+        Scheme::Tensor(i, t) => Scheme::Tensor(below(i), below(t)),
+        Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
+        Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
         Scheme::Repeat(_) => panic!("`..` stands outside a list of types"),
     }
 }
 
 /// The i-th repetition: variables that are not shared get the number i.
 fn number(s: &Scheme, i: usize, shared: &[Arc<str>]) -> Scheme {
+    let below = |s: &Scheme| Box::new(number(s, i, shared));
     match s {
         Scheme::Var(name, _) if !shared.contains(name) => Scheme::Var(name.clone(), i),
         Scheme::Var(..) | Scheme::Known(_) => s.clone(),
-        Scheme::Tangent(t) => Scheme::Tangent(Box::new(number(t, i, shared))),
+        Scheme::Tangent(t) => Scheme::Tangent(below(t)),
         Scheme::Tuple(ts) => Scheme::Tuple(ts.iter().map(|t| number(t, i, shared)).collect()),
-        Scheme::Tensor(r, t) => Scheme::Tensor(*r, Box::new(number(t, i, shared))),
-        Scheme::Lam(a, b) => Scheme::Lam(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
-        Scheme::LM(a, b) => Scheme::LM(Box::new(number(a, i, shared)), Box::new(number(b, i, shared))),
+        Scheme::Tensor(index, t) => Scheme::Tensor(below(index), below(t)),
+        Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
+        Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
         Scheme::Repeat(_) => panic!("`..` under `..`"),
     }
 }
@@ -195,7 +217,9 @@ fn matches_type(s: &Scheme, t: &Type, bound: &mut Bindings) -> bool {
         (Scheme::Tuple(ss), Type::Tuple(ts)) => {
             ss.len() == ts.len() && ss.iter().zip(ts.iter()).all(|(s, t)| matches_type(s, t, bound))
         }
-        (Scheme::Tensor(r, s), Type::Tensor(k, t)) => r == k && matches_type(s, t, bound),
+        (Scheme::Tensor(i, s), Type::Tensor(rank, t)) => {
+            matches_type(i, &Type::index(*rank), bound) && matches_type(s, t, bound)
+        }
         (Scheme::Lam(a, b), Type::Lam(s, t)) | (Scheme::LM(a, b), Type::LM(s, t)) => {
             matches_type(a, s, bound) && matches_type(b, t, bound)
         }
@@ -210,7 +234,7 @@ fn known(s: &Scheme, bound: &Bindings) -> Option<Type> {
         Scheme::Known(t) => t.clone(),
         Scheme::Tangent(t) => known(t, bound)?.tangent(),
         Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| known(t, bound)).collect::<Option<Vec<_>>>()?),
-        Scheme::Tensor(r, t) => Type::Tensor(*r, Arc::new(known(t, bound)?)),
+        Scheme::Tensor(i, t) => Type::Tensor(known(i, bound)?.rank_of_index()?, Arc::new(known(t, bound)?)),
         Scheme::Lam(a, b) => Type::lam(known(a, bound)?, known(b, bound)?),
         Scheme::LM(a, b) => Type::lm(known(a, bound)?, known(b, bound)?),
         Scheme::Repeat(_) => return None,

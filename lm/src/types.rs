@@ -102,6 +102,16 @@ impl Type {
         }
     }
 
+    /// Whether a tensor or a function stands anywhere in this type.
+    pub fn mentions_array(&self) -> bool {
+        match self {
+            Type::Tensor(..) | Type::Lam(..) => true,
+            Type::Float | Type::Integer | Type::Bool | Type::String => false,
+            Type::Tuple(parts) => parts.iter().any(Type::mentions_array),
+            Type::LM(s, t) => s.mentions_array() || t.mentions_array(),
+        }
+    }
+
     /// The domain and codomain of a linear map type.
     pub fn as_lm(&self) -> Option<(&Type, &Type)> {
         match self {
@@ -123,6 +133,27 @@ impl Type {
         match rank {
             1 => Type::Integer,
             _ => Type::tuple(std::iter::repeat_n(Type::Integer, rank)),
+        }
+    }
+
+    /// The rank of the tensors that have indices of this type.
+    pub fn rank_of_index(&self) -> Option<usize> {
+        match self {
+            Type::Integer => Some(1),
+            Type::Tuple(parts) if parts.len() >= 2 && parts.iter().all(|t| *t == Type::Integer) => Some(parts.len()),
+            Type::Float | Type::Bool | Type::String | Type::Tuple(_) => None,
+            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => None,
+        }
+    }
+
+    /// The type of the shape of a value of this type: unit where the type gives the shape, the size
+    /// of a tensor whose elements have shapes that the type gives, else the tensor of their shapes.
+    pub fn shape(&self) -> Type {
+        match self {
+            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => Type::unit(),
+            Type::Tuple(parts) => Type::tuple(parts.iter().map(Type::shape)),
+            Type::Tensor(rank, element) if element.has_fixed_shape() => Type::index(*rank),
+            Type::Tensor(rank, element) => Type::Tensor(*rank, Arc::new(element.shape())),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::interp::Closure;
 use crate::map::LinearMap;
+use crate::tensor::Tensor;
 use crate::types::Type;
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ pub enum Value {
     String(Arc<str>),
     /// A tuple.
     Tuple(Vec<Value>),
-    /// A tensor of rank 1.
-    Vector(Vec<Value>),
+    /// A tensor.
+    Tensor(Arc<Tensor>),
     /// A linear map.
     Map(Arc<LinearMap>),
     /// A function.
@@ -31,6 +32,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// A tensor of rank 1.
+    pub fn vector(elements: Vec<Value>) -> Value {
+        Value::Tensor(Arc::new(Tensor::vector(elements)))
+    }
+
     /// The number, when the value is a Float.
     pub fn as_float(&self) -> Option<f64> {
         match self {
@@ -51,7 +57,8 @@ impl Value {
     pub fn floats(&self) -> Vec<f64> {
         match self {
             Value::Float(x) => vec![*x],
-            Value::Tuple(vs) | Value::Vector(vs) | Value::Support(vs) => vs.iter().flat_map(Value::floats).collect(),
+            Value::Tuple(vs) | Value::Support(vs) => vs.iter().flat_map(Value::floats).collect(),
+            Value::Tensor(t) => t.elements().iter().flat_map(Value::floats).collect(),
             Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => vec![],
         }
     }
@@ -64,7 +71,7 @@ impl Value {
             Type::Bool => Value::Bool(false),
             Type::String => Value::String("".into()),
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(Value::dummy).collect()),
-            Type::Tensor(..) => Value::Vector(vec![]),
+            Type::Tensor(rank, _) => Value::Tensor(Arc::new(Tensor::new(vec![0; *rank], vec![]))),
             Type::Lam(..) => Value::Support(vec![]),
             Type::LM(s, t) => Value::Map(Arc::new(LinearMap::Zero(Value::dummy(s), Value::dummy(t)))),
         }
@@ -88,7 +95,8 @@ impl fmt::Display for Value {
                 list(f, vs)?;
                 write!(f, ")")
             }
-            Value::Vector(vs) | Value::Support(vs) => {
+            Value::Tensor(t) => write!(f, "{t}"),
+            Value::Support(vs) => {
                 write!(f, "[")?;
                 list(f, vs)?;
                 write!(f, "]")

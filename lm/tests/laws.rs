@@ -139,12 +139,12 @@ fn sampled(interpreter: &mut Interpreter, v: Value) -> Value {
     match v {
         Value::Float(x) => Value::Float(x + 0.0),
         Value::Tuple(vs) => Value::Tuple(all(vs)),
-        Value::Vector(vs) => Value::Vector(all(vs)),
-        Value::Support(vs) => Value::Vector(all(vs)),
+        Value::Tensor(t) => Value::Tensor(t.with(all(t.elements().to_vec())).into()),
+        Value::Support(vs) => Value::vector(all(vs)),
         Value::Function(f) => {
             let values: Vec<Value> =
                 (0..3).map(|i| interpreter.apply_closure(&f, Value::Integer(i)).expect("families are total")).collect();
-            Value::Vector(values.into_iter().map(|v| sampled(interpreter, v)).collect())
+            Value::vector(values.into_iter().map(|v| sampled(interpreter, v)).collect())
         }
         other => other,
     }

@@ -2,13 +2,15 @@
 //!
 //! A row says which argument types the name takes and which term it stands for. Most stand for a
 //! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
-//! A name may have several rows; the first that fits is taken.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
+//! rows, too, made from their text.
 
-use lm::prim::{ALL, Prim};
-use lm::scheme::Rule;
+use crate::check::generic;
+use lm::prim::{ALL, Derivative, Prim};
+use lm::scheme::{Named, Rule};
 use lm::types::Type;
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The term a built-in stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +26,14 @@ pub enum Meaning {
     /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
     /// Printed programs that define an `add` of their own need this name.
     Primitive(Prim),
+    /// The body of the definition of that number in [`generic`].
+    Generic(usize),
+    /// The shape of the argument.
+    Shape,
+    /// A tensor of tuples as a tuple of tensors.
+    Unzip,
+    /// `buildFromSparse` of several tensors at once.
+    SparseTupled,
     /// Not in this version.
     NotYet,
 }
@@ -31,7 +41,7 @@ pub enum Meaning {
 /// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Componentwise, Core, MulInteger, NotYet, Primitive};
+use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, NotYet, Primitive, Shape, SparseTupled, Unzip};
 
 /// One row.
 #[derive(Debug)]
@@ -48,13 +58,17 @@ const REAL: &[&str] = &["Float -> Float"];
 const REALS: &[&str] = &["Float Float -> Float"];
 const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer"];
 const NUMBERS: &[&str] = &["Float Float -> Float", "Integer Integer -> Integer"];
+const VECTORS: &[&str] = &["(Vec t) (Vec t) -> (Vec t)"];
 const OWN: &[&str] = &[];
 
 #[rustfmt::skip]
 const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("add",           NUMBERS,                      Core(Prim::Add)),
     ("sub",           NUMBERS,                      Core(Prim::Sub)),
+    ("add",           VECTORS,                      Core(Prim::Add)),
+    ("sub",           VECTORS,                      Core(Prim::Sub)),
     ("mul",           NUMBERS,                      Core(Prim::Mul)),
+    ("mul",           &["Float (Vec Float) -> (Vec Float)"], Core(Prim::Mul)),
     ("mul",           &["Float Integer -> Float"],  MulInteger),
     ("div",           NUMBERS,                      Core(Prim::Div)),
     ("neg",           NUMBER,                       Core(Prim::Neg)),
@@ -123,30 +137,19 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("lmLT",          OWN,                          NotYet),
     ("lmFold",        OWN,                          NotYet),
     ("lmVariant",     OWN,                          NotYet),
-    // Tensors and functions.
-    ("build",         OWN,                          NotYet),
-    ("sumbuild",      OWN,                          NotYet),
-    ("index",         OWN,                          NotYet),
-    ("size",          OWN,                          NotYet),
-    ("shape",         OWN,                          NotYet),
-    ("sum",           OWN,                          NotYet),
-    ("fold",          OWN,                          NotYet),
-    ("map",           OWN,                          NotYet),
-    ("map2",          OWN,                          NotYet),
-    ("reduce",        OWN,                          NotYet),
-    ("scanl",         OWN,                          NotYet),
-    ("scanr",         OWN,                          NotYet),
-    ("shift1L",       OWN,                          NotYet),
-    ("shift1R",       OWN,                          NotYet),
-    ("constVec",      OWN,                          NotYet),
-    ("deltaVec",      OWN,                          NotYet),
-    ("diag",          OWN,                          NotYet),
-    ("delta",         OWN,                          NotYet),
-    ("Vec_init",      OWN,                          NotYet),
-    ("unzip",         OWN,                          NotYet),
-    ("buildFromSparse",       OWN,                  NotYet),
-    ("buildFromSparseTupled", OWN,                  NotYet),
-    ("imax",          OWN,                          NotYet),
+    // Arrays; others are in `arrays.ks`.
+    ("build",         OWN,                          Core(Prim::Build)),
+    ("index",         OWN,                          Core(Prim::Index)),
+    ("size",          OWN,                          Core(Prim::Size)),
+    ("sum",           OWN,                          Core(Prim::Sum)),
+    ("fold",          OWN,                          Core(Prim::Fold)),
+    ("scanl",         OWN,                          Core(Prim::Scanl)),
+    ("Vec_init",      OWN,                          Core(Prim::VecInit)),
+    ("$common_size",  OWN,                          Core(Prim::CommonSize)),
+    ("$add_at",       OWN,                          Core(Prim::AddAt)),
+    ("shape",         &["t -> t"],                  Shape),
+    ("unzip",         &["(Tensor i t) -> t"],       Unzip),
+    ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
     ("$check",        OWN,                          NotYet),
     ("$BENCH",        OWN,                          NotYet),
 ];
@@ -161,7 +164,13 @@ static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
         let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
         (row, rules)
     };
-    written.chain(ALL.iter().map(primitive)).map(rules).collect()
+    let generic = |(i, g): (usize, &generic::Definition)| {
+        // The table lives as long as the program.
+        let typing: &'static str = g.typing.clone().leak();
+        Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
+    };
+    let generics = generic::DEFINITIONS.iter().enumerate().map(generic);
+    written.chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
 });
 
 impl Builtin {
@@ -176,6 +185,10 @@ impl Builtin {
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         match self.meaning {
             Core(prim) | Primitive(prim) => prim.result(args),
+            Generic(_) => self.instance(args).map(|(_, result)| result),
+            Shape => args.first().map(Type::shape),
+            Unzip => unzipped(args.first()?),
+            SparseTupled => sparse_parts(args.last()?).map(Type::tuple),
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
             Componentwise(_) => args.get(1).cloned(),
@@ -183,13 +196,19 @@ impl Builtin {
         }
     }
 
-    /// The one primitive it stands for on arguments of these types.
+    /// The one primitive with a derivative that it stands for on arguments of these types.
     pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
+            Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
-            Componentwise(_) | Argument | MulInteger | NotYet => None,
+            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | NotYet => None,
         }
+    }
+
+    /// What the type variables of its typing stand for with these arguments, and the result type.
+    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
+        self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
     }
 
     /// The argument types it takes, as text, one for each alternative.
@@ -216,7 +235,9 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
 /// The row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
-        row.name == name && row.admits(args) && rules.iter().any(|rule| rule.result(args).is_some())
+        row.name == name
+            && row.admits(args)
+            && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
     };
     BUILTINS.iter().find(fits).map(|(row, _)| row)
 }
@@ -226,10 +247,35 @@ impl Builtin {
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
-            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | NotYet => true,
+            Unzip => args.first().and_then(unzipped).is_some(),
+            SparseTupled => is_sparse(args),
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | NotYet => true,
         }
     }
+}
+
+/// The type of a tensor of tuples, unzipped.
+fn unzipped(ty: &Type) -> Option<Type> {
+    let Type::Tensor(rank, element) = ty else { return None };
+    let parts = element.as_tuple()?.iter();
+    Some(Type::tuple(parts.map(|part| Type::Tensor(*rank, Arc::new(part.clone())))))
+}
+
+/// The types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.
+pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
+    let Type::Lam(_, pairs) = function else { return None };
+    let part = |pair: &Type| match pair.as_tuple()? {
+        [i, t] if is_numeric(t) => Some(Type::Tensor(i.rank_of_index()?, Arc::new(t.clone()))),
+        _ => None,
+    };
+    pairs.as_tuple()?.iter().map(part).collect()
+}
+
+fn is_sparse(args: &[Type]) -> bool {
+    let [shapes, n, f] = args else { return false };
+    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| Type::tuple(parts).shape() == *shapes)
 }
 
 fn is_numeric(ty: &Type) -> bool {
@@ -243,7 +289,7 @@ fn is_numeric(ty: &Type) -> bool {
 
 /// Every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|(name, ..)| *name)
+    ROWS.iter().map(|(name, ..)| *name).chain(generic::DEFINITIONS.iter().map(|g| &*g.name))
 }
 
 #[cfg(test)]
@@ -265,7 +311,9 @@ mod tests {
         assert_eq!(arity("add"), Some(2));
         assert_eq!(arity("lmApply"), Some(2));
         assert_eq!(arity("print"), None);
-        assert_eq!(arity("build"), None);
+        assert_eq!(arity("build"), Some(2));
+        assert_eq!(arity("map2"), Some(3));
+        assert_eq!(arity("lmL"), None);
     }
 
     #[test]

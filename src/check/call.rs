@@ -19,7 +19,7 @@ impl Checker {
         if name.derivations.is_empty() && is_not_yet(&name.base) && self.functions.overloads(&name.base).is_empty() {
             return self.fail(CheckError::NotSupported(format!("`{}` is", name.base)), span);
         }
-        let args: Vec<Option<Expr>> = args.iter().map(|arg| self.expr(arg)).collect();
+        let args: Vec<Option<Expr>> = args.iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
@@ -81,7 +81,7 @@ impl Checker {
         if name.overload.as_ref().is_some_and(|ty| *ty != argument) {
             return self.wrong_arguments(name, &args, span);
         }
-        if let Some(entry) = self.functions.select(&name.base, &argument) {
+        if let Some(entry) = self.functions.select(&name.base, &argument).filter(|_| self.expansion.is_none()) {
             let fun = entry.fun.clone();
             let params = fun.params.clone();
             return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
@@ -110,6 +110,10 @@ impl Checker {
                 Some(apply(Op::Prim(Prim::Mul), args, span))
             }
             Meaning::Componentwise(prim) => Some(self.componentwise(prim, args, span)),
+            Meaning::Generic(number) => self.expand(row, number, args, span),
+            Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
+            Meaning::Unzip => Some(self.unzip(args.pop()?, span)),
+            Meaning::SparseTupled => self.sparse_tupled(args, span),
             Meaning::NotYet => self.fail(CheckError::NotSupported(format!("`{}` is", row.name)), span),
         }
     }
@@ -161,27 +165,32 @@ impl Checker {
         (vec![Binding { pattern: Pattern::Var(x), rhs: e }], use_of)
     }
 
+    /// A variable for each of the terms.
+    pub(super) fn names_of(&mut self, args: Vec<Expr>) -> (Vec<Binding>, Vec<Expr>) {
+        let (bindings, names): (Vec<_>, Vec<Expr>) = args.into_iter().map(|arg| self.name_of(arg)).unzip();
+        (bindings.into_iter().flatten().collect(), names)
+    }
+
     /// A vector operation: on types without discrete parts the primitive itself, else by component.
     ///
     /// The last argument of `add` and the argument of the others may be a tangent, where discrete
     /// parts are units; discrete parts of the result are those of the operand, and add nothing to a
     /// dot product.
-    fn componentwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
+    pub(super) fn componentwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
         let operand = if prim == Prim::Mul { &args[1] } else { &args[0] };
         let ty = operand.ty().clone();
         if ty.tangent() == ty {
             return apply(Op::Prim(prim), args, span);
         }
+        if let Type::Tensor(..) = ty
+            && ty.is_differentiable()
+        {
+            return self.elementwise(prim, args, span);
+        }
         let Some(parts) = ty.as_tuple() else {
             return if prim == Prim::Dot { Expr::float(0.0) } else { operand.clone() };
         };
-        let mut bindings = Vec::new();
-        let mut named = Vec::new();
-        for arg in args {
-            let (more, name) = self.name_of(arg);
-            bindings.extend(more);
-            named.push(name);
-        }
+        let (bindings, named) = self.names_of(args);
         let component = |e: &Expr, i| match e.ty() {
             Type::Float => e.clone(),
             _ => apply(Op::Get(i, parts.len()), vec![e.clone()], span),

@@ -119,7 +119,7 @@ impl Checker {
         params.into_iter().map(|(param, _)| param).collect()
     }
 
-    fn param(&mut self, s: &Sexp) -> Option<Param> {
+    pub(super) fn param(&mut self, s: &Sexp) -> Option<Param> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter", "(x : Type)", s.span) };
         match items.as_slice() {
             [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner),

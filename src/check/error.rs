@@ -156,6 +156,17 @@ pub enum CheckError {
         /// What is written.
         found: String,
     },
+    /// `lam` where a value should stand.
+    #[error("a function may stand only as an argument of a built-in")]
+    LambdaAsValue,
+    /// A shape of another type than the tensor has.
+    #[error("a shape of `{tensor}` has type `{}`, not `{found}`", tensor.shape())]
+    WrongShape {
+        /// The type of the tensor.
+        tensor: Type,
+        /// The type of what is given.
+        found: Type,
+    },
     /// A part of the language that this version does not have.
     #[error("{0} not supported yet")]
     NotSupported(String),
@@ -187,6 +198,8 @@ impl CheckError {
             CheckError::WrongMain => "E220",
             CheckError::WrongDerivative { .. } => "E221",
             CheckError::NotSupported(_) => "E222",
+            CheckError::LambdaAsValue => "E223",
+            CheckError::WrongShape { .. } => "E224",
         }
     }
 
@@ -211,7 +224,9 @@ impl CheckError {
             CheckError::WrongProjection { .. } => Some("`get$i$n` takes a tuple of n components".into()),
             CheckError::BadProjection(_) => Some("in `get$i$n`, i is from 1 to n".into()),
             CheckError::WrongMain => Some("write `(def main Integer () ...)`".into()),
+            CheckError::LambdaAsValue => Some("write it where it is used: `(build n (lam (i : Integer) e))`".into()),
             CheckError::NotAFunction { .. }
+            | CheckError::WrongShape { .. }
             | CheckError::Reserved(_)
             | CheckError::DuplicateVariable(..)
             | CheckError::WrongArity { .. }

@@ -93,7 +93,11 @@ impl Checker {
                 let read = self.ty(ty);
                 self.supported_type(read, ty.span).map(|ty| Expr::dummy(ty).at(span))
             }
-            "lam" => self.fail(CheckError::NotSupported("functions as values (`lam`) are".into()), span),
+            "lam" => {
+                self.lambda(items, span);
+                self.fail(CheckError::LambdaAsValue, span)
+            }
+            "$zero" | "$zeros" if self.expansion.is_some() => self.zero_form(word, args, span),
             _ if is_reserved(word) && !self.is_function(word) => {
                 self.fail(CheckError::Reserved(word.to_string()), items[0].span)
             }
@@ -102,6 +106,9 @@ impl Checker {
     }
 
     fn call_by_name(&mut self, word: &Arc<str>, items: &[Sexp], span: Span) -> Option<Expr> {
+        if let Some(function) = self.parameter_function(word) {
+            return self.beta(&function, &items[1..], span);
+        }
         let variable = self.scope.get(word).cloned();
         match variable.filter(|_| !self.is_function(word)) {
             Some(meaning) => {

@@ -4,6 +4,7 @@
 //! then the bodies. What is wrong is reported once and becomes `None`, which nobody judges again:
 //! all errors of a file are found, and no error that is but the consequence of another.
 
+mod arrays;
 mod builtins;
 mod call;
 mod declaration;
@@ -12,6 +13,7 @@ mod derived_call;
 mod error;
 mod expr;
 mod functions;
+mod generic;
 mod lets;
 mod names;
 mod scope;
@@ -25,6 +27,7 @@ use crate::diagnostic::Diagnostic;
 use crate::reader::Sexp;
 use declaration::{Header, Item};
 use functions::Functions;
+use generic::Expansion;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
 use scope::Scope;
@@ -90,13 +93,15 @@ struct Checker {
     functions: Functions,
     scope: Scope,
     supply: Supply,
+    /// The built-in whose body is being checked, when one is.
+    expansion: Option<Expansion>,
     errors: Vec<Diagnostic>,
 }
 
 impl Checker {
     fn new(options: Options) -> Checker {
         let (functions, scope, supply) = (Functions::default(), Scope::default(), Supply::default());
-        Checker { options, functions, scope, supply, errors: Vec::new() }
+        Checker { options, functions, scope, supply, expansion: None, errors: Vec::new() }
     }
 
     fn program(&mut self, forms: &[Sexp], prelude: &[Sexp]) -> Checked {

@@ -51,6 +51,9 @@ impl Checker {
     }
 
     fn scalar(&mut self, name: &str, span: Span) -> Option<Type> {
+        if let Some(ty) = self.type_variable(name) {
+            return Some(ty);
+        }
         if let Some((_, ty)) = SCALARS.into_iter().find(|(scalar, _)| *scalar == name) {
             return Some(ty);
         }
@@ -95,6 +98,10 @@ impl Checker {
         match &rank.shape {
             Shape::Integer(d @ 1..=64) => Some(Type::Tensor(*d as usize, Arc::new(ty?))),
             Shape::Bad => None,
+            Shape::Symbol(_) if self.expansion.is_some() => {
+                let rank = self.ty(rank)?.rank_of_index()?;
+                Some(Type::Tensor(rank, Arc::new(ty?)))
+            }
             _ => self.malformed_type(rank.span),
         }
     }
@@ -111,7 +118,7 @@ fn unsupported_part(ty: &Type) -> Option<&'static str> {
         Type::Float | Type::Integer | Type::Bool | Type::String => None,
         Type::Tuple(parts) => parts.iter().find_map(unsupported_part),
         Type::LM(s, t) => unsupported_part(s).or_else(|| unsupported_part(t)),
-        Type::Tensor(..) => Some("tensors"),
+        Type::Tensor(_, element) => unsupported_part(element),
         Type::Lam(..) => Some("functions as values"),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ErrorFormat;
 use super::failure::Failure;
-use super::input::{Input, not_compiled};
+use super::input::Input;
 use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
@@ -57,17 +57,18 @@ pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> R
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
     let native = codegen::Options { opt_level: options.level, target_cpu: options.target_cpu.clone() };
-    let module = codegen::compile(program, &entries, &input.info(), &native).map_err(not_compiled)?;
+    let module =
+        codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     // All are made before the first is written: when one cannot be made, none is left behind.
     let content = |kind: &Emit| match kind {
-        Emit::Native(kind) => module.output(*kind).map_err(not_compiled),
+        Emit::Native(kind) => module.output(*kind).map_err(|error| input.not_compiled(error)),
         Emit::Ks => Ok(text(program, &entries).into_bytes()),
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {
         match path.as_os_str() == "-" {
             true => out.write_all(&content)?,
-            false => codegen::write_file(path, &content).map_err(not_compiled)?,
+            false => codegen::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::ErrorFormat;
 use super::failure::Failure;
-use super::input::{Input, not_compiled};
+use super::input::Input;
 use crate::gradcheck::{self, Report, Worst};
 use codegen::Jit;
 use lm::term::FunName;
@@ -39,7 +39,8 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default()).map_err(not_compiled)?;
+    let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default())
+        .map_err(|error| input.not_compiled(error))?;
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
     let mut all_agree = true;

@@ -94,6 +94,18 @@ impl Input {
         Failure::Wrong(format!("{}:{}:{}: {error}", self.source.name(), position.line, position.column))
     }
 
+    /// A failure of the code generator, at its place where it has one.
+    pub fn not_compiled(&self, error: codegen::Error) -> Failure {
+        let place = match &error {
+            codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
+                let position = self.source.position(span.start);
+                format!("{}:{}:{}: ", self.source.name(), position.line, position.column)
+            }
+            _ => "error: ".into(),
+        };
+        Failure::Wrong(format!("{place}{error}"))
+    }
+
     /// What the code generator needs of the source.
     pub fn info(&self) -> SourceInfo {
         SourceInfo::new(self.source.name(), self.source.text())
@@ -113,9 +125,4 @@ fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Fa
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     eprint!("{}", render::render_all(source, diagnostics, form, colour));
     Failure::Shown
-}
-
-/// A failure of the code generator.
-pub fn not_compiled(error: codegen::Error) -> Failure {
-    Failure::Wrong(format!("error: {error}"))
 }

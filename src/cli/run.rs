@@ -2,7 +2,7 @@
 
 use super::ErrorFormat;
 use super::failure::Failure;
-use super::input::{Input, not_compiled};
+use super::input::Input;
 use codegen::Jit;
 use lm::interp::Interpreter;
 use lm::term::FunName;
@@ -36,8 +36,8 @@ pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Resul
         true => Interpreter::with_output(program, &mut *out).call(&main, &[]),
         false => {
             let options = codegen::Options { opt_level: options.level, target_cpu: None };
-            let mut jit =
-                Jit::new(program, std::slice::from_ref(&main), &input.info(), &options).map_err(not_compiled)?;
+            let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
+                .map_err(|error| input.not_compiled(error))?;
             jit.set_stack(crate::LARGE_STACK as u64 / 2);
             jit.call_with_output(&main, &[], out)
         }

@@ -31,6 +31,10 @@ pub struct NotDifferentiable {
 
 /// `[D f]`, not optimised.
 pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable> {
+    if mentions_array(&def.body) || def.params.iter().any(|x| x.ty().mentions_array()) {
+        let reason = "derivatives of functions on arrays are not supported yet".into();
+        return Err(NotDifferentiable { function: def.fun.name.clone(), reason });
+    }
     let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let argument = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts.clone()) };
     let mut cx = Nabla { supply, space: Expr::witness(&argument), maps: HashMap::new(), out: Vec::new() };
@@ -160,6 +164,17 @@ impl Nabla<'_> {
     fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
         args.iter().map(|a| self.nabla(a)).collect()
     }
+}
+
+/// Whether the term computes with tensors anywhere.
+fn mentions_array(e: &Expr) -> bool {
+    let below = match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => false,
+        Kind::App(_, args) => args.iter().any(mentions_array),
+        Kind::Let(bindings, body) => bindings.iter().any(|b| mentions_array(&b.rhs)) || mentions_array(body),
+        Kind::Lam(_, body) => mentions_array(body),
+    };
+    below || e.ty().mentions_array()
 }
 
 fn tuple_of(xs: &[Var]) -> Expr {

@@ -13,6 +13,9 @@ type Lowered = Result<Val, Error>;
 
 impl Body<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr]) -> Lowered {
+        if args.iter().any(|arg| arg.ty().mentions_array()) {
+            return Err(self.unsupported(&format!("`{}` on arrays", p.name())));
+        }
         let values = self.values(args)?;
         match p {
             Prim::Add => self.zip(p, &values, Op::AddF, Op::AddI),
@@ -71,6 +74,11 @@ impl Body<'_> {
             | Prim::Sum
             | Prim::Index
             | Prim::Size
+            | Prim::CommonSize
+            | Prim::VecInit
+            | Prim::Fold
+            | Prim::Scanl
+            | Prim::AddAt
             | Prim::LmZero
             | Prim::LmOne
             | Prim::LmScale

@@ -4,9 +4,8 @@ use super::{ErrorKind, Interpreter, RuntimeError, witness};
 use crate::libm;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
-use crate::term::Span;
 use crate::types::Type;
-use crate::value::Value::{self, Bool, Float, Integer, Map, Vector};
+use crate::value::Value::{self, Bool, Float, Integer, Map};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -94,12 +93,15 @@ impl Interpreter<'_> {
 
     /// Primitives on several types, on vectors and on linear maps.
     fn other(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
+        if let Some(outcome) = self.array(p, args, ty) {
+            return outcome;
+        }
         Ok(match (p, args) {
-            (Prim::Add, [x, y]) => self.add(x, y),
-            (Prim::Sub, [x, y]) => self.sub(x, y),
+            (Prim::Add, [x, y]) => self.add(x, y)?,
+            (Prim::Sub, [x, y]) => self.sub(x, y)?,
             (Prim::Neg, [x]) => self.neg(x),
             (Prim::Mul, [Float(k), x]) => self.scale(*k, x),
-            (Prim::Dot, [x, y]) => Float(self.dot(x, y)),
+            (Prim::Dot, [x, y]) => Float(self.dot(x, y)?),
             (Prim::ZeroOf, [w]) => map::zero(w),
             (Prim::Powi, [Float(x), Integer(n)]) => {
                 self.counts.nonlinear += 1;
@@ -116,23 +118,6 @@ impl Interpreter<'_> {
             (Prim::Trace, [x]) => {
                 self.print(std::slice::from_ref(x));
                 x.clone()
-            }
-            (Prim::Build, [Integer(n), Value::Function(f)]) => {
-                if *n < 0 {
-                    return fail(ErrorKind::NegativeSize(*n));
-                }
-                Vector((0..*n).map(|i| self.apply_closure(f, Integer(i))).collect::<Result<_, _>>()?)
-            }
-            (Prim::Size, [Vector(v)]) => Integer(v.len() as i64),
-            (Prim::Index, [Integer(i), Vector(v)]) => match usize::try_from(*i).ok().and_then(|i| v.get(i)) {
-                Some(x) => x.clone(),
-                None => {
-                    return fail(ErrorKind::IndexOutOfRange { index: *i, size: v.len() as i64 });
-                }
-            },
-            (Prim::Sum, [Vector(v)]) => {
-                let sum = self.sum(v.clone()).or_else(|| witness(ty));
-                sum.ok_or(RuntimeError::shape_unknown())?
             }
             (Prim::LmApply, [Map(m), dx]) => map::apply(self, m, dx)?,
             (Prim::LmApplyR, [dr, Map(m)]) => map::apply_reverse(self, dr, m)?,
@@ -169,8 +154,8 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
         (Prim::LmAdd, [Map(m), Map(n)]) => LinearMap::Add(m.clone(), n.clone()),
         (Prim::LmVCat, _) => LinearMap::VCat(maps()),
         (Prim::LmHCat, _) => LinearMap::HCat(maps()),
-        (Prim::LmVCatV, [Vector(v)]) => LinearMap::VCatV(v.clone(), witness(s)),
-        (Prim::LmHCatV, [Vector(v)]) => LinearMap::HCatV(v.clone(), witness(t)),
+        (Prim::LmVCatV, [Value::Tensor(v)]) => LinearMap::VCatV(v.elements().to_vec(), witness(s)),
+        (Prim::LmHCatV, [Value::Tensor(v)]) => LinearMap::HCatV(v.elements().to_vec(), witness(t)),
         (Prim::LmCompose, [Map(m), Map(n)]) => LinearMap::Compose(m.clone(), n.clone()),
         (Prim::LmTranspose, [Map(m)]) => LinearMap::Transpose(m.clone()),
         (Prim::LmL, [Value::Function(f)]) => LinearMap::L(f.clone()),
@@ -180,7 +165,7 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
 }
 
 fn fail(kind: ErrorKind) -> Outcome {
-    Err(RuntimeError { kind, span: Span::default() })
+    Err(RuntimeError::new(kind))
 }
 
 /// A deterministic hash of an Integer, uniform in [0, 1): the finaliser of SplitMix64.

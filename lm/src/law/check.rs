@@ -233,7 +233,7 @@ impl Types {
             Scheme::Tangent(t) => tangent(self.resolve(t)),
             Scheme::Known(t) => open(t),
             Scheme::Tuple(ts) => Scheme::Tuple(all(ts)),
-            Scheme::Tensor(r, t) => Scheme::Tensor(*r, below(t)),
+            Scheme::Tensor(i, t) => Scheme::Tensor(below(i), below(t)),
             Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
             Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
             Scheme::Repeat(_) => panic!("`..` is not expanded"),
@@ -269,8 +269,9 @@ impl Types {
             (Scheme::Tuple(ss), Scheme::Tuple(ts)) if ss.len() == ts.len() => {
                 ss.iter().zip(ts).try_for_each(|(s, t)| self.unify(s, t))
             }
-            (Scheme::Tensor(r, s), Scheme::Tensor(k, t)) if r == k => self.unify(s, t),
-            (Scheme::Lam(s, t), Scheme::Lam(u, v)) | (Scheme::LM(s, t), Scheme::LM(u, v)) => {
+            (Scheme::Tensor(s, t), Scheme::Tensor(u, v))
+            | (Scheme::Lam(s, t), Scheme::Lam(u, v))
+            | (Scheme::LM(s, t), Scheme::LM(u, v)) => {
                 self.unify(s, u)?;
                 self.unify(t, v)
             }
@@ -279,7 +280,7 @@ impl Types {
     }
 
     /// A type for the scheme: every variable still free takes one from `choose`.
-    fn ground(&mut self, s: &Scheme, choose: &mut impl FnMut() -> Type) -> Type {
+    fn ground(&mut self, s: &Scheme, choose: &mut dyn FnMut() -> Type) -> Type {
         match self.resolve(s) {
             Scheme::Var(name, i) => {
                 let ty = choose();
@@ -289,7 +290,11 @@ impl Types {
             Scheme::Known(t) => t,
             Scheme::Tangent(t) => self.ground(&t, choose).tangent(),
             Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| self.ground(t, choose)).collect::<Vec<_>>()),
-            Scheme::Tensor(r, t) => Type::Tensor(r, Arc::new(self.ground(&t, choose))),
+            Scheme::Tensor(i, t) => {
+                // An index type that is free to choose is that of vectors.
+                let rank = self.ground(&i, &mut || Type::Integer).rank_of_index().expect("the type of an index");
+                Type::Tensor(rank, Arc::new(self.ground(&t, choose)))
+            }
             Scheme::Lam(a, b) => Type::lam(self.ground(&a, choose), self.ground(&b, choose)),
             Scheme::LM(a, b) => Type::lm(self.ground(&a, choose), self.ground(&b, choose)),
             Scheme::Repeat(_) => panic!("`..` is not expanded"),
@@ -305,7 +310,7 @@ fn rename(s: &Scheme, stamp: usize) -> Scheme {
         Scheme::Known(_) => s.clone(),
         Scheme::Tangent(t) => Scheme::Tangent(below(t)),
         Scheme::Tuple(ts) => Scheme::Tuple(all(ts)),
-        Scheme::Tensor(r, t) => Scheme::Tensor(*r, below(t)),
+        Scheme::Tensor(i, t) => Scheme::Tensor(below(i), below(t)),
         Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
         Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
         Scheme::Repeat(_) => panic!("`..` is not expanded"),
@@ -316,7 +321,7 @@ fn rename(s: &Scheme, stamp: usize) -> Scheme {
 fn open(t: &Type) -> Scheme {
     match t {
         Type::Tuple(ts) => Scheme::Tuple(ts.iter().map(open).collect()),
-        Type::Tensor(r, t) => Scheme::Tensor(*r, Box::new(open(t))),
+        Type::Tensor(rank, t) => Scheme::Tensor(Box::new(open(&Type::index(*rank))), Box::new(open(t))),
         Type::Lam(s, t) => Scheme::Lam(Box::new(open(s)), Box::new(open(t))),
         Type::LM(s, t) => Scheme::LM(Box::new(open(s)), Box::new(open(t))),
         Type::Float | Type::Integer | Type::Bool | Type::String => Scheme::Known(t.clone()),
@@ -329,7 +334,7 @@ fn tangent(s: Scheme) -> Scheme {
         Scheme::Known(t) => open(&t.tangent()),
         Scheme::Tangent(t) => Scheme::Tangent(t),
         Scheme::Tuple(ts) => Scheme::Tuple(ts.into_iter().map(tangent).collect()),
-        Scheme::Tensor(r, t) => Scheme::Tensor(r, Box::new(tangent(*t))),
+        Scheme::Tensor(i, t) => Scheme::Tensor(i, Box::new(tangent(*t))),
         Scheme::Lam(a, b) => Scheme::Lam(a, Box::new(tangent(*b))),
         Scheme::Var(..) => Scheme::Tangent(Box::new(s)),
         Scheme::LM(..) => Scheme::Tuple(vec![]),

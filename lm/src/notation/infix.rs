@@ -156,7 +156,11 @@ impl Printer<'_> {
         match (p, args) {
             (Prim::Neg, [x]) => parenthesised(text("-").append(self.at(x, PREFIX_LEVEL)), level >= PREFIX_LEVEL),
             (Prim::ZeroOf, _) => text("0"),
-            (Prim::Index, [i, v]) => self.at(v, PREFIX_LEVEL).append(text("[")).append(self.at(i, 0)).append(text("]")),
+            (Prim::Index, [i, v]) => {
+                let indices = i.args_of(&Op::Tuple).unwrap_or(std::slice::from_ref(i)).iter().map(|i| self.at(i, 0));
+                let indices = RcDoc::intersperse(indices, text(", "));
+                self.at(v, PREFIX_LEVEL).append(text("[")).append(indices).append(text("]"))
+            }
             (Prim::LmTranspose, [m]) if self.format == Format::Signs => self.at(m, PREFIX_LEVEL).append(text("ᵀ")),
             (Prim::LmZero | Prim::LmOne, _) if self.format == Format::Signs => text(self.name(p)),
             (Prim::LmZero | Prim::LmOne, _) => self.call(p.name(), &[]),

@@ -1,0 +1,149 @@
+//! Built-ins on arrays that go by the structure of a type: shapes, zeros, `unzip`, `ts_add` and its
+//! like on tensors with discrete parts.
+//!
+//!   shape(e) = size(e)      zero(e) = ts_zero(e)      where the elements of e are of fixed shape, Floats
+//!   shape(e) = build(size(e), \i. shape(e[i]))        and else element by element; tuples by component
+
+use crate::check::builtins::sparse_parts;
+use crate::check::call::apply;
+use crate::check::{CheckError, Checker};
+use lm::prim::Prim;
+use lm::term::{Constant, Expr, Op, Span};
+use lm::types::Type;
+
+impl Checker {
+    /// `(shape e)`.
+    pub(super) fn shape_of(&mut self, e: Expr, span: Span) -> Expr {
+        let ty = e.ty().clone();
+        let (bindings, e) = self.name_of(e);
+        let shape = match &ty {
+            ty if ty.has_fixed_shape() => unit_shape(ty, span),
+            Type::Tuple(parts) => {
+                let parts = (1..=parts.len()).map(|i| get(i, parts.len(), &e, span)).collect::<Vec<_>>();
+                let parts = parts.into_iter().map(|part| self.shape_of(part, span)).collect();
+                apply(Op::Tuple, parts, span)
+            }
+            Type::Tensor(_, element) if element.has_fixed_shape() => size(&e, span),
+            _ => self.over(&ty, size(&e, span), span, |cx, i| {
+                let element = element(&i, &e, span);
+                cx.shape_of(element, span)
+            }),
+        };
+        Expr::block(bindings, shape).at(span)
+    }
+
+    /// The zero of the type and shape of `e`; `None` where there is none, which is reported.
+    pub(super) fn zero_like(&mut self, e: Expr, span: Span) -> Option<Expr> {
+        let ty = e.ty().clone();
+        let shape = self.shape_of(e, span);
+        self.zeros(&ty, shape, span)
+    }
+
+    /// The zero of a type, of a shape; `None` where there is none, which is reported.
+    pub(super) fn zeros(&mut self, ty: &Type, shape: Expr, span: Span) -> Option<Expr> {
+        let (bindings, shape) = self.name_of(shape);
+        let zero = match ty {
+            Type::Float => apply(Op::Prim(Prim::ZeroOf), vec![Expr::dummy(Type::Float)], span),
+            Type::Integer => Expr::integer(0),
+            Type::Bool => Expr::constant(Constant::Bool(false)),
+            Type::String => Expr::constant(Constant::String("".into())),
+            Type::Tuple(parts) => {
+                let zero = |cx: &mut Checker, (i, ty): (usize, &Type)| {
+                    let part = get(i + 1, parts.len(), &shape, span);
+                    cx.zeros(ty, part, span)
+                };
+                let parts: Option<Vec<Expr>> = parts.iter().enumerate().map(|part| zero(self, part)).collect();
+                apply(Op::Tuple, parts?, span)
+            }
+            Type::Tensor(_, inner) => {
+                let is_size = inner.has_fixed_shape();
+                let bounds = if is_size { shape.clone() } else { size(&shape, span) };
+                let mut zero = None;
+                let built = self.over(ty, bounds, span, |cx, i| {
+                    let part = if is_size { unit_shape(inner, span) } else { element(&i, &shape, span) };
+                    zero = cx.zeros(inner, part, span);
+                    zero.clone().unwrap_or(Expr::dummy((**inner).clone()))
+                });
+                zero.map(|_| built)?
+            }
+            Type::Lam(..) | Type::LM(..) => {
+                return self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span);
+            }
+        };
+        Some(Expr::block(bindings, zero.at(span)))
+    }
+
+    /// A tensor of tuples as a tuple of tensors.
+    pub(super) fn unzip(&mut self, e: Expr, span: Span) -> Expr {
+        let ty = e.ty().clone();
+        let Type::Tensor(_, tuple) = &ty else { panic!("checker: `unzip` of {ty}") };
+        let count = tuple.as_tuple().map_or(0, <[Type]>::len);
+        let (bindings, e) = self.name_of(e);
+        let parts = (1..=count).map(|k| {
+            self.over(&ty, size(&e, span), span, |_, i| {
+                let tuple = element(&i, &e, span);
+                get(k, count, &tuple, span)
+            })
+        });
+        let parts = parts.collect();
+        Expr::block(bindings, apply(Op::Tuple, parts, span))
+    }
+
+    /// `(buildFromSparseTupled shapes n f)`: f is called once for each index.
+    pub(super) fn sparse_tupled(&mut self, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let tensors = sparse_parts(args.last()?.ty()).expect("the row was chosen for these arguments");
+        let shapes = args.remove(0);
+        let pairs = apply(Op::Prim(Prim::Build), args, span);
+        let pairs = self.unzip(pairs, span);
+        let (bindings, named) = self.names_of(vec![shapes, pairs]);
+        let mut sums = Vec::new();
+        for (i, ty) in tensors.iter().enumerate() {
+            let part = |e: &Expr| get(i + 1, tensors.len(), e, span);
+            let zeros = self.zeros(ty, part(&named[0]), span)?;
+            sums.push(apply(Op::Prim(Prim::AddAt), vec![zeros, part(&named[1])], span));
+        }
+        Some(Expr::block(bindings, apply(Op::Tuple, sums, span)))
+    }
+
+    /// A vector operation on tensors with discrete parts, element by element.
+    pub(super) fn elementwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
+        let (bindings, named) = self.names_of(args);
+        let tensors: Vec<&Expr> = named.iter().filter(|e| matches!(e.ty(), Type::Tensor(..))).collect();
+        let bounds = match tensors.as_slice() {
+            [one] => size(one, span),
+            several => apply(Op::Prim(Prim::CommonSize), several.iter().map(|e| (*e).clone()).collect(), span),
+        };
+        let built = self.over(tensors[0].ty(), bounds, span, |cx, i| {
+            let part = |e: &Expr| if let Type::Tensor(..) = e.ty() { element(&i, e, span) } else { e.clone() };
+            cx.componentwise(prim, named.iter().map(part).collect(), span)
+        });
+        let whole = if prim == Prim::Dot { apply(Op::Prim(Prim::Sum), vec![built], span) } else { built };
+        Expr::block(bindings, whole)
+    }
+
+    /// `build bounds (lam i. f(i))`, a tensor of the rank of `like`.
+    fn over(&mut self, like: &Type, bounds: Expr, span: Span, f: impl FnOnce(&mut Checker, Expr) -> Expr) -> Expr {
+        let Type::Tensor(rank, _) = like else { panic!("checker: {like} is no tensor") };
+        let i = self.supply.fresh("i", Type::index(*rank));
+        let body = f(self, Expr::var(&i).at(span));
+        apply(Op::Prim(Prim::Build), vec![bounds, Expr::lam(i, body).at(span)], span)
+    }
+}
+
+/// The shape of all values of a type of fixed shape.
+fn unit_shape(ty: &Type, span: Span) -> Expr {
+    let parts = ty.as_tuple().unwrap_or_default();
+    apply(Op::Tuple, parts.iter().map(|part| unit_shape(part, span)).collect(), span)
+}
+
+fn get(i: usize, n: usize, tuple: &Expr, span: Span) -> Expr {
+    apply(Op::Get(i, n), vec![tuple.clone()], span)
+}
+
+fn size(tensor: &Expr, span: Span) -> Expr {
+    apply(Op::Prim(Prim::Size), vec![tensor.clone()], span)
+}
+
+fn element(i: &Expr, tensor: &Expr, span: Span) -> Expr {
+    apply(Op::Prim(Prim::Index), vec![i.clone(), tensor.clone()], span)
+}

@@ -1,0 +1,190 @@
+//! Built-ins that are written in the language, on arguments of any type: `arrays.ks`.
+//!
+//!   (map f v)  =  (build (size v) (lam (k : i) (f (index k v))))
+//!
+//! A call is replaced by the body: type variables by types, parameters by variables that are bound to
+//! the arguments, and a call of a parameter that is a function by the function's body,
+//!
+//!   (f e)  =  (let (x e) body)      for f = (lam (x : T) body).
+//!
+//! The whole stands where the call stands, so that a run-time error is one of the call.
+
+use crate::check::builtins::Builtin;
+use crate::check::call::types;
+use crate::check::expr::form_of;
+use crate::check::names::symbol;
+use crate::check::{CheckError, Checker};
+use crate::reader::{Sexp, Shape, read};
+use lm::scope::renamed;
+use lm::term::{Binding, Expr, Kind, Pattern, Span};
+use lm::types::Type;
+use std::sync::{Arc, LazyLock};
+
+/// A built-in as it is written.
+#[derive(Debug)]
+pub struct Definition {
+    /// The name.
+    pub name: Arc<str>,
+    /// The typing, in the notation of [`lm::scheme`].
+    pub typing: String,
+    params: Vec<Arc<str>>,
+    body: Sexp,
+}
+
+/// All of them.
+pub static DEFINITIONS: LazyLock<Vec<Definition>> =
+    LazyLock::new(|| read(include_str!("../arrays.ks")).forms.iter().map(definition).collect());
+
+/// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.
+fn definition(form: &Sexp) -> Definition {
+    let [_, name, result, params, body] = list(form) else { panic!("arrays.ks: malformed definition {form:?}") };
+    let params = list(params);
+    let params = if params.first().is_some_and(|p| symbol(p).is_some()) {
+        vec![params]
+    } else {
+        params.iter().map(list).collect()
+    };
+    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(result)]);
+    let typing = typing.collect::<Vec<_>>().join(" ");
+    let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("arrays.ks: {s:?} is no name")).clone();
+    Definition { name: named(name), typing, params: params.iter().map(|p| named(&p[0])).collect(), body: body.clone() }
+}
+
+fn list(s: &Sexp) -> &[Sexp] {
+    match &s.shape {
+        Shape::List(items) => items,
+        _ => panic!("arrays.ks: {s:?} is no list"),
+    }
+}
+
+fn type_text(items: &[Sexp]) -> String {
+    match items {
+        [one] => text(one),
+        several => format!("({})", several.iter().map(text).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn text(s: &Sexp) -> String {
+    symbol(s).map_or_else(
+        || format!("({})", list(s).iter().map(text).collect::<Vec<_>>().join(" ")),
+        |name| name.to_string(),
+    )
+}
+
+/// The copy of a body that stands at a call.
+fn placed(s: &Sexp, span: Span) -> Sexp {
+    let shape = match &s.shape {
+        Shape::List(items) => Shape::List(items.iter().map(|item| placed(item, span)).collect()),
+        shape => shape.clone(),
+    };
+    Sexp { shape, span }
+}
+
+/// What the names of a definition stand for while its body is checked.
+#[derive(Debug)]
+pub struct Expansion {
+    types: Vec<(Arc<str>, Type)>,
+    functions: Vec<(Arc<str>, Expr)>,
+}
+
+impl Checker {
+    /// The body of a definition in place of a call that its typing admits.
+    pub(super) fn expand(&mut self, row: &Builtin, number: usize, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let definition = &DEFINITIONS[number];
+        let (bound, result) = row.instance(&types(&args)).expect("the row was chosen for these arguments");
+        let mark = self.scope.mark();
+        let mut expansion = Expansion { types: bound, functions: Vec::new() };
+        let mut bindings = Vec::new();
+        for (name, arg) in definition.params.iter().zip(args) {
+            if let Kind::Lam(..) = arg.kind() {
+                expansion.functions.push((name.clone(), arg));
+            } else {
+                let x = self.bind(name, Some(arg.ty().clone()))?;
+                bindings.push(Binding { pattern: Pattern::Var(x), rhs: arg });
+            }
+        }
+        let outer = self.expansion.replace(expansion);
+        let body = self.expr(&placed(&definition.body, span));
+        self.expansion = outer;
+        self.scope.forget(mark);
+        let body = body?;
+        assert_eq!(*body.ty(), result, "arrays.ks: the body of `{}`", definition.name);
+        Some(Expr::block(bindings, body).at(span))
+    }
+
+    /// A term that may be a function: an argument of a call.
+    pub(super) fn argument(&mut self, s: &Sexp) -> Option<Expr> {
+        if let Some(function) = symbol(s).and_then(|name| self.parameter_function(name)) {
+            return Some(renamed(&function, &mut self.supply));
+        }
+        match form_of(s, "lam") {
+            Some(items) => self.lambda(items, s.span),
+            None => self.expr(s),
+        }
+    }
+
+    /// `(lam (x : T) e)`.
+    pub(super) fn lambda(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
+        let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
+        let param = self.param(param)?;
+        let mark = self.scope.mark();
+        let x = self.bind(&param.name, param.ty);
+        let body = self.expr(body);
+        self.scope.forget(mark);
+        Some(Expr::lam(x?, body?).at(span))
+    }
+
+    /// The function that a name stands for, as a parameter of the definition that is expanded.
+    pub(super) fn parameter_function(&self, name: &str) -> Option<Expr> {
+        let functions = &self.expansion.as_ref()?.functions;
+        functions.iter().find(|(parameter, _)| **parameter == *name).map(|(_, function)| function.clone())
+    }
+
+    /// The type that a name stands for in the definition that is expanded.
+    pub(super) fn type_variable(&self, name: &str) -> Option<Type> {
+        let types = &self.expansion.as_ref()?.types;
+        types.iter().find(|(variable, _)| **variable == *name).map(|(_, ty)| ty.clone())
+    }
+
+    /// `(f e)` for a function: its body with its variable bound.
+    pub(super) fn beta(&mut self, function: &Expr, args: &[Sexp], span: Span) -> Option<Expr> {
+        let [arg] = args else { panic!("arrays.ks: a function takes one argument") };
+        let arg = self.expr(arg)?;
+        let copy = renamed(function, &mut self.supply);
+        let Kind::Lam(x, body) = copy.kind() else { panic!("{copy:?} is no function") };
+        let binding = Binding { pattern: Pattern::Var(x.clone()), rhs: arg };
+        Some(Expr::block(vec![binding], body.clone()).at(span))
+    }
+
+    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape.
+    pub(super) fn zero_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
+        match (word, args) {
+            ("$zero", [x]) => {
+                let x = self.expr(x)?;
+                self.zero_like(x, span)
+            }
+            ("$zeros", [ty, shape]) => {
+                let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);
+                if ty.shape() != *shape.ty() {
+                    let found = shape.ty().clone();
+                    return self.fail(CheckError::WrongShape { tensor: ty, found }, span);
+                }
+                self.zeros(&ty, shape, span)
+            }
+            _ => panic!("arrays.ks: malformed `{word}`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read() {
+        let map = DEFINITIONS.iter().find(|g| &*g.name == "map").expect("map is there");
+        assert_eq!(map.typing, "(Lam s t) (Tensor i s) -> (Tensor i t)");
+        assert_eq!(map.params.len(), 2);
+        assert!(DEFINITIONS.iter().all(|g| lm::scheme::Rule::parse(&g.typing).at_arity(g.params.len()).is_some()));
+    }
+}
