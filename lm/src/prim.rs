@@ -149,6 +149,10 @@ impl Prim {
 
     /// The result type for the given argument types, or `None` when no typing fits.
     pub fn result(self, args: &[Type]) -> Option<Type> {
+        // The rule of sums, `t t -> t`, is for what can be summed.
+        if matches!(self, Prim::Add | Prim::Sub) && !args.iter().all(Type::has_sums) {
+            return None;
+        }
         self.rules().iter().find_map(|rule| rule.result(args))
     }
 

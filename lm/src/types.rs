@@ -91,6 +91,17 @@ impl Type {
         }
     }
 
+    /// Whether values of this type can be added: numbers, and what is made of them.
+    pub fn has_sums(&self) -> bool {
+        match self {
+            Type::Float | Type::Integer => true,
+            Type::Bool | Type::String | Type::LM(..) => false,
+            Type::Tuple(parts) => parts.iter().all(Type::has_sums),
+            Type::Tensor(_, element) => element.has_sums(),
+            Type::Lam(_, t) => t.has_sums(),
+        }
+    }
+
     /// Whether a linear map stands anywhere in this type.
     pub fn mentions_lm(&self) -> bool {
         match self {

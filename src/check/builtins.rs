@@ -247,6 +247,7 @@ impl Builtin {
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            Primitive(Prim::Add | Prim::Sub) => args.iter().all(Type::has_sums),
             Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Unzip => args.first().and_then(unzipped).is_some(),
