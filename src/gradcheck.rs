@@ -10,6 +10,7 @@
 use crate::pipeline::{Error, Pipeline};
 use codegen::Jit;
 use lm::interp::{Interpreter, RuntimeError};
+use lm::random::SplitMix;
 use lm::term::FunName;
 use lm::types::Type;
 use lm::value::Value;
@@ -219,20 +220,16 @@ pub fn same_bits(a: &Value, b: &Value) -> bool {
 
 /// Random values. SplitMix64: the same for the same seed, everywhere.
 #[derive(Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix);
 
 impl Random {
     /// Values from a seed.
     pub fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix::new(seed))
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     /// Uniform in [-1, 1).

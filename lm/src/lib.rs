@@ -8,6 +8,7 @@ mod libm;
 pub mod map;
 pub mod notation;
 pub mod prim;
+pub mod random;
 pub mod rewriter;
 pub mod scheme;
 pub mod scope;

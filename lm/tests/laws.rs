@@ -5,15 +5,16 @@ use lm::interp::{Env, Interpreter};
 use lm::law::{self, Law};
 use lm::map;
 use lm::prim::Prim;
+use lm::random::SplitMix;
 use lm::term::{Binding, Constant, Expr, Op, Program, Supply, Var};
 use lm::types::Type;
 use lm::value::Value;
 
 /// SplitMix64: small, seeded, the same everywhere.
-struct Random(u64, Supply);
+struct Random(SplitMix, Supply);
 
 fn seeded(seed: u64) -> Random {
-    Random(seed, Supply::default())
+    Random(SplitMix::new(seed), Supply::default())
 }
 
 /// One way to make a map from one space to another, to a depth.
@@ -21,11 +22,7 @@ type Choice = fn(&mut Random, &Type, &Type, usize) -> Expr;
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.draw()
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -111,7 +108,7 @@ fn meaning(e: &Expr, random: &Random) -> Value {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
     let value = interpreter.eval(e, &mut Env::new()).expect("instances do not fail");
-    let mut probes = seeded(random.0);
+    let mut probes = Random(random.0.clone(), Supply::default());
     let observed = match (&value, e.ty()) {
         (Value::Map(m), Type::LM(s, _)) => (0..2)
             .map(|_| {

@@ -151,8 +151,15 @@ pub struct Module {
 impl Function {
     /// The type of an operand in this function.
     pub fn ty(&self, operand: &Operand) -> Scalar {
-        match operand {
-            Operand::Local(Local(i)) => self.locals[*i as usize].ty,
+        operand.ty(&self.locals)
+    }
+}
+
+impl Operand {
+    /// The operand's type, given the locals of its function.
+    pub fn ty(&self, locals: &[LocalInfo]) -> Scalar {
+        match self {
+            Operand::Local(Local(i)) => locals[*i as usize].ty,
             Operand::Float(_) => Scalar::Float,
             Operand::Integer(_) => Scalar::Integer,
             Operand::Bool(_) => Scalar::Bool,

@@ -168,13 +168,7 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn scalar_of(&self, operand: &Operand) -> Scalar {
-        match operand {
-            Operand::Local(Local(i)) => self.locals[*i as usize].ty,
-            Operand::Float(_) => Scalar::Float,
-            Operand::Integer(_) => Scalar::Integer,
-            Operand::Bool(_) => Scalar::Bool,
-            Operand::Text(_) => Scalar::Text,
-        }
+        operand.ty(&self.locals)
     }
 
     fn components(&self, ty: &Type) -> Result<Vec<Scalar>, Error> {

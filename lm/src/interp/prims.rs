@@ -4,6 +4,7 @@ use super::{ErrorKind, Interpreter, RuntimeError, witness};
 use crate::libm;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
+use crate::random::hash;
 use crate::types::Type;
 use crate::value::Value::{self, Bool, Float, Integer, Map};
 use std::sync::Arc;
@@ -170,9 +171,5 @@ fn fail(kind: ErrorKind) -> Outcome {
 
 /// A deterministic hash of an Integer, uniform in [0, 1): the finaliser of SplitMix64.
 pub fn ranhashdoub(k: i64) -> f64 {
-    let mut z = (k as u64).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    (z >> 11) as f64 / (1u64 << 53) as f64
+    (hash(k as u64) >> 11) as f64 / (1u64 << 53) as f64
 }
