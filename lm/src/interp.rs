@@ -4,6 +4,7 @@
 //! end must agree with it. It counts what it does, by kind of operation, so that the cost of a
 //! derivative can be tested exactly.
 
+mod accumulate;
 mod arrays;
 mod prims;
 mod space;
@@ -105,6 +106,8 @@ pub struct Counts {
     pub comparisons: u64,
     /// Calls of top-level functions.
     pub calls: u64,
+    /// Floats written into new tensors: elements built, zeros, copies.
+    pub moves: u64,
 }
 
 impl Counts {
@@ -231,6 +234,11 @@ impl<'a> Interpreter<'a> {
                 _ => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
             };
         }
+        if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
+            let mut sum = self.eval(&args[0], env)?;
+            self.eval_add(&args[1], env, &mut sum).map_err(|error| located(error, e.span()))?;
+            return Ok(sum);
+        }
         let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
             Op::Tuple => Ok(Value::Tuple(values)),
@@ -256,11 +264,26 @@ impl<'a> Interpreter<'a> {
         self.eval(&jacobian, &mut env)
     }
 
+    /// What is done inside of the body of a function value.
+    fn inside_closure<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
+        if self.depth + CALLS_PER_CLOSURE > CALL_DEPTH {
+            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
+        }
+        self.depth += CALLS_PER_CLOSURE;
+        let result = work(self);
+        self.depth -= CALLS_PER_CLOSURE;
+        result
+    }
+
     /// Applies a function value.
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
         env.insert(f.param.id(), x);
-        let mut result = self.deeper(CALLS_PER_CLOSURE, &f.body, &mut env)?;
+        let mut result = self.inside_closure(|cx| cx.eval(&f.body, &mut env), &f.body)?;
         for (reverse, x) in &f.then {
             let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
             result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
