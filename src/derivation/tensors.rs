@@ -96,10 +96,11 @@ impl Nabla<'_> {
         self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs });
         let nothing = Expr::tuple([]);
         let end = Expr::tuple([Expr::var(y), nothing.clone()]);
-        let map = self.recurrence(Recurrence { n, states, start: a, end: &end, f, over: Some(v) }, |inner, step, _| {
-            let to_nothing = inner.zero(&nothing);
-            Expr::prim(Prim::LmVCat, [step, to_nothing])
-        })?;
+        let map =
+            self.recurrence(Recurrence { n, states, start: a, end: &end, f, over: Some(v) }, |inner, step, _| {
+                let to_nothing = inner.zero(&nothing);
+                Expr::prim(Prim::LmVCat, [step, to_nothing])
+            })?;
         Ok(compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map))
     }
 
@@ -162,7 +163,8 @@ impl Nabla<'_> {
         if !captured.is_empty() {
             let all = Expr::app(Op::LmGet(2, 2), vec![here]);
             for (k, x) in captured.iter().enumerate() {
-                let select = || Expr::app(Op::LmGet(k + 1, captured.len()), vec![Expr::witness(&tuple_or_one(&inputs))]);
+                let select =
+                    || Expr::app(Op::LmGet(k + 1, captured.len()), vec![Expr::witness(&tuple_or_one(&inputs))]);
                 let map = if captured.len() == 1 { all.clone() } else { compose(select(), all.clone()) };
                 inner.bind_map(x, map);
             }

@@ -227,8 +227,7 @@ impl Apply<'_, '_> {
             return Ok(self.everywhere(&v[0], &dx, out));
         }
         match m.kind() {
-            Kind::Let(..)
-            | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
+            Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
                 let dx = name_it(&dx, self.cx.supply, out);
                 self.map(m, &dx, out)
             }

@@ -254,9 +254,7 @@ impl Spaces {
             (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
             (Prim::LmZero, false) => Some(args[1].clone()),
             (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
-            (Prim::LmAdd, _) => {
-                self.space(&args[0], ty, of_domain).or_else(|| self.space(&args[1], ty, of_domain))
-            }
+            (Prim::LmAdd, _) => self.space(&args[0], ty, of_domain).or_else(|| self.space(&args[1], ty, of_domain)),
             (Prim::LmCompose, true) => self.domain(&args[1]),
             (Prim::LmCompose, false) => self.codomain(&args[0]),
             (Prim::LmTranspose, true) => self.codomain(&args[0]),
@@ -265,9 +263,7 @@ impl Spaces {
             (Prim::LmVCat, false) => {
                 Some(Expr::tuple(args.iter().map(|m| self.codomain(m)).collect::<Option<Vec<_>>>()?))
             }
-            (Prim::LmHCat, true) => {
-                Some(Expr::tuple(args.iter().map(|m| self.domain(m)).collect::<Option<Vec<_>>>()?))
-            }
+            (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(|m| self.domain(m)).collect::<Option<Vec<_>>>()?)),
             (Prim::LmHCat, false) => args.iter().find_map(|m| self.codomain(m)),
             (Prim::LmVCatV, false) if args.len() == 2 => Some(args[0].clone()),
             (Prim::LmAddV | Prim::LmTo, false) => Some(args[0].clone()),

@@ -128,7 +128,8 @@ pub fn is_free_to_copy(m: &Expr) -> bool {
         }
         // What sends one vector to all elements: an element of it is the vector again.
         Kind::App(Op::Prim(Prim::LmCompose), args) => {
-            let spread = args[0].args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some());
+            let spread =
+                args[0].args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some());
             let selects = |m: &Expr| matches!(m.kind(), Kind::App(Op::LmGet(..), _));
             (spread || args.iter().all(selects)) && args.iter().all(is_free_to_copy)
         }
