@@ -136,7 +136,7 @@ fn unpack(ty: &Type, words: &mut impl Iterator<Item = u64>) -> Value {
             Value::String(text.to_string_lossy().into())
         }
         Type::Tuple(parts) => Value::Tuple(parts.iter().map(|part| unpack(part, words)).collect()),
-        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => panic!("{ty} has no layout"),
+        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("{ty} has no layout"),
     }
 }
 

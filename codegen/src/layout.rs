@@ -17,7 +17,7 @@ fn push_components(ty: &Type, out: &mut Vec<Scalar>) -> Result<(), Type> {
         Type::Bool => out.push(Scalar::Bool),
         Type::String => out.push(Scalar::Text),
         Type::Tuple(parts) => parts.iter().try_for_each(|part| push_components(part, out))?,
-        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => return Err(ty.clone()),
+        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ impl Checker {
                 });
                 zero.map(|_| built)?
             }
-            Type::Lam(..) | Type::LM(..) => {
+            Type::Lam(..) | Type::LM(..) | Type::Record(_) => {
                 return self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span);
             }
         };

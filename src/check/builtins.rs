@@ -153,6 +153,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
+    ("$into",         OWN,                          Core(Prim::Into)),
     ("$loop",         OWN,                          Core(Prim::Loop)),
     ("shape",         &["t -> t"],                  Shape),
     ("unzip",         &["(Tensor i t) -> t"],       Unzip),
@@ -295,7 +296,7 @@ fn is_numeric(ty: &Type) -> bool {
         Type::Float | Type::Integer => true,
         Type::Tuple(parts) => parts.iter().all(is_numeric),
         Type::Tensor(_, element) => is_numeric(element),
-        Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => false,
+        Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
     }
 }
 
@@ -325,7 +326,6 @@ mod tests {
         assert_eq!(arity("print"), None);
         assert_eq!(arity("build"), Some(2));
         assert_eq!(arity("map2"), Some(3));
-        assert_eq!(arity("lmL"), None);
     }
 
     #[test]

@@ -93,6 +93,17 @@ impl Checker {
                 let read = self.ty(ty);
                 self.supported_type(read, ty.span).map(|ty| Expr::dummy(ty).at(span))
             }
+            "$pack" => {
+                let [name, e] = args else { return self.malformed("`$pack`", "($pack f e)", span) };
+                let name = self.fun_name(name);
+                let e = self.expr(e)?;
+                Expr::try_app(Op::Pack(Arc::new(name?)), vec![e], span)
+            }
+            "$unpack" => {
+                let [ty, e] = args else { return self.malformed("`$unpack`", "($unpack Type e)", span) };
+                let (ty, e) = (self.ty(ty), self.expr(e));
+                Expr::try_app(Op::Unpack(ty?), vec![e?], span)
+            }
             "lam" => {
                 self.lambda(items, span);
                 self.fail(CheckError::LambdaAsValue, span)

@@ -77,6 +77,8 @@ impl Checker {
                 let parts: Vec<Option<Type>> = parts.iter().map(|part| self.ty(part)).collect();
                 Some(Type::tuple(parts.into_iter().collect::<Option<Vec<_>>>()?))
             }
+            // Only the compiler makes these, in stages of derivations.
+            ("Record", [name]) => Some(Type::Record(Arc::new(self.fun_name(name)?))),
             ("Vec", [element]) => self.ty(element).map(Type::vec),
             ("Tensor", [rank, element]) => self.tensor(rank, element),
             ("Lam" | "LM", [s, t]) => {
@@ -115,7 +117,7 @@ impl Checker {
 
 fn unsupported_part(ty: &Type) -> Option<&'static str> {
     match ty {
-        Type::Float | Type::Integer | Type::Bool | Type::String => None,
+        Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => None,
         Type::Tuple(parts) => parts.iter().find_map(unsupported_part),
         Type::LM(s, t) => unsupported_part(s).or_else(|| unsupported_part(t)),
         Type::Tensor(_, element) => unsupported_part(element),

@@ -5,6 +5,7 @@ pub mod anf;
 pub mod apply;
 pub mod cse;
 pub mod dead;
+pub mod into;
 pub mod laws;
 pub mod lower;
 pub mod merge;

@@ -8,11 +8,12 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::dependence;
 use crate::passes::dead;
+use crate::{call_order, dependence};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
@@ -54,14 +55,20 @@ impl Pipeline {
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = dependence::record(&halves.reverse, &result[1], &known);
+        let recursive = call_order::is_recursive(&self.program, of);
+        let supply = &mut self.program.supply;
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
             [one] => (Expr::var(one), Pattern::Var(one.clone())),
             many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
         };
-        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
-        let r = supply.fresh("r", values.ty().clone());
-        let unpack = Binding { pattern, rhs: Expr::var(&r) };
+        let pack = Op::Pack(Arc::new(of.clone()));
+        let packed = if recursive { Expr::app(pack, vec![values.clone()]) } else { values.clone() };
+        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), packed.clone()]));
+        let r = supply.fresh("r", packed.ty().clone());
+        let unpack = Op::Unpack(values.ty().clone());
+        let unpacked = if recursive { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
+        let unpack = Binding { pattern, rhs: unpacked };
         let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
         let forward = self.forward_half(of, &s, forward)?;
         let supply = &mut self.program.supply;

@@ -18,9 +18,6 @@ pub enum Error {
         /// The laws involved.
         source: OutOfFuel,
     },
-    /// A function that calls itself, directly or not.
-    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write {1} by hand")]
-    Recursive(FunName, String),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
@@ -34,9 +31,7 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
-                Some(function)
-            }
+            Error::OutOfFuel { function, .. } | Error::Undefined(function) => Some(function),
             Error::NoDerivation(_) => None,
         }
     }
@@ -45,7 +40,6 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotDifferentiable(_) => "E301",
-            Error::Recursive(..) => "E302",
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",

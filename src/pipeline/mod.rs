@@ -16,7 +16,7 @@ pub use stages::{HEADINGS, Stage};
 use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
-use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
+use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -28,6 +28,7 @@ use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -106,9 +107,7 @@ impl Pipeline {
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
-        if self.in_progress.contains(name) {
-            return Err(recursive(of, &derivation));
-        }
+        assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
         self.in_progress.pop();
@@ -119,7 +118,6 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
-        self.refuse_recursion(of, derivation)?;
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
@@ -144,14 +142,6 @@ impl Pipeline {
             self.derive(name)?;
         }
         Ok(self.program.defs[name].clone())
-    }
-
-    /// Derivation follows calls, so a cycle of calls would never end.
-    fn refuse_recursion(&self, name: &FunName, derivation: &str) -> Result<(), Error> {
-        match call_order::cycle_below(&self.program, name, derivation) {
-            Some(f) => Err(recursive(f, derivation)),
-            None => Ok(()),
-        }
     }
 
     fn rewriting<T>(
@@ -314,14 +304,24 @@ impl Pipeline {
             let reverse = name.derived("rev");
             let generated = !self.written.contains(&reverse);
             if called.contains(&reverse) && generated && !records.contains_key(name) {
-                self.require(&name.derived("sufrevpass"))?;
-                let forward = &self.program.defs[&name.derived("suffwdpass")];
-                let pair = forward.body.ty().as_tuple().expect("a value and a record");
+                let record = self.record(name)?;
                 let fun = self.program.defs[name].fun.clone();
-                records.insert(name.clone(), (fun, pair[1].clone()));
+                records.insert(name.clone(), (fun, record));
             }
         }
         Ok(records)
+    }
+
+    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// call themselves, may be in the making.
+    fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+        if call_order::is_recursive(&self.program, name) {
+            return Ok(Type::Record(Arc::new(name.clone())));
+        }
+        self.require(&name.derived("sufrevpass"))?;
+        let forward = &self.program.defs[&name.derived("suffwdpass")];
+        let pair = forward.body.ty().as_tuple().expect("a value and a record");
+        Ok(pair[1].clone())
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
@@ -329,15 +329,10 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
+        let tidy = into::into(&tidy, &|f| call_order::is_recursive(&self.program, f));
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
-}
-
-/// The error for a recursive function: what its user can write instead.
-fn recursive(f: FunName, derivation: &str) -> Error {
-    let written = call_order::written_for(derivation).map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>();
-    Error::Recursive(f, written.join(" and "))
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.

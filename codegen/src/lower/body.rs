@@ -80,6 +80,7 @@ impl<'a> Body<'a> {
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
             term::Op::JacobianOfFun(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
+            term::Op::Pack(_) | term::Op::Unpack(_) => Err(self.unsupported("a record")),
             term::Op::LmGet(..) => Err(self.unsupported("the linear map of a projection")),
         }
     }
@@ -126,7 +127,7 @@ impl<'a> Body<'a> {
             Type::Bool => Val::Leaf(Operand::Bool(false)),
             Type::String => Val::Leaf(Operand::Text("".into())),
             Type::Tuple(parts) => Val::tuple(parts.iter().map(|t| self.dummy(t)).collect::<Result<Vec<_>, _>>()?),
-            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => {
+            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => {
                 return Err(self.unsupported_type(ty));
             }
         })
@@ -140,7 +141,7 @@ impl<'a> Body<'a> {
             Type::Bool => self.fresh(Scalar::Bool),
             Type::String => self.fresh(Scalar::Text),
             Type::Tuple(parts) => Val::tuple(parts.iter().map(|t| self.fresh_value(t)).collect::<Result<Vec<_>, _>>()?),
-            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => {
+            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => {
                 return Err(self.unsupported_type(ty));
             }
         })

@@ -82,6 +82,7 @@ impl Body<'_> {
             | Prim::SumBuild
             | Prim::Loop
             | Prim::DeltaAt
+            | Prim::Into
             | Prim::LmZero
             | Prim::LmOne
             | Prim::LmScale

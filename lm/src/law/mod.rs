@@ -61,7 +61,14 @@ impl Law {
                 Op::If => Some(Head::If),
                 Op::Tuple => Some(Head::Tuple),
                 Op::JacobianOf(_) => Some(Head::Jacobian),
-                Op::Get(..) | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => None,
+                Op::Get(..)
+                | Op::Assert
+                | Op::Dummy
+                | Op::Call(_)
+                | Op::JacobianOfFun(_)
+                | Op::LmGet(..)
+                | Op::Pack(_)
+                | Op::Unpack(_) => None,
             },
             Body::Equation { .. } => None,
         }

@@ -159,6 +159,8 @@ impl<'a> Printer<'a> {
             Op::If => "if".into(),
             Op::Assert => "assert".into(),
             Op::Dummy => "$dummy".into(),
+            Op::Pack(f) => format!("$pack {f}"),
+            Op::Unpack(ty) => format!("$unpack {ty}"),
             Op::Prim(p) => self.primitive(*p, args),
             Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("[D {}]", self.primitive(*p, args)),
