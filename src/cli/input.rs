@@ -116,7 +116,8 @@ fn without_derivations(name: &FunName) -> FunName {
     FunName { derivations: Vec::new(), ..name.clone() }
 }
 
-fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
+/// Shows errors of a text.
+pub fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
     let form = match format {
         ErrorFormat::Human => render::Format::Human,
         ErrorFormat::Short => render::Format::Short,

@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod demo;
 mod failure;
+mod fmt;
 mod gradcheck;
 mod input;
 mod laws;
@@ -44,6 +45,8 @@ enum Command {
     Demo(demo::Options),
     /// Read and type-check programs.
     Check(check::Options),
+    /// Bring programs into the canonical layout.
+    Fmt(fmt::Options),
     /// Call `main`.
     Run(run::Options),
     /// Compile functions and their derivatives to native code.
@@ -75,6 +78,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options, format, &mut out),
         Command::Check(options) => check::check(options, format, &mut out),
+        Command::Fmt(options) => fmt::fmt(options, format, &mut out),
         Command::Run(options) => run::run(options, format, &mut out),
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
