@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use crate::gradcheck::{self, Report, Worst};
 use codegen::Jit;
 use lm::term::FunName;
@@ -22,11 +23,22 @@ pub struct Options {
     /// Seed of the random points.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 /// Prints a table of errors; fails when something disagrees.
 pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read(&options.file, format)?;
+    watched(&options.watch, |watch| gradcheck_watched(options, format, watch, out))
+}
+
+fn gradcheck_watched(
+    options: &Options,
+    format: ErrorFormat,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut input = Input::read(&options.file, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| is_differentiable(&input, f));
@@ -39,13 +51,15 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default())
-        .map_err(|error| input.not_compiled(error))?;
+    let native = codegen::Options { timings: watch.timings.clone(), ..codegen::Options::default() };
+    let jit = Jit::new(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
     let mut all_agree = true;
     for f in &functions {
-        let report = gradcheck::check(&input.pipeline, Some(&jit), f, options.points as usize, options.seed);
+        let report = watch.timings.time("comparing", || {
+            gradcheck::check(&input.pipeline, Some(&jit), f, options.points as usize, options.seed)
+        });
         row(&f.to_string(), width, &report, out)?;
         if let Some(error) = &report.stopped {
             out.flush()?;

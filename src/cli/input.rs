@@ -2,6 +2,7 @@
 
 use super::ErrorFormat;
 use super::failure::Failure;
+use super::watch::Watch;
 use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
 use crate::pipeline::{self, Pipeline};
@@ -28,16 +29,27 @@ pub struct Input {
 
 impl Input {
     /// Reads and checks a file, or standard input for `-`.
-    pub fn read(path: &str, format: ErrorFormat) -> Result<Input, Failure> {
-        let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
-        Input::of(source, format)
+    pub fn read(path: &str, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let source = watch
+            .timings
+            .time("reading", || Source::read(path))
+            .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+        Input::of(source, format, watch)
     }
 
     /// Checks a text.
-    pub fn of(source: Source, format: ErrorFormat) -> Result<Input, Failure> {
-        let checked = front::load(&source).map_err(|errors| shown(&source, &errors, format))?;
+    pub fn of(source: Source, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let checked = front::load_timed(&source, &watch.timings).map_err(|errors| shown(&source, &errors, format))?;
         let Checked { places, requested, .. } = checked.clone();
-        Ok(Input { source, places, requested, pipeline: Pipeline::new(checked), format })
+        let lines = source.text().lines().count();
+        watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), places.len()));
+        Ok(Input { source, places, requested, pipeline: watch.pipeline(checked), format })
+    }
+
+    /// Reads and checks a printed stage of a derivation.
+    pub fn check_stage(path: &str, format: ErrorFormat) -> Result<(), Failure> {
+        let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+        front::load_stage(&source).map(|_| ()).map_err(|errors| shown(&source, &errors, format))
     }
 
     /// The functions as written, derivatives and `main` left out.

@@ -5,12 +5,14 @@
 mod check;
 mod compile;
 mod demo;
+mod dump;
 mod failure;
 mod fmt;
 mod gradcheck;
 mod input;
 mod laws;
 mod run;
+mod watch;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use failure::Failure;
