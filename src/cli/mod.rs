@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod demo;
 mod dump;
+mod explain;
 mod failure;
 mod fmt;
 mod gradcheck;
@@ -47,6 +48,8 @@ enum Command {
     Demo(demo::Options),
     /// Read and type-check programs.
     Check(check::Options),
+    /// Explain an error code or a law at length; without CODE, list the codes.
+    Explain(explain::Options),
     /// Bring programs into the canonical layout.
     Fmt(fmt::Options),
     /// Call `main`.
@@ -80,6 +83,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options, format, &mut out),
         Command::Check(options) => check::check(options, format, &mut out),
+        Command::Explain(options) => explain::explain(options, &mut out),
         Command::Fmt(options) => fmt::fmt(options, format, &mut out),
         Command::Run(options) => run::run(options, format, &mut out),
         Command::Compile(options) => compile::compile(options, format, &mut out),
