@@ -13,9 +13,10 @@ mod gradcheck;
 mod input;
 mod laws;
 mod run;
+mod shell;
 mod watch;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use failure::Failure;
 use std::io::Write;
 use std::panic::catch_unwind;
@@ -60,6 +61,10 @@ enum Command {
     Gradcheck(gradcheck::Options),
     /// List the laws of linear maps, or the schedules that apply them.
     Laws(laws::Options),
+    /// Print a script that completes commands and options in a shell.
+    Completions(shell::CompletionOptions),
+    /// Print a manual page, for `man -l -`.
+    Man(shell::ManOptions),
 }
 
 /// Runs the command that the process was given.
@@ -89,6 +94,8 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
         Command::Laws(options) => laws::laws(options, &mut out),
+        Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),
+        Command::Man(options) => shell::man(options, Arguments::command(), &mut out),
     };
     // What was computed before an error is data all the same.
     let flushed = out.flush();
