@@ -104,5 +104,5 @@ fn without(name: &FunName) -> String {
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::Wrong(format!("error: cannot write `{}`: {error}", path.display()))
+    Failure::Wrong(format!("cannot write `{}`: {error}", path.display()))
 }

@@ -16,7 +16,7 @@ pub fn explain(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     let Some(code) = &options.code else { return list(out) };
     let text = explain::code(code).map(|found| found.text()).or_else(|| explain::law(code));
     let unknown =
-        || format!("error: there is no error code or law `{code}`; `lmc explain` lists the codes, `lmc laws` the laws");
+        || format!("there is no error code or law `{code}`; `lmc explain` lists the codes, `lmc laws` the laws");
     let text = text.ok_or_else(|| Failure::Wrong(unknown()))?;
     Ok(writeln!(out, "{}", text.trim_end())?)
 }

@@ -44,7 +44,7 @@ fn gradcheck_watched(
         functions.retain(|f| is_differentiable(&input, f));
     }
     if functions.is_empty() {
-        return Err(Failure::Wrong("error: no function takes and gives Floats; there is nothing to check".into()));
+        return Err(Failure::Wrong("no function takes and gives Floats; there is nothing to check".into()));
     }
     for f in &functions {
         gradcheck::prepare(&mut input.pipeline, f).map_err(|error| input.underivable(error))?;
@@ -63,7 +63,7 @@ fn gradcheck_watched(
         row(&f.to_string(), width, &report, out)?;
         if let Some(error) = &report.stopped {
             out.flush()?;
-            input.run_time_error(error).report();
+            input.run_time_error(error).report(format);
         }
         all_agree &= report.agrees();
     }
@@ -72,7 +72,7 @@ fn gradcheck_watched(
     }
     let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
     Err(Failure::Wrong(format!(
-        "error: the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
     )))
 }
 

@@ -68,14 +68,11 @@ impl Input {
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
-                Err(Failure::Wrong(format!(
-                    "error: `{}` has no function `{given}`; it has {known}",
-                    self.source.name()
-                )))
+                Err(Failure::Wrong(format!("`{}` has no function `{given}`; it has {known}", self.source.name())))
             }
             several => {
                 let several: Vec<String> = several.iter().map(|name| format!("'{name}'")).collect();
-                Err(Failure::Wrong(format!("error: `{given}` is overloaded; say which: {}", several.join(", "))))
+                Err(Failure::Wrong(format!("`{given}` is overloaded; say which: {}", several.join(", "))))
             }
         }
     }
@@ -86,9 +83,7 @@ impl Input {
             return given.iter().map(|name| self.function(name)).collect();
         }
         match self.functions() {
-            none if none.is_empty() => {
-                Err(Failure::Wrong(format!("error: `{}` defines no function", self.source.name())))
-            }
+            none if none.is_empty() => Err(Failure::Wrong(format!("`{}` defines no function", self.source.name()))),
             all => Ok(all),
         }
     }
@@ -102,20 +97,21 @@ impl Input {
 
     /// An error of the running program: `file:line:column: message`.
     pub fn run_time_error(&self, error: &RuntimeError) -> Failure {
-        let position = self.source.position(error.span.start);
-        Failure::Wrong(format!("{}:{}:{}: {error}", self.source.name(), position.line, position.column))
+        self.wrong_at(error.span, error.to_string())
     }
 
     /// A failure of the code generator, at its place where it has one.
     pub fn not_compiled(&self, error: codegen::Error) -> Failure {
-        let place = match &error {
+        match &error {
             codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
-                let position = self.source.position(span.start);
-                format!("{}:{}:{}: ", self.source.name(), position.line, position.column)
+                self.wrong_at(*span, error.to_string())
             }
-            _ => "error: ".into(),
-        };
-        Failure::Wrong(format!("{place}{error}"))
+            _ => Failure::Wrong(error.to_string()),
+        }
+    }
+
+    fn wrong_at(&self, span: Span, message: String) -> Failure {
+        Failure::WrongAt(self.source.name().into(), self.source.position(span.start), message)
     }
 
     /// What the code generator needs of the source.

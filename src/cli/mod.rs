@@ -16,6 +16,7 @@ mod run;
 mod shell;
 mod watch;
 
+use crate::render::json_without_code;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use failure::Failure;
 use std::io::Write;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "lmc", version, arg_required_else_help = true)]
 struct Arguments {
-    /// How errors of a program are shown.
+    /// How errors are shown. (Errors that are found while the command line is read are always for people.)
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
     error_format: ErrorFormat,
     #[command(subcommand)]
@@ -39,7 +40,7 @@ enum ErrorFormat {
     Human,
     /// `file:line:column: message`.
     Short,
-    /// One JSON object per error.
+    /// One JSON object per line: severity, code, message, file, line, column, notes.
     Json,
 }
 
@@ -73,11 +74,12 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(usage) => usage.exit(),
     };
-    std::panic::set_hook(Box::new(report_bug));
+    let format = arguments.error_format;
+    std::panic::set_hook(Box::new(move |panic| report_bug(panic, format)));
     let outcome = catch_unwind(|| crate::with_large_stack(|| dispatch(&arguments)));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(failure)) => failure.report(),
+        Ok(Err(failure)) => failure.report(format),
         Err(_) => ExitCode::from(101),
     }
 }
@@ -103,12 +105,16 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     flushed.map_err(Failure::from)
 }
 
-fn report_bug(panic: &std::panic::PanicHookInfo) {
+fn report_bug(panic: &std::panic::PanicHookInfo, format: ErrorFormat) {
     let mut message = panic.to_string();
     const SHOWN: usize = 4_000;
     if let Some((cut, _)) = message.char_indices().nth(SHOWN) {
         message.truncate(cut);
         message.push_str(" ...");
+    }
+    if format == ErrorFormat::Json {
+        eprint!("{}", json_without_code("internal error", &message, None));
+        return;
     }
     eprintln!("lmc: internal error: {message}");
     eprintln!("This is a bug of lmc. Please report it with the program and the command line.");

@@ -35,7 +35,7 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
     if !input.places.contains_key(&main) {
         let name = input.source.name();
         let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
-        return Err(Failure::Wrong(format!("error: `{name}` has no `main`; {remedy}")));
+        return Err(Failure::Wrong(format!("`{name}` has no `main`; {remedy}")));
     }
     input.pipeline.require(&main).map_err(|error| input.underivable(error))?;
     let program = input.pipeline.program();
