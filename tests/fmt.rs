@@ -109,7 +109,7 @@ fn programs_settle() {
     });
 }
 
-/// The demos, which are to be read, have the layout already.
+/// The demos of `lmc demo` have the layout already.
 #[test]
 fn demos_are_laid_out() {
     lmc::with_large_stack(|| {
@@ -210,8 +210,9 @@ fn comments_stay_where_they_are() {
   of file |# ; and more
 
 ; about f
-(def f Float ((x : Float) ; first
-              (y : Float))
+(def f Float
+     ((x : Float) ; first
+      (y : Float))
   #| the body |# (let ((a (g x ; argument
                           ))
 

@@ -4,10 +4,12 @@
 //! end must agree with it. It counts what it does, by kind of operation, so that the cost of a
 //! derivative can be tested exactly.
 
+mod accumulate;
 mod arrays;
 mod prims;
 mod space;
 
+use crate::destination::{Destination, Plan};
 use crate::law;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
@@ -15,6 +17,7 @@ use crate::tensor::Position;
 use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
+use accumulate::Target;
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -105,6 +108,8 @@ pub struct Counts {
     pub comparisons: u64,
     /// Calls of top-level functions.
     pub calls: u64,
+    /// Floats written into new tensors: elements built, zeros, copies.
+    pub moves: u64,
 }
 
 impl Counts {
@@ -150,6 +155,10 @@ pub struct Interpreter<'a> {
     program: &'a Program,
     output: Box<dyn Write + 'a>,
     depth: usize,
+    /// The values that are being added to.
+    roots: Vec<Value>,
+    /// The plans of blocks that were evaluated into a destination, by the address of the block.
+    plans: HashMap<usize, (Expr, Destination, Arc<Plan>)>,
     /// What has been done so far.
     pub counts: Counts,
 }
@@ -162,11 +171,22 @@ impl<'a> Interpreter<'a> {
 
     /// An interpreter whose `print` writes to `output`.
     pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
-        Interpreter { program, output: Box::new(output), depth: 0, counts: Counts::default() }
+        Interpreter {
+            program,
+            output: Box::new(output),
+            depth: 0,
+            roots: Vec::new(),
+            plans: HashMap::new(),
+            counts: Counts::default(),
+        }
     }
 
     /// Calls a function of the program, one value per parameter.
     pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
+        self.call_into(name, args, &Target::Own)
+    }
+
+    fn call_into(&mut self, name: &FunName, args: &[Value], target: &Target) -> Result<Value, RuntimeError> {
         let Some(def) = self.program.defs.get(name) else {
             let kind = ErrorKind::Undefined(name.to_string());
             return Err(RuntimeError { kind, span: Span::default() });
@@ -174,16 +194,21 @@ impl<'a> Interpreter<'a> {
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
-        self.deeper(1, &def.body, &mut env)
+        self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body)
     }
 
-    /// The value of the body of a function that is called, so many calls deeper.
-    fn deeper(&mut self, calls: usize, body: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+    /// What is done inside of the body of a function, so many calls deeper.
+    fn deeper<T>(
+        &mut self,
+        calls: usize,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
         if self.depth + calls > CALL_DEPTH {
             return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
         }
         self.depth += calls;
-        let result = self.eval(body, env);
+        let result = work(self);
         self.depth -= calls;
         result
     }
@@ -209,13 +234,7 @@ impl<'a> Interpreter<'a> {
 
     fn bind(&mut self, binding: &Binding, env: &mut Env) -> Result<(), RuntimeError> {
         let value = self.eval(&binding.rhs, env)?;
-        match (&binding.pattern, value) {
-            (Pattern::Var(x), value) => {
-                env.insert(x.id(), value);
-            }
-            (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
-            (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
-        }
+        bind_pattern(&binding.pattern, value, env);
         Ok(())
     }
 
@@ -230,6 +249,9 @@ impl<'a> Interpreter<'a> {
                 Value::Bool(true) => self.eval(&args[1], env),
                 _ => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
             };
+        }
+        if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
+            return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));
         }
         let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
@@ -256,16 +278,33 @@ impl<'a> Interpreter<'a> {
         self.eval(&jacobian, &mut env)
     }
 
+    /// What is done inside of the body of a function value.
+    fn inside_closure<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
+        self.deeper(CALLS_PER_CLOSURE, work, body)
+    }
+
     /// Applies a function value.
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
         env.insert(f.param.id(), x);
-        let mut result = self.deeper(CALLS_PER_CLOSURE, &f.body, &mut env)?;
+        let mut result = self.inside_closure(|cx| cx.eval(&f.body, &mut env), &f.body)?;
         for (reverse, x) in &f.then {
             let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
             result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
         }
         Ok(result)
+    }
+}
+
+fn bind_pattern(pattern: &Pattern, value: Value, env: &mut Env) {
+    match (pattern, value) {
+        (Pattern::Var(x), value) => drop(env.insert(x.id(), value)),
+        (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
+        (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
     }
 }
 

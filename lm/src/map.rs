@@ -9,7 +9,8 @@
 //! Source: working notes, Figs. 3-5. The infinite sum of L' is over the support of its argument,
 //! which is finite (`Value::Support`): that makes the notes' "fishy" semantics exact.
 
-use crate::interp::{Closure, Interpreter, RuntimeError};
+use crate::interp::{Closure, ErrorKind, Interpreter, RuntimeError};
+use crate::tensor::{Position, Tensor};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -33,9 +34,19 @@ pub enum LinearMap {
     /// `⋈`.
     HCat(Vec<Arc<LinearMap>>),
     /// `V(v)`, with a witness of the domain when it can be known without an element.
-    VCatV(Vec<Value>, Option<Value>),
+    VCatV(Arc<Tensor>, Option<Value>),
     /// `H(v)`, with a witness of the codomain when it can be known without an element.
-    HCatV(Vec<Value>, Option<Value>),
+    HCatV(Arc<Tensor>, Option<Value>),
+    /// The sum of a tensor of maps, with a witness of the codomain, and one of the domain when it can
+    /// be known without an element.
+    AddV(Vec<Value>, Value, Option<Value>),
+    /// The element at a position of a tensor that the witness shows: `H` of a one-hot tensor of maps.
+    Index(Position, Arc<Tensor>),
+    /// The sum of the elements of a tensor that the first witness shows: `H` of a tensor of ones.
+    Sum(Arc<Tensor>, Option<Value>),
+    /// A linear recurrence of so many steps from (state, input) to (state, sum of outputs), step i by the
+    /// map f(i); with witnesses of both pairs. Figs. 12-15.
+    Fold(i64, Value, Value, Closure),
     /// `m ∘ n`: m after n.
     Compose(Arc<LinearMap>, Arc<LinearMap>),
     /// `mᵀ`.
@@ -67,9 +78,37 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
             let images = ms.iter().zip(tuple(x)).map(|(m, x)| apply(cx, m, x)).collect::<Result<Vec<_>, _>>()?;
             cx.sum(images)?.expect("a join of maps has at least one")
         }
-        VCatV(ms, _) => Value::vector(ms.iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?),
+        VCatV(ms, _) => {
+            let images = ms.elements().iter().map(|m| apply(cx, map(m), x)).collect::<Result<_, _>>()?;
+            Value::Tensor(Arc::new(ms.with(images)))
+        }
+        AddV(ms, t, _) => ms.iter().try_fold(zero(t), |sum, m| {
+            let image = apply(cx, map(m), x)?;
+            cx.add(&sum, &image)
+        })?,
+        Index(i, _) => element(tensor(x), i)?,
+        Sum(_, t) => {
+            let sum = cx.sum(vector(x).to_vec())?;
+            sum.or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+        }
+        Fold(n, _, t, f) => {
+            let [mut state, input] = pair(x);
+            let mut sum = zero(&tuple(t)[1]);
+            for i in 0..*n {
+                let m = cx.apply_closure(f, Value::Integer(i))?;
+                let [next, output] = pair(&apply(cx, map(&m), &Value::Tuple(vec![state, input.clone()]))?);
+                sum = cx.add(&sum, &output)?;
+                state = next;
+            }
+            Value::Tuple(vec![state, sum])
+        }
         HCatV(ms, t) => {
-            let images = ms.iter().zip(vector(x)).map(|(m, x)| apply(cx, map(m), x)).collect::<Result<Vec<_>, _>>()?;
+            let images = ms
+                .elements()
+                .iter()
+                .zip(vector(x))
+                .map(|(m, x)| apply(cx, map(m), x))
+                .collect::<Result<Vec<_>, _>>()?;
             cx.sum(images)?.or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
         Compose(m, n) => {
@@ -102,11 +141,36 @@ pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<V
         }
         HCat(ms) => Value::Tuple(ms.iter().map(|m| apply_reverse(cx, r, m)).collect::<Result<_, _>>()?),
         VCatV(ms, s) => {
-            let images =
-                ms.iter().zip(vector(r)).map(|(m, r)| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
+            let pairs = ms.elements().iter().zip(vector(r));
+            let images = pairs.map(|(m, r)| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
             cx.sum(images)?.or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
-        HCatV(ms, _) => Value::vector(ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?),
+        HCatV(ms, _) => {
+            let images = ms.elements().iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<_, _>>()?;
+            Value::Tensor(Arc::new(ms.with(images)))
+        }
+        AddV(ms, _, s) => {
+            let images = ms.iter().map(|m| apply_reverse(cx, r, map(m))).collect::<Result<Vec<_>, _>>()?;
+            cx.sum(images)?.or_else(|| s.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
+        }
+        Index(i, v) => {
+            element(v, i)?;
+            let at = v.offset(i);
+            let part = |(j, x): (usize, &Value)| if Some(j) == at { r.clone() } else { zero(x) };
+            Value::Tensor(Arc::new(v.with(v.elements().iter().enumerate().map(part).collect())))
+        }
+        Sum(v, _) => Value::Tensor(Arc::new(v.with(vec![r.clone(); v.elements().len()]))),
+        Fold(n, s, _, f) => {
+            let [mut state, output] = pair(r);
+            let mut sum = zero(&tuple(s)[1]);
+            for i in (0..*n).rev() {
+                let m = cx.apply_closure(f, Value::Integer(i))?;
+                let [before, input] = pair(&apply_reverse(cx, &Value::Tuple(vec![state, output.clone()]), map(&m))?);
+                sum = cx.add(&sum, &input)?;
+                state = before;
+            }
+            Value::Tuple(vec![state, sum])
+        }
         Compose(m, n) => {
             let middle = apply_reverse(cx, r, m)?;
             apply_reverse(cx, &middle, n)?
@@ -166,6 +230,23 @@ fn vector(x: &Value) -> &[Value] {
         Value::Tensor(t) => t.elements(),
         other => panic!("{other:?} is no tensor"),
     }
+}
+
+fn tensor(x: &Value) -> &Tensor {
+    match x {
+        Value::Tensor(t) => t,
+        other => panic!("{other:?} is no tensor"),
+    }
+}
+
+fn pair(x: &Value) -> [Value; 2] {
+    let [a, b] = tuple(x) else { panic!("{x:?} is no pair") };
+    [a.clone(), b.clone()]
+}
+
+fn element(v: &Tensor, i: &Position) -> Result<Value, RuntimeError> {
+    let out_of_range = || ErrorKind::IndexOutOfRange { index: i.clone(), size: v.size().into() };
+    v.offset(i).map(|at| v.elements()[at].clone()).ok_or_else(|| RuntimeError::new(out_of_range()))
 }
 
 fn map(x: &Value) -> &LinearMap {

@@ -104,6 +104,7 @@ primitives! {
     Dot          "ts_dot"       ["t t -> Float"]                            Law("lmDot(y) ⋈ lmDot(x)");
     ZeroOf       "ts_zero"      ["t -> (d t)"]                              Zero;
     Build        "build"        ["i (Lam i t) -> (Tensor i t)"]             Structural;
+    SumBuild     "sumbuild"     ["i (Lam i t) -> t", "s i (Lam i (d s)) -> (d s)"] Structural;
     Sum          "sum"          ["(Tensor i t) -> t"]                       Structural;
     Index        "index"        ["i (Tensor i t) -> t"]                     Structural;
     Size         "size"         ["(Tensor i t) -> i"]                       Zero;
@@ -112,6 +113,8 @@ primitives! {
     Fold         "fold"         ["(Lam (Tuple s t) s) s (Vec t) -> s"]      Structural;
     Scanl        "scanl"        ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Structural;
     AddAt        "$add_at"      ["(Tensor i t) (Tensor k (Tuple i t)) -> (Tensor i t)"] Structural;
+    Loop         "$loop"        ["Integer (Lam (Tuple Integer s) (Tuple s (d t))) s t -> (Tuple s (d t))"] Structural;
+    DeltaAt      "$delta_at"    ["(Tensor i t) i (d t) -> (Tensor i (d t))"] Structural;
 
     LmZero       "lmZero"       ["s t -> (LM s t)"]                         Structural;
     LmOne        "lmOne"        ["s -> (LM s s)"]                           Structural;
@@ -121,8 +124,13 @@ primitives! {
     LmAdd        "lmAdd"        ["(LM s t) (LM s t) -> (LM s t)"]           Structural;
     LmVCat       "lmVCat"       ["(LM s t) .. -> (LM s (Tuple t ..))"]      Structural;
     LmHCat       "lmHCat"       ["(LM s t) .. -> (LM (Tuple s ..) t)"]      Structural;
-    LmVCatV      "lmVCatV"      ["(Vec (LM s t)) -> (LM s (Vec t))"]        Structural;
-    LmHCatV      "lmHCatV"      ["(Vec (LM s t)) -> (LM (Vec s) t)"]        Structural;
+    LmVCatV      "lmVCatV"      ["(Tensor i (LM s t)) -> (LM s (Tensor i t))", "(Tensor i t) (Tensor i (LM s t)) -> (LM s (Tensor i t))"] Structural;
+    LmHCatV      "lmHCatV"      ["(Tensor i (LM s t)) -> (LM (Tensor i s) t)"] Structural;
+    LmAddV       "lmAddV"       ["t (Tensor i (LM s t)) -> (LM s t)"]       Structural;
+    LmIndex      "lmIndex"      ["i (Tensor i t) -> (LM (Tensor i t) t)"]   Structural;
+    LmSum        "lmSum"        ["(Tensor i t) -> (LM (Tensor i t) t)"]     Structural;
+    LmTo         "lmTo"         ["t (LM s t) -> (LM s t)"]                  Structural;
+    LmFold       "lmFold"       ["Integer s t (Lam Integer (LM s t)) -> (LM s t)"] Structural;
     LmCompose    "lmCompose"    ["(LM s t) (LM r s) -> (LM r t)"]           Structural;
     LmTranspose  "lmTranspose"  ["(LM s t) -> (LM t s)"]                    Structural;
     LmApply      "lmApply"      ["(LM s t) (d s) -> (d t)"]                 Structural;

@@ -86,6 +86,11 @@ impl Tensor {
         &self.elements
     }
 
+    /// The elements, in order, to be changed.
+    pub fn elements_mut(&mut self) -> &mut [Value] {
+        &mut self.elements
+    }
+
     /// Where in the order the element at a position stands; `None` for a position outside.
     pub fn offset(&self, at: &Position) -> Option<usize> {
         let step = |offset: Option<usize>, (&i, &n): (&i64, &usize)| {

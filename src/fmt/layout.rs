@@ -2,14 +2,20 @@
 //!
 //! A list that fits stands on one line. If not,
 //!
-//!   (def f Float ((x : Float)       (if c        (add a        [rev f]    (print a b c
-//!                 (y : Float))          a             b)                         d)
-//!     (let ((a b)                       b)
+//!   (def f Float              (if c        (add a        (Vec_init a b c      (print "a: " a
+//!        ((x : Float)             a             b)                 d e)              "b: " b)
+//!         (y : Float))            b)
+//!     (let ((a b)
 //!           (c d))
 //!       body))
 //!
-//! A body always starts a line; so does each of several bindings, and what follows them.
+//!   (build n (lam (i : Integer)
+//!     (index i v)))
+//!
+//! A body always starts a line; so does each of several bindings, and what follows them. Parameters, parts of types,
+//! and lists of names and literals share lines.
 
+use super::style::{BODY, Break, PARAMETERS, Style, begins_with, ends_line, is_request, labels};
 use super::tree::{BLANK, Comment, Gap, List, Node, Shape};
 use pretty::{Arena, DocAllocator, DocBuilder};
 
@@ -28,31 +34,6 @@ pub fn layout(file: &List, width: usize) -> String {
     let doc = Layout { arena: &arena }.file(file);
     doc.render_fmt(width, &mut text).expect("writing to a string does not fail");
     if text.trim().is_empty() { String::new() } else { text + "\n" }
-}
-
-/// What stands between two items.
-#[derive(Clone, Copy, PartialEq)]
-enum Break {
-    /// A blank.
-    Space,
-    /// A line feed where this one item does not fit.
-    Fill,
-    /// That, but before a string that says what follows, a line feed when the list does not fit.
-    Label,
-    /// A line feed when the list does not fit.
-    Line,
-    /// A line feed.
-    Hard,
-    /// A line feed, or an empty line when there was one.
-    Paragraph,
-}
-
-/// How a list is broken.
-enum Style {
-    /// The word and `beside` items on one line, then each of the rest on a line of its own, indented.
-    Form { beside: usize, rest: Break, indent: isize },
-    /// The items below each other, or below the second one when the first is an operator.
-    Items { operator: bool, between: Break },
 }
 
 struct Layout<'a> {
@@ -94,28 +75,42 @@ impl<'a> Layout<'a> {
     fn list(&self, list: &List<'a>, style: Style, depth: usize) -> Doc<'a> {
         let inner = match style {
             Style::Form { beside, rest, indent } => {
-                let between = |i| if i <= beside { Break::Space } else { rest };
+                let is_definition = begins_with(list, "def");
+                let between = |i| match i {
+                    3 if is_definition => Break::Parameters,
+                    i if i <= beside => Break::Space,
+                    _ => rest,
+                };
                 self.items(list, 0, between, depth).nest(self.indent(indent, depth))
             }
             Style::Items { operator: false, between } => {
                 let items = self.items(list, 0, |_| between, depth);
                 self.aligned(items, depth)
             }
-            Style::Items { operator: true, between } => self.operation(list, between, depth),
+            Style::Items { operator: true, between } => {
+                self.operation(list, self.items(list, 1, |_| between, depth), depth)
+            }
+            Style::Printed => self.operation(list, self.printed(list, depth), depth),
+            Style::WithFunction => self.with_function(list, depth),
         };
+        self.aligned(self.list_with(list, inner, depth).group(), depth)
+    }
+
+    /// A list with its parentheses, its items being `inner`.
+    fn list_with(&self, list: &List<'a>, inner: Doc<'a>, depth: usize) -> Doc<'a> {
         let is_open = list.end.is_empty()
             && !list.items.last().is_some_and(|last| last.after.last().is_some_and(Comment::ends_line));
         let end = self.comments_at_end(list, !list.items.is_empty()).nest(self.indent(2, depth));
         let closing = if is_open { self.arena.nil() } else { self.arena.hardline() };
-        let doc = self.arena.text(list.open).append(inner).append(end).append(closing).append(list.close);
-        self.aligned(doc.group(), depth)
+        self.arena.text(list.open).append(inner).append(end).append(closing).append(list.close)
     }
 
     /// An operator and its arguments, below each other beside it, or below it where that is too far to the right.
-    fn operation(&self, list: &List<'a>, between: Break, depth: usize) -> Doc<'a> {
-        let [operator, first, ..] = list.items.as_slice() else { return self.items(list, 0, |_| between, depth) };
+    fn operation(&self, list: &List<'a>, arguments: Doc<'a>, depth: usize) -> Doc<'a> {
+        let [operator, first, ..] = list.items.as_slice() else {
+            return self.items(list, 0, |_| Break::Line, depth);
+        };
         let head = self.aligned(self.node(operator, Style::of(operator), depth + 1), depth);
-        let arguments = self.items(list, 1, |_| between, depth);
         let below = self.between(operator, first, Break::Line).append(arguments.clone());
         let below = below.nest(self.indent(2, depth));
         if !operator.after.is_empty() || first.has_comment_lines() {
@@ -129,6 +124,37 @@ impl<'a> Layout<'a> {
         head.append(choice)
     }
 
+    /// The arguments of `print`.
+    fn printed(&self, list: &List<'a>, depth: usize) -> Doc<'a> {
+        let (mut all, mut line) = (self.arena.nil(), self.arena.nil());
+        for (i, node) in list.items.iter().enumerate().skip(1) {
+            let item = self.node(node, Style::of(node), depth + 1);
+            let last = &list.items[i - 1];
+            let between = || self.between(last, node, Break::Line);
+            match i {
+                1 => line = item,
+                _ if ends_line(last) => {
+                    all = all.append(line.group()).append(between());
+                    line = item;
+                }
+                _ if labels(list, i) => line = line.append(between()).append(item),
+                _ => line = line.append(between().append(item).group()),
+            }
+        }
+        all.append(line.group())
+    }
+
+    /// `(build n (lam (i : Integer)`, then the body.
+    fn with_function(&self, list: &List<'a>, depth: usize) -> Doc<'a> {
+        let (last, before) = list.items.split_last().expect("the style is of lists that end with a function");
+        let Shape::List(function) = &last.shape else { panic!("the style is of lists that end with a function") };
+        let item = |node: &Node<'a>| self.node(node, Style::of(node), depth + 1).append(" ");
+        let before = self.arena.concat(before.iter().map(item));
+        let between = |i| if i == 1 { Break::Space } else { Break::Line };
+        let function = self.list_with(function, self.items(function, 0, between, depth), depth);
+        before.append(function.nest(self.indent(BODY, depth)))
+    }
+
     /// The items from the one with number `from` on; `between` says what stands before the one of a number.
     fn items(&self, list: &List<'a>, from: usize, between: impl Fn(usize) -> Break, depth: usize) -> Doc<'a> {
         let mut doc = self.arena.nil();
@@ -138,12 +164,11 @@ impl<'a> Layout<'a> {
             let item = if i == 0 { self.aligned(item, depth) } else { item };
             doc = match between(i) {
                 _ if i == from => item,
-                Break::Label if labels(list, i) => {
-                    doc.append(self.between(&list.items[i - 1], node, Break::Line)).append(item)
+                Break::Parameters => {
+                    let next = self.between(&list.items[i - 1], node, Break::Line).append(item).group();
+                    doc.append(next.nest(self.indent(PARAMETERS - BODY, depth)))
                 }
-                Break::Fill | Break::Label => {
-                    doc.append(self.between(&list.items[i - 1], node, Break::Line).append(item).group())
-                }
+                Break::Fill => doc.append(self.between(&list.items[i - 1], node, Break::Line).append(item).group()),
                 wanted => doc.append(self.between(&list.items[i - 1], node, wanted)).append(item),
             };
         }
@@ -157,7 +182,7 @@ impl<'a> Layout<'a> {
         }
         match wanted {
             Break::Space => self.arena.space(),
-            Break::Line | Break::Fill | Break::Label => self.arena.line(),
+            Break::Line | Break::Fill | Break::Parameters => self.arena.line(),
             Break::Hard => self.arena.hardline(),
             Break::Paragraph => self.gap(next.first_gap().max(1)),
         }
@@ -204,88 +229,4 @@ impl<'a> Layout<'a> {
     fn indent(&self, by: isize, depth: usize) -> isize {
         if depth < MAX_INDENTED { by } else { 0 }
     }
-}
-
-impl Style {
-    fn of(node: &Node) -> Style {
-        let Shape::List(list) = &node.shape else { return Style::Items { operator: false, between: Break::Space } };
-        let form = |beside, rest, indent| Style::Form { beside, rest, indent };
-        match list.items.first().map(|first| &first.shape) {
-            _ if list.open == "[" => Style::Items { operator: false, between: Break::Fill },
-            Some(Shape::Atom("def")) => form(3, Break::Hard, 2),
-            Some(Shape::Atom("rule")) => form(2, Break::Hard, 2),
-            Some(Shape::Atom("let")) => form(1, if binds_one(list) { Break::Line } else { Break::Hard }, 2),
-            Some(Shape::Atom("lam")) => form(1, Break::Line, 2),
-            // A chain of assertions reads as a list.
-            Some(Shape::Atom("assert")) => {
-                form(1, Break::Line, if list.items.last().is_some_and(is_assertion) { 0 } else { 2 })
-            }
-            Some(Shape::Atom("if")) => form(1, Break::Line, 4),
-            Some(Shape::Atom("print")) => Style::Items { operator: true, between: Break::Label },
-            Some(Shape::Atom("Tuple" | "Tensor" | "Vec" | "LM" | "Lam")) => {
-                Style::Items { operator: true, between: Break::Fill }
-            }
-            Some(Shape::Atom(_)) if list.items.iter().all(is_atom) || is_parameter(list) => {
-                Style::Items { operator: true, between: Break::Fill }
-            }
-            Some(Shape::List(first)) if first.open == "(" => Style::Items { operator: false, between: Break::Line },
-            Some(Shape::Atom(_) | Shape::List(_)) | None => Style::Items { operator: true, between: Break::Line },
-        }
-    }
-
-    /// The style of the i-th item of a list, which for bindings depends on where they stand.
-    fn of_item(list: &List, i: usize) -> Style {
-        let is_let = matches!(list.items.first(), Some(Node { shape: Shape::Atom("let"), .. }));
-        match i {
-            1 if is_let && binds_one(list) => Style::Items { operator: true, between: Break::Line },
-            1 if is_let => Style::Items { operator: false, between: Break::Paragraph },
-            _ => Style::of(&list.items[i]),
-        }
-    }
-}
-
-/// Whether a let has one binding, as far as can be seen: `((a b) (f x))` might be two.
-fn binds_one(let_form: &List) -> bool {
-    let Some(Node { shape: Shape::List(bindings), .. }) = let_form.items.get(1) else { return true };
-    match bindings.items.as_slice() {
-        [] => true,
-        [pattern, _] => match &pattern.shape {
-            Shape::Atom(_) => true,
-            Shape::List(names) => names.items.iter().all(is_name),
-        },
-        [one] => is_atom(one),
-        _ => false,
-    }
-}
-
-/// Whether the i-th item is a string, and something else comes after it.
-fn labels(list: &List, i: usize) -> bool {
-    let is_string = |node: &Node| matches!(node.shape, Shape::Atom(text) if text.starts_with('"'));
-    is_string(&list.items[i]) && list.items.get(i + 1).is_some_and(|next| !is_string(next))
-}
-
-/// `(x : T)`, where the parentheses of T may be left out.
-fn is_parameter(list: &List) -> bool {
-    matches!(list.items.as_slice(), [_, Node { shape: Shape::Atom(":"), .. }, ..])
-}
-
-fn is_request(node: &Node) -> bool {
-    begins_with(node, "gdef")
-}
-
-fn is_assertion(node: &Node) -> bool {
-    begins_with(node, "assert")
-}
-
-fn begins_with(node: &Node, word: &str) -> bool {
-    let Shape::List(list) = &node.shape else { return false };
-    matches!(list.items.first(), Some(Node { shape: Shape::Atom(first), .. }) if *first == word)
-}
-
-fn is_atom(node: &Node) -> bool {
-    matches!(node.shape, Shape::Atom(_))
-}
-
-fn is_name(node: &Node) -> bool {
-    matches!(node.shape, Shape::Atom(text) if text.starts_with(crate::lexer::starts_name) && text.parse::<f64>().is_err())
 }

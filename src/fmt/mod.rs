@@ -7,6 +7,7 @@
 //! but for blanks at the end of a `;` comment.
 
 mod layout;
+mod style;
 mod tree;
 
 use crate::diagnostic::Diagnostic;

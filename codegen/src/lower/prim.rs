@@ -79,6 +79,9 @@ impl Body<'_> {
             | Prim::Fold
             | Prim::Scanl
             | Prim::AddAt
+            | Prim::SumBuild
+            | Prim::Loop
+            | Prim::DeltaAt
             | Prim::LmZero
             | Prim::LmOne
             | Prim::LmScale
@@ -94,7 +97,12 @@ impl Body<'_> {
             | Prim::LmApply
             | Prim::LmApplyR
             | Prim::LmL
-            | Prim::LmLT => Err(self.unsupported(&format!("`{}`", p.name()))),
+            | Prim::LmLT
+            | Prim::LmAddV
+            | Prim::LmIndex
+            | Prim::LmSum
+            | Prim::LmTo
+            | Prim::LmFold => Err(self.unsupported(&format!("`{}`", p.name()))),
         }
     }
 

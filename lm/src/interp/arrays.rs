@@ -1,11 +1,12 @@
 //! The value of each primitive on tensors.
 
+use super::accumulate::{Calls, Target, own_floats};
 use super::space::common_size;
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
-use crate::value::Value::{self, Function, Tuple};
+use crate::value::Value::{self, Function, Integer, Tuple};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -18,6 +19,9 @@ impl Interpreter<'_> {
     pub(super) fn array(&mut self, p: Prim, args: &[Value], ty: &Type) -> Option<Outcome> {
         Some(match (p, args) {
             (Prim::Build, [n, Function(f)]) => self.build(&Position::of(n), f),
+            (Prim::SumBuild, [n, Function(f)]) => self.sum_build(None, n, f, ty),
+            (Prim::SumBuild, [w, n, Function(f)]) => self.sum_build(Some(w), n, f, ty),
+            (Prim::Loop, [Integer(n), Function(f), a, w]) => self.loop_into(*n, f, a, w, &Target::Own),
             (Prim::Size, [Value::Tensor(v)]) => Ok(Position::from(v.size()).value()),
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
@@ -28,19 +32,45 @@ impl Interpreter<'_> {
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
             (Prim::AddAt, [v, Value::Tensor(pairs)]) => self.add_at(v, pairs),
+            (Prim::DeltaAt, [w, i, x]) => self.delta_at(w, i, x),
             _ => return None,
         })
     }
 
     fn build(&mut self, n: &Position, f: &Closure) -> Outcome {
-        let size = n.as_size().ok_or(RuntimeError::new(ErrorKind::NegativeSize(n.clone())))?;
-        let count = size.iter().try_fold(1, |count: usize, &n| count.checked_mul(n));
-        if count.is_none_or(|count| count > MOST_ELEMENTS) {
-            return Err(RuntimeError::new(ErrorKind::TooLarge(n.clone())));
+        let size = size_of(n)?;
+        let mut elements = Vec::with_capacity(size.iter().product());
+        let mut calls = Calls::of(f);
+        for i in Tensor::positions(&size) {
+            let x = calls.value(self, i.value())?;
+            self.counts.moves += own_floats(&x);
+            elements.push(x);
         }
-        let elements = Tensor::positions(&size).map(|i| self.apply_closure(f, i.value()));
-        let elements = elements.collect::<Result<_, _>>()?;
         Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
+    }
+
+    /// The sum of `f(i)`, each added in place.
+    fn sum_build(&mut self, w: Option<&Value>, n: &Value, f: &Closure, ty: &Type) -> Outcome {
+        if let Some(w) = w {
+            return self.sum_into(Some(w), n, f, &Target::Own);
+        }
+        let size = size_of(&Position::of(n))?;
+        let mut calls = Calls::of(f);
+        let mut positions = Tensor::positions(&size);
+        let Some(first) = positions.next() else {
+            return witness(ty).ok_or(RuntimeError::shape_unknown());
+        };
+        let first = calls.value(self, first.value())?;
+        self.adding_to(first, |cx, target| positions.try_for_each(|i| calls.run(cx, i.value(), target).map(drop)))
+    }
+
+    /// Zeros of the shape of `w`, with x at i.
+    fn delta_at(&mut self, w: &Value, i: &Value, x: &Value) -> Outcome {
+        let mut zero = self.zero(w);
+        let Value::Tensor(zeros) = &mut zero else { panic!("{w:?} is no tensor") };
+        let offset = offset(zeros, i)?;
+        Arc::make_mut(zeros).elements_mut()[offset] = x.clone();
+        Ok(zero)
     }
 
     fn sum_of(&mut self, v: &Tensor, ty: &Type) -> Outcome {
@@ -49,14 +79,16 @@ impl Interpreter<'_> {
     }
 
     fn fold(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
-        v.elements().iter().try_fold(a.clone(), |a, x| self.apply_closure(f, Tuple(vec![a, x.clone()])))
+        let mut calls = Calls::of(f);
+        v.elements().iter().try_fold(a.clone(), |a, x| calls.value(self, Tuple(vec![a, x.clone()])))
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
         let mut results = vec![a.clone()];
+        let mut calls = Calls::of(f);
         for x in v.elements() {
             let before = results[results.len() - 1].clone();
-            results.push(self.apply_closure(f, Tuple(vec![before, x.clone()]))?);
+            results.push(calls.value(self, Tuple(vec![before, x.clone()]))?);
         }
         Ok(Value::vector(results))
     }
@@ -65,6 +97,7 @@ impl Interpreter<'_> {
     fn add_at(&mut self, v: &Value, pairs: &Tensor) -> Outcome {
         let Value::Tensor(v) = v else { panic!("{v:?} is no tensor") };
         let mut elements = v.elements().to_vec();
+        self.counts.moves += v.elements().iter().map(own_floats).sum::<u64>();
         for pair in pairs.elements() {
             let Tuple(parts) = pair else { panic!("{pair:?} is no pair") };
             let offset = offset(v, &parts[0])?;
@@ -74,7 +107,17 @@ impl Interpreter<'_> {
     }
 }
 
-fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
+/// A size that a tensor can have.
+pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
+    let size = n.as_size().ok_or(RuntimeError::new(ErrorKind::NegativeSize(n.clone())))?;
+    let count = size.iter().try_fold(1, |count: usize, &n| count.checked_mul(n));
+    if count.is_none_or(|count| count > MOST_ELEMENTS) {
+        return Err(RuntimeError::new(ErrorKind::TooLarge(n.clone())));
+    }
+    Ok(size)
+}
+
+pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
     let index = Position::of(i);
     v.offset(&index).ok_or_else(|| {
         let size = v.size().into();

@@ -5,6 +5,7 @@ use crate::libm;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
 use crate::random::hash;
+use crate::tensor::Position;
 use crate::types::Type;
 use crate::value::Value::{self, Bool, Float, Integer, Map};
 use std::sync::Arc;
@@ -103,7 +104,7 @@ impl Interpreter<'_> {
             (Prim::Neg, [x]) => self.neg(x),
             (Prim::Mul, [Float(k), x]) => self.scale(*k, x),
             (Prim::Dot, [x, y]) => Float(self.dot(x, y)?),
-            (Prim::ZeroOf, [w]) => map::zero(w),
+            (Prim::ZeroOf, [w]) => self.zero(w),
             (Prim::Powi, [Float(x), Integer(n)]) => {
                 self.counts.nonlinear += 1;
                 Float(x.powf(*n as f64))
@@ -120,6 +121,8 @@ impl Interpreter<'_> {
                 self.print(std::slice::from_ref(x));
                 x.clone()
             }
+            // The witness shows the codomain to the passes; it changes nothing.
+            (Prim::LmTo, [_, m]) => m.clone(),
             (Prim::LmApply, [Map(m), dx]) => map::apply(self, m, dx)?,
             (Prim::LmApplyR, [dr, Map(m)]) => map::apply_reverse(self, dr, m)?,
             _ => Map(Arc::new(linear_map(p, args, ty))),
@@ -155,8 +158,12 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
         (Prim::LmAdd, [Map(m), Map(n)]) => LinearMap::Add(m.clone(), n.clone()),
         (Prim::LmVCat, _) => LinearMap::VCat(maps()),
         (Prim::LmHCat, _) => LinearMap::HCat(maps()),
-        (Prim::LmVCatV, [Value::Tensor(v)]) => LinearMap::VCatV(v.elements().to_vec(), witness(s)),
-        (Prim::LmHCatV, [Value::Tensor(v)]) => LinearMap::HCatV(v.elements().to_vec(), witness(t)),
+        (Prim::LmVCatV, [Value::Tensor(v)] | [_, Value::Tensor(v)]) => LinearMap::VCatV(v.clone(), witness(s)),
+        (Prim::LmHCatV, [Value::Tensor(v)]) => LinearMap::HCatV(v.clone(), witness(t)),
+        (Prim::LmAddV, [t, Value::Tensor(v)]) => LinearMap::AddV(v.elements().to_vec(), t.clone(), witness(s)),
+        (Prim::LmIndex, [i, Value::Tensor(v)]) => LinearMap::Index(Position::of(i), v.clone()),
+        (Prim::LmSum, [Value::Tensor(v)]) => LinearMap::Sum(v.clone(), witness(t)),
+        (Prim::LmFold, [Integer(n), s, t, Value::Function(f)]) => LinearMap::Fold(*n, s.clone(), t.clone(), f.clone()),
         (Prim::LmCompose, [Map(m), Map(n)]) => LinearMap::Compose(m.clone(), n.clone()),
         (Prim::LmTranspose, [Map(m)]) => LinearMap::Transpose(m.clone()),
         (Prim::LmL, [Value::Function(f)]) => LinearMap::L(f.clone()),
