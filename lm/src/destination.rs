@@ -16,6 +16,7 @@ use crate::prim::Prim;
 use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
+use indexmap::IndexMap;
 use std::collections::HashMap;
 
 /// A step from a value to a part of it.
@@ -36,26 +37,35 @@ pub enum Destination {
     Add(Vec<Step>),
     /// A tuple, each component with a destination.
     Parts(Vec<Destination>),
+    /// The first where the condition, an atom, holds, else the second.
+    Choice(Expr, Box<Destination>, Box<Destination>),
+    /// Nobody looks at it.
+    Nowhere,
 }
 
 impl Destination {
     /// The destination of the i-th of n components, from 1.
     pub fn component(&self, i: usize) -> Destination {
         match self {
-            Destination::Own => Destination::Own,
+            Destination::Own | Destination::Nowhere => self.clone(),
             Destination::Add(path) => Destination::Add([path.as_slice(), &[Step::Component(i)]].concat()),
             Destination::Parts(parts) => parts[i - 1].clone(),
+            Destination::Choice(c, yes, no) => choice(c, yes.component(i), no.component(i)),
         }
     }
 
-    /// Whether nothing is added.
+    /// Whether it is a place of the value's own, as a whole.
     pub fn is_own(&self) -> bool {
         match self {
             Destination::Own => true,
-            Destination::Add(_) => false,
+            Destination::Add(_) | Destination::Choice(..) | Destination::Nowhere => false,
             Destination::Parts(parts) => parts.iter().all(Destination::is_own),
         }
     }
+}
+
+fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
+    Destination::Choice(c.clone(), Box::new(yes), Box::new(no))
 }
 
 /// The destinations of a block's variables, by number; all others have places of their own.
@@ -100,12 +110,22 @@ pub fn plan(block: &Expr, root: &Destination) -> Plan {
 /// A path of components, from 1; empty for the whole.
 type Path = Vec<usize>;
 
+/// A part of a variable that is added.
+struct Claim {
+    path: Path,
+    destination: Destination,
+    /// How many uses of the part that is: in the branches of a conditional it may be two.
+    uses: usize,
+}
+
+type Claims = HashMap<u32, Vec<Claim>>;
+
 #[derive(Default)]
 struct Planner {
     /// The parts of each variable that are used, one entry for each use.
     uses: HashMap<u32, Vec<Path>>,
-    /// The parts that are added, and where.
-    claims: HashMap<u32, Vec<(Path, Destination)>>,
+    /// The parts that are added.
+    claims: Claims,
     /// The number of the binding that binds a variable.
     bound: HashMap<u32, usize>,
 }
@@ -121,6 +141,10 @@ impl Planner {
             Kind::App(_, args) => args.iter().for_each(|a| self.see(a)),
             Kind::Lam(_, body) => self.see(body),
             Kind::Let(bindings, body) => {
+                // The block's own ones get their numbers later: what is bound further inside is known
+                // to none of its bindings.
+                let inside = bindings.iter().flat_map(|b| b.pattern.vars());
+                self.bound.extend(inside.map(|x| (x.id(), usize::MAX)));
                 bindings.iter().for_each(|b| self.see(&b.rhs));
                 self.see(body);
             }
@@ -133,8 +157,9 @@ impl Planner {
         }
         for x in b.pattern.vars() {
             let claims = self.claims.remove(&x.id()).unwrap_or_default();
-            let alone = |path: &Path| self.uses[&x.id()].iter().filter(|used| overlap(used, path)).count() == 1;
-            let claims = claims.into_iter().filter(|(path, d)| alone(path) && self.is_ready(d, i)).collect();
+            let alone = |c: &Claim| self.uses[&x.id()].iter().filter(|used| overlap(used, &c.path)).count() == c.uses;
+            let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
+            let claims = claims.map(|c| (c.path, c.destination)).collect();
             let destination = gather(x.ty(), claims);
             if !destination.is_own() {
                 plan.0.insert(x.id(), destination);
@@ -146,15 +171,18 @@ impl Planner {
     /// Whether the indices on the way are known before binding `i`.
     fn is_ready(&self, destination: &Destination, i: usize) -> bool {
         match destination {
-            Destination::Own => true,
+            Destination::Own | Destination::Nowhere => true,
             Destination::Parts(parts) => parts.iter().all(|part| self.is_ready(part, i)),
+            Destination::Choice(c, yes, no) => self.is_known(c, i) && self.is_ready(yes, i) && self.is_ready(no, i),
             Destination::Add(path) => path.iter().all(|step| match step {
                 Step::Component(_) => true,
-                Step::Element(index) => {
-                    free_variables(index).iter().all(|x| self.bound.get(&x.id()).is_none_or(|at| *at < i))
-                }
+                Step::Element(index) => self.is_known(index, i),
             }),
         }
+    }
+
+    fn is_known(&self, e: &Expr, i: usize) -> bool {
+        free_variables(e).iter().all(|x| self.bound.get(&x.id()).is_none_or(|at| *at < i))
     }
 
     /// Claims what `e`, which goes to the destination, adds there.
@@ -164,10 +192,19 @@ impl Planner {
             return;
         }
         if let Some((x, path)) = selection(e) {
-            self.claims.entry(x.id()).or_default().push((path, destination.clone()));
+            let claim = Claim { path, destination: destination.clone(), uses: 1 };
+            self.claims.entry(x.id()).or_default().push(claim);
             return;
         }
         match e.kind() {
+            Kind::App(Op::If, args) => {
+                let [yes, no] = [&args[1], &args[2]].map(|branch| {
+                    let outer = std::mem::take(&mut self.claims);
+                    self.consume(branch.as_block().1, destination);
+                    std::mem::replace(&mut self.claims, outer)
+                });
+                self.choose(&args[0], yes, no);
+            }
             Kind::App(Op::Tuple, parts) => {
                 parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
             }
@@ -179,6 +216,26 @@ impl Planner {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+impl Planner {
+    /// What the branches of a conditional claim goes where the condition says.
+    fn choose(&mut self, c: &Expr, yes: Claims, no: Claims) {
+        let mut merged: IndexMap<(u32, Path), [Vec<Claim>; 2]> = IndexMap::new();
+        for (side, claims) in [yes, no].into_iter().enumerate() {
+            for (x, claim) in claims.into_iter().flat_map(|(x, claims)| claims.into_iter().map(move |c| (x, c))) {
+                merged.entry((x, claim.path.clone())).or_default()[side].push(claim);
+            }
+        }
+        for ((x, path), sides) in merged {
+            if sides.iter().any(|claims| claims.len() > 1) || !is_index(c) {
+                continue;
+            }
+            let uses = sides.iter().flatten().map(|claim| claim.uses).sum();
+            let [yes, no] = sides.map(|mut claims| claims.pop().map_or(Destination::Nowhere, |c| c.destination));
+            self.claims.entry(x).or_default().push(Claim { path, destination: choice(c, yes, no), uses });
         }
     }
 }

@@ -117,21 +117,24 @@ impl Transpose<'_, '_> {
                 self.each(n, i, map, c, scope)
             }
             Kind::App(Op::Prim(Prim::LmCompose), args) => {
-                if let Some(fold) = args[0].args_of_prim(Prim::LmFold) {
-                    let back = compose(self.recurrence(fold)?, c);
-                    let c = self.normal(&back, scope)?;
-                    return self.send(&args[1], c, scope);
-                }
-                let back = compose(Expr::prim(Prim::LmTranspose, [args[0].clone()]), c);
+                let back = compose(self.leaf(&args[0])?, c);
                 let c = self.normal(&back, scope)?;
                 self.send(&args[1], c, scope)
             }
             Kind::Const(_) | Kind::App(..) | Kind::Lam(..) => {
-                let back = compose(Expr::prim(Prim::LmTranspose, [m.clone()]), c);
+                let back = compose(self.leaf(m)?, c);
                 let back = self.normal(&back, scope)?;
                 scope.direct.push(back);
                 Ok(())
             }
+        }
+    }
+
+    /// The transpose of a map in which no bound map occurs: the laws push it inwards.
+    fn leaf(&mut self, m: &Expr) -> Result<Expr, OutOfFuel> {
+        match m.args_of_prim(Prim::LmFold) {
+            Some(fold) => self.recurrence(fold),
+            None => Ok(Expr::prim(Prim::LmTranspose, [m.clone()])),
         }
     }
 

@@ -43,6 +43,22 @@ pub(super) enum Target {
     Add(Place),
     /// A tuple, each component with a target.
     Parts(Vec<Target>),
+    /// Nobody looks at it.
+    Nowhere,
+}
+
+/// The plans of the blocks around a term, the innermost first.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    plan: &'a Plan,
+    outer: Option<&'a Planned<'a>>,
+}
+
+impl Planned<'_> {
+    /// Whether the term was added where it was bound.
+    fn has_added(&self, e: &Expr) -> bool {
+        self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
+    }
 }
 
 impl Target {
@@ -50,6 +66,7 @@ impl Target {
     fn destination(&self, way: &[Step]) -> Destination {
         match self {
             Target::Own => Destination::Own,
+            Target::Nowhere => Destination::Nowhere,
             Target::Add(_) => Destination::Add(way.to_vec()),
             Target::Parts(parts) => {
                 let part = |(i, part): (usize, &Target)| part.destination(&[way, &[Step::Component(i + 1)]].concat());
@@ -60,7 +77,7 @@ impl Target {
 
     fn component(&self, i: usize) -> Target {
         match self {
-            Target::Own => Target::Own,
+            Target::Own | Target::Nowhere => self.clone(),
             Target::Add(place) => Target::Add(place.below(i)),
             Target::Parts(parts) => parts[i].clone(),
         }
@@ -101,19 +118,29 @@ impl Calls {
 
 impl Interpreter<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
-    pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Plan>) -> Outcome {
-        if let Target::Own = target {
-            return self.eval(e, env);
+    pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
+        match target {
+            Target::Own => return self.eval(e, env),
+            Target::Nowhere => return Ok(nothing()),
+            Target::Add(_) | Target::Parts(_) => {}
         }
-        if planned.is_some_and(|plan| plan.is_added(e)) {
+        if planned.is_some_and(|planned| planned.has_added(e)) {
             return self.eval(e, env);
         }
         match e.kind() {
-            Kind::Let(..) => self.block_into(e, env, target),
+            Kind::Let(..) => self.block_into(e, env, target, planned),
             Kind::App(Op::If, args) => {
                 self.counts.comparisons += 1;
                 let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
-                self.eval_into(chosen, env, target, None)
+                self.eval_into(chosen, env, target, planned)
+            }
+            Kind::App(Op::Get(i, n), args) if matches!(args[0].kind(), Kind::App(Op::Call(_), _)) => {
+                let mut parts = vec![Target::Nowhere; *n];
+                parts[i - 1] = target.clone();
+                let Value::Tuple(mut parts) = self.eval_into(&args[0], env, &Target::Parts(parts), None)? else {
+                    panic!("a component of no tuple")
+                };
+                Ok(parts.swap_remove(i - 1))
             }
             Kind::App(Op::Tuple, args) => {
                 let part = |(i, e)| self.eval_into(e, env, &target.component(i), planned);
@@ -131,9 +158,10 @@ impl Interpreter<'_> {
         }
     }
 
-    fn block_into(&mut self, block: &Expr, env: &mut Env, target: &Target) -> Outcome {
+    fn block_into(&mut self, block: &Expr, env: &mut Env, target: &Target, outer: Option<&Planned>) -> Outcome {
         let (bindings, result) = block.as_block();
         let plan = self.plan(block, target.destination(&[]));
+        let planned = Planned { plan: &plan, outer };
         for b in bindings {
             let destination = plan.of(&b.pattern);
             if destination.is_own() {
@@ -141,10 +169,10 @@ impl Interpreter<'_> {
                 continue;
             }
             let inner = self.resolve(&destination, target, env)?;
-            let value = self.eval_into(&b.rhs, env, &inner, Some(&plan))?;
+            let value = self.eval_into(&b.rhs, env, &inner, Some(&planned))?;
             super::bind_pattern(&b.pattern, value, env);
         }
-        self.eval_into(result, env, target, Some(&plan))
+        self.eval_into(result, env, target, Some(&planned))
     }
 
     /// The plan for a block, made once.
@@ -163,6 +191,11 @@ impl Interpreter<'_> {
     fn resolve(&mut self, destination: &Destination, target: &Target, env: &mut Env) -> Result<Target, RuntimeError> {
         Ok(match destination {
             Destination::Own => Target::Own,
+            Destination::Nowhere => Target::Nowhere,
+            Destination::Choice(c, yes, no) => {
+                let chosen = if self.eval(c, env)? == Value::Bool(true) { yes } else { no };
+                self.resolve(chosen, target, env)?
+            }
             Destination::Parts(parts) => {
                 Target::Parts(parts.iter().map(|d| self.resolve(d, target, env)).collect::<Result<_, _>>()?)
             }
@@ -195,7 +228,7 @@ impl Interpreter<'_> {
         args: &[Expr],
         env: &mut Env,
         target: &Target,
-        planned: Option<&Plan>,
+        planned: Option<&Planned>,
     ) -> Outcome {
         match (p, target) {
             (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
@@ -292,7 +325,7 @@ impl Interpreter<'_> {
     /// The target with a value of zeros for each part that goes back to the caller.
     fn with_zeros(&mut self, w: &Value, target: &Target) -> Target {
         match target {
-            Target::Add(_) => target.clone(),
+            Target::Add(_) | Target::Nowhere => target.clone(),
             Target::Own => {
                 let zero = self.zero(w);
                 self.roots.push(zero);
@@ -308,7 +341,7 @@ impl Interpreter<'_> {
     /// What `with_zeros` made room for, from root `next` on, now that all was added.
     fn collect(&mut self, target: &Target, next: &mut usize) -> Value {
         match target {
-            Target::Add(_) => nothing(),
+            Target::Add(_) | Target::Nowhere => nothing(),
             Target::Own => {
                 *next += 1;
                 std::mem::replace(&mut self.roots[*next - 1], nothing())
@@ -341,6 +374,7 @@ impl Interpreter<'_> {
     fn distribute(&mut self, value: Value, target: &Target) -> Outcome {
         match (target, value) {
             (Target::Own, value) => Ok(value),
+            (Target::Nowhere, _) => Ok(nothing()),
             (Target::Add(place), value) => {
                 let mut sum = std::mem::replace(self.part(place), nothing());
                 let outcome = self.add_to(&mut sum, &value);
