@@ -24,6 +24,8 @@ const SIGNS: &[(&str, &str, &str)] = &[
     ("1(", "1(s)", "the identity map of the space of s"),
     ("lmScaleR(", "lmScaleR(v)", "the map from a Float r to the vector r * v"),
     ("lmDot(", "lmDot(v)", "the map from a vector x to the Float v • x"),
+    ("lmIndex(", "lmIndex(i, v)", "the map from tensors like v to the element at i"),
+    ("lmSum(", "lmSum(v)", "the map from tensors like v to the sum of the elements"),
     ("•", "v • w", "the dot product"),
     ("Σ(", "Σ(x ..)", "the sum of the vectors"),
     ("ts_zero(", "ts_zero(w)", "the zero vector of the shape of w"),
@@ -115,7 +117,7 @@ fn opening(name: &str, source: &str, law: &str) -> String {
     let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).expect("the last one fits all").1;
     let mut text = format!("{name}: a law ({source})\n\n    {law}\n\n{family}\n");
     let signs = SIGNS.iter().filter(|(sign, ..)| law.contains(sign));
-    let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<12} {meaning}\n")).collect();
+    let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<13} {meaning}\n")).collect();
     if !signs.is_empty() {
         let _ = write!(text, "\n{}", signs.concat());
     }
