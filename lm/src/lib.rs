@@ -16,6 +16,7 @@ pub mod scope;
 pub mod strategy;
 pub mod tensor;
 pub mod term;
+pub mod timing;
 pub mod types;
 pub mod value;
 pub mod verify;

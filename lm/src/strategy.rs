@@ -99,6 +99,25 @@ impl Strategy {
     pub fn innermost(laws: Vec<&'static Law>) -> Strategy {
         Strategy::Innermost(Arc::new(Strategy::Laws(Arc::new(LawSet::new(laws)))))
     }
+
+    /// The laws that it may apply, in order.
+    pub fn laws(&self) -> Vec<&'static Law> {
+        match self {
+            Strategy::Id | Strategy::Fail => Vec::new(),
+            Strategy::Laws(set) => set.laws.clone(),
+            Strategy::Seq(a, b) | Strategy::Choice(a, b) => [a.laws(), b.laws()].concat(),
+            Strategy::Try(s)
+            | Strategy::Repeat(s)
+            | Strategy::One(s)
+            | Strategy::Some(s)
+            | Strategy::All(s)
+            | Strategy::Child(_, s)
+            | Strategy::TopDown(s)
+            | Strategy::BottomUp(s)
+            | Strategy::Innermost(s)
+            | Strategy::Normalize(s) => s.laws(),
+        }
+    }
 }
 
 impl fmt::Display for Strategy {

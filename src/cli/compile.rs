@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
@@ -41,6 +42,8 @@ pub struct Options {
     /// Optimisation level.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 /// A kind of output of this command: those of the code generator, and the program itself.
@@ -52,11 +55,19 @@ enum Emit {
 
 /// Writes what was asked for.
 pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    watched(&options.watch, |watch| compile_watched(options, format, watch, out))
+}
+
+fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read(&options.file, format)?;
+    let mut input = Input::read(&options.file, format, watch)?;
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
-    let native = codegen::Options { opt_level: options.level, target_cpu: options.target_cpu.clone() };
+    let native = codegen::Options {
+        opt_level: options.level,
+        target_cpu: options.target_cpu.clone(),
+        timings: watch.timings.clone(),
+    };
     let module =
         codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     // All are made before the first is written: when one cannot be made, none is left behind.
@@ -66,6 +77,7 @@ pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> R
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {
+        watch.say(|| format!("write {}: {} bytes", path.display(), content.len()));
         match path.as_os_str() == "-" {
             true => out.write_all(&content)?,
             false => codegen::write_file(path, &content).map_err(|error| input.not_compiled(error))?,

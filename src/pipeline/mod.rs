@@ -9,9 +9,11 @@
 mod combine;
 mod error;
 mod stages;
+mod watch;
 
 pub use error::Error;
 pub use stages::{HEADINGS, Stage};
+pub use watch::{Observer, Pass};
 
 use crate::call_order;
 use crate::check::Checked;
@@ -25,10 +27,12 @@ use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
+use lm::timing::Timings;
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use watch::Watch;
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -43,6 +47,7 @@ pub struct Pipeline {
     prelude: IndexMap<FunName, Def>,
     effects: Effects,
     trace: bool,
+    watch: Watch,
     /// The optimised Jacobians, which fwd and rev share.
     jacobians: HashMap<FunName, Def>,
     /// The derivatives before sharing, which their combinations with the value start from.
@@ -65,12 +70,18 @@ impl Pipeline {
             prelude,
             effects,
             trace: false,
+            watch: Watch::default(),
             jacobians: HashMap::new(),
             applied: HashMap::new(),
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
         }
+    }
+
+    /// Adds the times of passes to a table, and lets an observer see what they make.
+    pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
+        self.watch = Watch { timings, observer };
     }
 
     /// The program, with the derivatives made so far.
@@ -144,15 +155,16 @@ impl Pipeline {
         Ok(self.program.defs[name].clone())
     }
 
-    fn rewriting<T>(
+    fn rewriting(
         &mut self,
+        pass: &'static str,
         def: &Def,
-        f: impl FnOnce(&Def, &mut Rewriter) -> Result<T, OutOfFuel>,
-    ) -> Result<(T, Vec<Step>), Error> {
+        f: impl FnOnce(&Def, &mut Rewriter) -> Result<Def, OutOfFuel>,
+    ) -> Result<(Def, Vec<Step>), Error> {
         let fuel = FUEL_PER_NODE * (def.body.size() + 100);
         let mut rewriter = Rewriter::new(&mut self.program.supply, fuel);
         rewriter.trace = self.trace.then(Vec::new);
-        let result = f(def, &mut rewriter);
+        let result = self.watch.fallible(pass, || f(def, &mut rewriter));
         let steps = rewriter.trace.take().unwrap_or_default();
         let function = || def.fun.name.clone();
         result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
@@ -160,13 +172,13 @@ impl Pipeline {
 
     fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let normal = anf::anf(&def, &mut self.program.supply);
+        let normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
         Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
     }
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        let jacobian = jacobian(&normal, &mut self.program.supply)?;
+        let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, &mut self.program.supply))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }
 
@@ -187,9 +199,10 @@ impl Pipeline {
     }
 
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
-        let (def, steps) = self.rewriting(def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
-        let def = dead::dead(&def, &self.effects);
-        let def = tidy::inline_single_uses(&def, &self.effects);
+        let (def, steps) =
+            self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+        let def = self.watch.pass("tidy", || tidy::inline_single_uses(&def, &self.effects));
         Ok((checked("simplify", def, |_| true), steps))
     }
 
@@ -206,8 +219,9 @@ impl Pipeline {
     fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
         let jacobian = self.jacobian(name)?;
         let transposed = name.derived("Dt");
-        let (def, mut steps) =
-            self.rewriting(&jacobian, |def, cx| transpose::transpose(def, transposed, strategy("transpose"), cx))?;
+        let (def, mut steps) = self.rewriting("transpose", &jacobian, |def, cx| {
+            transpose::transpose(def, transposed, strategy("transpose"), cx)
+        })?;
         let (def, more) = self.simplified(&checked("transpose", def, |_| true), "transpose")?;
         steps.extend(more);
         Ok((def, steps))
@@ -264,7 +278,7 @@ impl Pipeline {
     }
 
     fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
-        let (def, mut steps) = self.rewriting(def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
+        let (def, mut steps) = self.rewriting("apply", def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
         let def = checked("apply", def, |d| apply::is_free_of_maps(&d.body));
         let (def, more) = self.simplified(&def, "values")?;
         steps.extend(more);
@@ -278,20 +292,23 @@ impl Pipeline {
     }
 
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
-        let mut def = lower::lower(def);
+        let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
-            def = anf::anf(&def, &mut self.program.supply);
-            def = cse::cse(&def, &self.effects);
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
             let records = self.records(&def)?;
-            let merged = merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merged = self.watch.pass("merge", merge);
             let changed = merged != def;
-            def = checked("merge", dead::dead(&merged, &self.effects), |_| true);
+            let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
+            def = checked("merge", without_dead, |_| true);
             if !changed && def.body.size() == size {
                 break;
             }
         }
-        Ok(checked("cse", cse::cse(&def, &self.effects), |_| true))
+        let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+        Ok(checked("cse", shared, |_| true))
     }
 
     /// The record's type for each function that is called both for its value and for its
@@ -329,8 +346,8 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = into::into(&tidy, &|f| call_order::is_recursive(&self.program, f));
-        let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
+        let tidy = self.watch.pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, f)));
+        let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
 }

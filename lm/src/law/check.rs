@@ -38,7 +38,8 @@ pub fn instance(
     };
     let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
     let mut metas: Vec<Name> = types.metas.keys().cloned().collect();
-    metas.sort();
+    // What has any type comes last: beside a tensor it may be an index, which has not.
+    metas.sort_by_key(|name| (matches!(types.resolve(&types.metas[name]), Scheme::Var(..)), name.clone()));
     let mut terms = Vec::new();
     for name in metas {
         let scheme = types.metas[&name].clone();
