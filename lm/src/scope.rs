@@ -3,7 +3,7 @@
 //! Every binder of a definition is a different variable, so substitution is replacement.
 
 use crate::term::{Binding, Expr, Kind, Pattern, Supply, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How often each variable occurs in the term, by number. An occurrence in a function counts twice,
 /// since the function may be called more than once.
@@ -23,6 +23,36 @@ fn count(e: &Expr, weight: usize, counts: &mut HashMap<u32, usize>) {
             count(body, weight, counts);
         }
         Kind::Lam(_, body) => count(body, 2, counts),
+    }
+}
+
+/// The variables that the term uses and does not bind, in order of first use.
+pub fn free_variables(e: &Expr) -> Vec<Var> {
+    let (mut bound, mut free) = (HashSet::new(), Vec::new());
+    collect_free(e, &mut bound, &mut free);
+    free
+}
+
+fn collect_free(e: &Expr, bound: &mut HashSet<u32>, free: &mut Vec<Var>) {
+    match e.kind() {
+        Kind::Const(_) => {}
+        Kind::Var(x) => {
+            if !bound.contains(&x.id()) && !free.contains(x) {
+                free.push(x.clone());
+            }
+        }
+        Kind::App(_, args) => args.iter().for_each(|a| collect_free(a, bound, free)),
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                collect_free(&b.rhs, bound, free);
+                bound.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            collect_free(body, bound, free);
+        }
+        Kind::Lam(x, body) => {
+            bound.insert(x.id());
+            collect_free(body, bound, free);
+        }
     }
 }
 

@@ -232,6 +232,11 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().map(|(row, _)| row).filter(move |row| row.name == name)
 }
 
+/// The typings of a name, in order.
+pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
+    BUILTINS.iter().filter(move |(row, _)| row.name == name).flat_map(|(_, rules)| rules)
+}
+
 /// The row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {

@@ -3,8 +3,10 @@
 //! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
 //! the core a call has one argument per parameter, so tuples are taken apart or put together here.
 
+use crate::check::arguments::Argument;
 use crate::check::builtins::{self, Builtin, Meaning};
 use crate::check::names::{is_projection, old_spelling, projection};
+use crate::check::second_order::takes_functions;
 use crate::check::signatures::{argument_type, derivations};
 use crate::check::suggest::closest;
 use crate::check::{CheckError, Checker, derived};
@@ -19,20 +21,26 @@ impl Checker {
         if name.derivations.is_empty() && is_not_yet(&name.base) && self.functions.overloads(&name.base).is_empty() {
             return self.fail(CheckError::NotSupported(format!("`{}` is", name.base)), span);
         }
-        let args: Vec<Option<Expr>> = args.iter().map(|arg| self.argument(arg)).collect();
+        let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
-        let args: Vec<Expr> = args.into_iter().collect::<Option<_>>()?;
+        let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
+        let args = self.with_functions(&name, args, span)?;
+        self.call_of(&name, args, span)
+    }
+
+    /// A call of a known name.
+    pub(super) fn call_of(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         match name.derivations.is_empty() {
             true if is_projection(&name.base) => self.get(&name.base, args, span),
-            true => self.plain_call(&name, args, span),
-            false => self.derived_call(&name, args, span),
+            true => self.plain_call(name, args, span),
+            false => self.derived_call(name, args, span),
         }
     }
 
     /// The name, its old spelling resolved; `None` when no function has it.
-    fn known_name(&self, name: &FunName) -> Option<FunName> {
+    pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
         let is_known = |name: &FunName| {
             let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
             self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
@@ -83,6 +91,9 @@ impl Checker {
         }
         if let Some(entry) = self.functions.select(&name.base, &argument).filter(|_| self.expansion.is_none()) {
             let fun = entry.fun.clone();
+            if takes_functions(&fun) {
+                return self.specialised_call(&fun, args, span);
+            }
             let params = fun.params.clone();
             return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
         }
@@ -260,7 +271,7 @@ pub(super) fn types(args: &[Expr]) -> Vec<Type> {
 }
 
 /// The one argument, or the tuple of all.
-fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
     match args.len() {
         1 => args.remove(0),
         _ => apply(Op::Tuple, args, span),

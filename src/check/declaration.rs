@@ -53,6 +53,9 @@ pub enum Item<'a> {
     Gdef(FunName, Span),
 }
 
+/// Lets a type pass, or reports it.
+pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
+
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
 const GDEF: &str = "(gdef derivation [name Type])";
 
@@ -113,21 +116,23 @@ impl Checker {
     fn params(&mut self, s: &Sexp) -> Option<Vec<Param>> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter list", DEF, s.span) };
         let params = if is_param(items) { std::slice::from_ref(s) } else { items };
-        let params: Vec<(Option<Param>, Span)> = params.iter().map(|p| (self.param(p), p.span)).collect();
+        let params: Vec<(Option<Param>, Span)> =
+            params.iter().map(|p| (self.param(p, Checker::parameter_type), p.span)).collect();
         let named = params.iter().filter_map(|(p, span)| Some((p.as_ref()?.name.clone(), *span)));
         self.distinct(&named.collect::<Vec<_>>(), "parameter list");
         params.into_iter().map(|(param, _)| param).collect()
     }
 
-    pub(super) fn param(&mut self, s: &Sexp) -> Option<Param> {
+    /// `(x : T)`, where the rest of the compiler can take the type: `admit` reports it otherwise.
+    pub(super) fn param(&mut self, s: &Sexp, admit: Admit) -> Option<Param> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter", "(x : Type)", s.span) };
         match items.as_slice() {
-            [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner),
+            [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner, admit),
             [name, _, ty @ ..] if is_param(items) && !ty.is_empty() => {
                 let span = Span { start: ty[0].span.start, end: ty[ty.len() - 1].span.end };
                 let name = self.binder(name);
                 let ty = self.type_in_row(ty, span);
-                Some(Param { name: name?, ty: self.supported_type(ty, span) })
+                Some(Param { name: name?, ty: admit(self, ty, span) })
             }
             _ => self.malformed("parameter", "(x : Type)", s.span),
         }

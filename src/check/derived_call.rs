@@ -21,6 +21,9 @@ impl Checker {
         if is_orphan {
             return self.orphan_call(name, args, span);
         }
+        if self.is_second_order(name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+        }
         let argument = argument_type(&types(&args));
         let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
         let fun = base.as_ref().and_then(|base| derived::derive_all(derivations(name), base));

@@ -157,8 +157,14 @@ pub enum CheckError {
         found: String,
     },
     /// `lam` where a value should stand.
-    #[error("a function may stand only as an argument of a built-in")]
+    #[error("a function may stand only as an argument of a call")]
     LambdaAsValue,
+    /// A definition that gives itself ever other functions.
+    #[error("`{0}` calls itself with ever other functions")]
+    EndlessFunctions(String),
+    /// A derivative of a definition that takes functions.
+    #[error("`{0}` takes functions, so it has no derivatives of its own")]
+    DerivativeOfSecondOrder(String),
     /// A shape of another type than the tensor has.
     #[error("a shape of `{tensor}` has type `{}`, not `{found}`", tensor.shape())]
     WrongShape {
@@ -200,6 +206,8 @@ impl CheckError {
             CheckError::NotSupported(_) => "E222",
             CheckError::LambdaAsValue => "E223",
             CheckError::WrongShape { .. } => "E224",
+            CheckError::EndlessFunctions(_) => "E225",
+            CheckError::DerivativeOfSecondOrder(_) => "E226",
         }
     }
 
@@ -225,6 +233,10 @@ impl CheckError {
             CheckError::BadProjection(_) => Some("in `get$i$n`, i is from 1 to n".into()),
             CheckError::WrongMain => Some("write `(def main Integer () ...)`".into()),
             CheckError::LambdaAsValue => Some("write it where it is used: `(build n (lam (i : Integer) e))`".into()),
+            CheckError::EndlessFunctions(name) => {
+                Some(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
+            }
+            CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
             | CheckError::WrongShape { .. }
             | CheckError::Reserved(_)

@@ -4,6 +4,7 @@
 //! then the bodies. What is wrong is reported once and becomes `None`, which nobody judges again:
 //! all errors of a file are found, and no error that is but the consequence of another.
 
+mod arguments;
 mod arrays;
 mod builtins;
 mod call;
@@ -17,6 +18,7 @@ mod generic;
 mod lets;
 mod names;
 mod scope;
+mod second_order;
 mod signatures;
 mod suggest;
 mod types;
@@ -31,6 +33,7 @@ use generic::Expansion;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
 use scope::Scope;
+use second_order::{SecondOrder, takes_functions};
 use std::sync::Arc;
 
 /// What the checker lets pass.
@@ -84,6 +87,14 @@ pub fn check(forms: &[Sexp], prelude: &[Sexp], options: Options) -> Result<Check
     let checked = checker.program(forms, prelude);
     let mut errors = checker.errors;
     errors.sort_by_key(|e| e.span.map(|s| s.start));
+    // A body that is looked at for several calls has its errors once.
+    let mut reported: Vec<Diagnostic> = Vec::new();
+    errors.retain(|e| {
+        !reported.contains(e) && {
+            reported.push(e.clone());
+            true
+        }
+    });
     if errors.is_empty() { Ok(checked) } else { Err(errors) }
 }
 
@@ -95,13 +106,21 @@ struct Checker {
     supply: Supply,
     /// The built-in whose body is being checked, when one is.
     expansion: Option<Expansion>,
+    second_order: SecondOrder,
     errors: Vec<Diagnostic>,
 }
 
 impl Checker {
     fn new(options: Options) -> Checker {
-        let (functions, scope, supply) = (Functions::default(), Scope::default(), Supply::default());
-        Checker { options, functions, scope, supply, expansion: None, errors: Vec::new() }
+        Checker {
+            options,
+            functions: Functions::default(),
+            scope: Scope::default(),
+            supply: Supply::default(),
+            expansion: None,
+            second_order: SecondOrder::default(),
+            errors: Vec::new(),
+        }
     }
 
     fn program(&mut self, forms: &[Sexp], prelude: &[Sexp]) -> Checked {
@@ -117,9 +136,16 @@ impl Checker {
         }
         let funs = self.signatures(&headers);
         let mut checked = Checked::default();
-        for (header, fun) in headers.iter().zip(funs) {
-            self.definition(header, fun, &mut checked);
+        for (header, fun) in headers.iter().zip(&funs) {
+            self.keep_second_order(header, fun.as_ref());
         }
+        for (header, fun) in headers.iter().zip(funs) {
+            match &fun {
+                Some(fun) if takes_functions(fun) => self.for_any_functions(fun),
+                _ => self.definition(header, fun, &mut checked),
+            }
+        }
+        checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
         let requested: IndexSet<FunName> =
             requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();

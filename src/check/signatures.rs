@@ -82,6 +82,9 @@ impl Checker {
         if !self.is_function(&name.base) {
             return if self.options.orphan_derivatives { Some(found.clone()) } else { self.unknown(&name.base, span) };
         }
+        if self.is_second_order(name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+        }
         let base = derived::base_argument(derivations(name), &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
         match base {
@@ -121,6 +124,9 @@ impl Checker {
     pub(super) fn requested(&mut self, name: FunName, span: Span) -> Option<FunName> {
         if let Some(derivation) = derived::unsupported(derivations(&name)) {
             return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
+        }
+        if self.is_second_order(&name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
         }
         let candidates: Vec<String> =
             self.functions.overloads(&name.base).iter().map(|e| e.fun.name.to_string()).collect();

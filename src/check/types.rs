@@ -50,6 +50,14 @@ impl Checker {
         }
     }
 
+    /// A type of a parameter of a definition: it may be a function.
+    pub(super) fn parameter_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
+        match &ty {
+            Some(Type::Lam(s, t)) if unsupported_part(s).or_else(|| unsupported_part(t)).is_none() => ty,
+            _ => self.supported_type(ty, span),
+        }
+    }
+
     fn scalar(&mut self, name: &str, span: Span) -> Option<Type> {
         if let Some(ty) = self.type_variable(name) {
             return Some(ty);
