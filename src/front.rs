@@ -2,6 +2,7 @@
 
 use crate::check::{self, Checked, Options};
 use crate::diagnostic::Diagnostic;
+use crate::passes::sums;
 use crate::reader::{Reading, Sexp, Shape, read};
 use crate::source::Source;
 use lm::term::{Def, FunName, Span};
@@ -27,7 +28,10 @@ fn load_with(source: &Source, options: Options) -> Result<Checked, Vec<Diagnosti
     if !structure_is_sound {
         return Err(errors);
     }
-    let checked = check::check(&forms, &prelude_forms(), options);
+    let checked = check::check(&forms, &prelude_forms(), options).map(|mut checked| {
+        sums::sums(&mut checked.program);
+        checked
+    });
     if errors.is_empty() {
         return checked;
     }

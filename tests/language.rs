@@ -10,6 +10,7 @@ use lm::alpha;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
 use lm::term::{Expr, FunName, Kind, Program, Span};
+use lm::value::Value;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
@@ -171,4 +172,33 @@ fn arrays_have_an_infix_form() {
     };
     assert_eq!(shown(infix::Format::Plain), "fun f(v, m)\n  = sum(build(size(v), \\i. v[i] * m[i, 0]))");
     assert_eq!(shown(infix::Format::Signs), "fun f(v, m)\n  = sum(build(size(v), λi. v[i] * m[i, 0]))");
+}
+
+#[test]
+fn shapes_are_known_without_values() {
+    let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language/shape_derivation.ks"));
+    with_large_stack(|| {
+        let mut pipeline = pipeline(&source);
+        let v = Value::vector(vec![Value::Float(1.0), Value::Float(2.0)]);
+        let rows = Value::vector(vec![v.clone(), v.clone()]);
+        let cases = [
+            ("elementwise", vec![v.clone()]),
+            ("branches", vec![v.clone(), Value::Bool(true)]),
+            ("scans", vec![v.clone()]),
+            ("through_a_copy", vec![v.clone()]),
+            ("countdown", vec![v.clone(), Value::Integer(1)]),
+            ("jagged", vec![v, Value::Integer(2)]),
+            ("total", vec![rows]),
+        ];
+        for (function, args) in cases {
+            let name = FunName::base(function).derived("shape");
+            pipeline.require(&name).unwrap_or_else(|error| panic!("{function}: {error}"));
+            let mut interpreter = Interpreter::new(pipeline.program());
+            interpreter.call(&name, &args).unwrap_or_else(|error| panic!("{function}: {error}"));
+            let (arithmetic, moves) = (interpreter.counts.arithmetic(), interpreter.counts.moves);
+            // The elements of the sum are not known; the argument of the call is a value.
+            let is_computed = matches!(function, "total" | "countdown");
+            assert_eq!(arithmetic > 0 || moves > 0, is_computed, "{function}: {arithmetic} operations, {moves} moves");
+        }
+    });
 }

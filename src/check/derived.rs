@@ -23,6 +23,8 @@ enum Typing {
     ReverseWithValue,
     /// `S -> T`, with the parameters of f.
     Same,
+    /// `S -> shape of T`, with the parameters of f.
+    Shape,
     /// Not in this version.
     NotYet,
 }
@@ -37,7 +39,7 @@ const DERIVATIONS: [(&str, Typing); 11] = [
     ("suffwdpass", Typing::NotYet),
     ("sufrevpass", Typing::NotYet),
     ("sufrev", Typing::Reverse),
-    ("shape", Typing::NotYet),
+    ("shape", Typing::Shape),
     ("CL", Typing::Same),
 ];
 
@@ -70,6 +72,7 @@ pub fn derive(derivation: &str, f: &Fun) -> Option<Fun> {
         Typing::Reverse => (vec![s.clone(), t.tangent()], s.tangent()),
         Typing::ForwardWithValue => (vec![s.clone(), s.tangent()], Type::tuple([t.clone(), t.tangent()])),
         Typing::ReverseWithValue => (vec![s.clone(), t.tangent()], Type::tuple([t.clone(), s.tangent()])),
+        Typing::Shape => (f.params.clone(), t.shape()),
         Typing::Same => (f.params.clone(), t.clone()),
         Typing::NotYet => return None,
     };
@@ -86,7 +89,7 @@ pub fn derive_all<'a>(derivations: impl DoubleEndedIterator<Item = &'a str>, f: 
 /// `None` when no derivative takes such an argument.
 pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
     derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
-        Typing::Jacobian | Typing::Transposed | Typing::Same => Some(argument),
+        Typing::Jacobian | Typing::Transposed | Typing::Shape | Typing::Same => Some(argument),
         Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
             match argument.as_tuple() {
                 Some([s, _]) => Some(s.clone()),
@@ -114,7 +117,7 @@ mod tests {
         let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
             (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
         assert_eq!(shown(&["fwd", "rev"]), twice);
-        assert!(derive("shape", &f).is_none());
+        assert_eq!(shown(&["shape"]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
     }
 
     #[test]

@@ -9,5 +9,6 @@ pub mod laws;
 pub mod lower;
 pub mod merge;
 pub mod simplify;
+pub mod sums;
 pub mod tidy;
 pub mod transpose;

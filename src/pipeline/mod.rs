@@ -16,6 +16,7 @@ pub use stages::{HEADINGS, Stage};
 use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
+use crate::derivation::shape::shape;
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
@@ -119,6 +120,9 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if derivation == "shape" {
+            return self.shape(of);
+        }
         self.refuse_recursion(of, derivation)?;
         match derivation {
             "D" => self.jacobian(of),
@@ -133,6 +137,14 @@ impl Pipeline {
             "sufrevpass" => Ok(self.split(of)?.1),
             other => Err(Error::NoDerivation(other.into())),
         }
+    }
+
+    fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
+        let normal = self.normal_form(of)?;
+        let mut supply = std::mem::take(&mut self.program.supply);
+        let shape = shape(&normal, &self.program, &self.effects, &mut supply);
+        self.program.supply = supply;
+        self.finished(&checked("shape", shape, |_| true))
     }
 
     /// The function that is differentiated, itself derived first if need be.
