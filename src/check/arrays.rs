@@ -31,6 +31,28 @@ impl Checker {
         }
     }
 
+    /// The tangent from x to y: their difference, without discrete parts.
+    pub(super) fn difference(&mut self, y: Expr, x: Expr, span: Span) -> Expr {
+        let ty = y.ty().clone();
+        if ty.tangent() == ty {
+            return apply(Op::Prim(Prim::Sub), vec![y, x], span);
+        }
+        let (bindings, named) = self.names_of(vec![y, x]);
+        let [y, x] = named.as_slice() else { panic!("checker: two names for two terms") };
+        let difference = match &ty {
+            Type::Tensor(..) => {
+                let bounds = apply(Op::Prim(Prim::CommonSize), vec![y.clone(), x.clone()], span);
+                self.over(&ty, bounds, span, |cx, i| cx.difference(element(&i, y, span), element(&i, x, span), span))
+            }
+            _ => {
+                let n = ty.as_tuple().map_or(0, <[Type]>::len);
+                let part = |i| self.difference(get(i, n, y, span), get(i, n, x, span), span);
+                apply(Op::Tuple, (1..=n).map(part).collect(), span)
+            }
+        };
+        Expr::block(bindings, difference)
+    }
+
     /// A tensor of tuples as a tuple of tensors.
     pub(super) fn unzip(&mut self, e: Expr, span: Span) -> Expr {
         let ty = e.ty().clone();

@@ -150,8 +150,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("shape",         &["t -> t"],                  Shape),
     ("unzip",         &["(Tensor i t) -> t"],       Unzip),
     ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
-    ("$check",        OWN,                          NotYet),
-    ("$BENCH",        OWN,                          NotYet),
+    ("$BENCH",        OWN,                          Core(Prim::Bench)),
 ];
 
 static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {

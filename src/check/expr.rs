@@ -102,7 +102,7 @@ impl Checker {
                 self.lambda(items, span);
                 self.fail(CheckError::LambdaAsValue, span)
             }
-            "$zero" | "$zeros" if self.expansion.is_some() => self.zero_form(word, args, span),
+            "$zero" | "$zeros" | "$difference" if self.expansion.is_some() => self.vector_form(word, args, span),
             _ if is_reserved(word) && !self.is_function(word) => {
                 self.fail(CheckError::Reserved(word.to_string()), items[0].span)
             }

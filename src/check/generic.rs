@@ -116,12 +116,17 @@ impl Checker {
         types.iter().find(|(variable, _)| **variable == *name).map(|(_, ty)| ty.clone())
     }
 
-    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape.
-    pub(super) fn zero_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
+    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape;
+    /// `($difference y x)`, the tangent from x to y.
+    pub(super) fn vector_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
         match (word, args) {
             ("$zero", [x]) => {
                 let x = self.expr(x)?;
                 self.zero_like(x, span)
+            }
+            ("$difference", [y, x]) => {
+                let (y, x) = (self.expr(y)?, self.expr(x)?);
+                Some(self.difference(y, x, span))
             }
             ("$zeros", [ty, shape]) => {
                 let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);
