@@ -56,7 +56,7 @@ pub fn cycle_below(program: &Program, from: &FunName, derivation: &str) -> Optio
         calls(&def.body, &mut called);
         for callee in called {
             let Some(index) = program.defs.get_index_of(&callee) else { continue };
-            if written_for(derivation).all(|d| program.defs.contains_key(&callee.derived(d))) {
+            if written_for(derivation).all(|d| program.has(&callee.derived(d))) {
                 continue;
             }
             if !graph.contains_node(index) {

@@ -202,3 +202,24 @@ fn shapes_are_known_without_values() {
         }
     });
 }
+
+/// What comes of each derivative that a program asks for.
+#[test]
+fn derivations_say_what_they_lack() {
+    every("tests/language/derivations", |path| {
+        let source = source(path);
+        let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
+        let requested = checked.requested.clone();
+        let mut pipeline = Pipeline::new(checked);
+        let mut text = String::new();
+        for name in requested {
+            let outcome = match pipeline.require(&name) {
+                Ok(()) => "made".into(),
+                Err(error) => format!("{}: {error}", error.code()),
+            };
+            text.push_str(&format!("{name}: {outcome}\n"));
+        }
+        text.push_str(&format!("\n{}", ks::program(pipeline.program(), 100)));
+        expect(&text, &path.with_extension("out"))
+    });
+}

@@ -3,10 +3,10 @@
 use crate::term::{Def, Expr, Kind, Program, Var};
 use std::collections::HashMap;
 
-/// Whether two programs have the same definitions, in any order.
+/// Whether two programs have the same definitions and external functions, in any order.
 pub fn programs(a: &Program, b: &Program) -> bool {
     let same = |(name, def): (_, &Def)| b.defs.get(name).is_some_and(|other| defs(def, other));
-    a.defs.len() == b.defs.len() && a.defs.iter().all(same)
+    a.externals == b.externals && a.defs.len() == b.defs.len() && a.defs.iter().all(same)
 }
 
 /// Whether two definitions have the same name, types and body.

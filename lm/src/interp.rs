@@ -60,6 +60,9 @@ pub enum ErrorKind {
     /// `L'` applied to a function whose support is not known to be finite.
     #[error("the sum over all Integers has no value")]
     InfiniteSum,
+    /// A call of a function that is implemented elsewhere.
+    #[error("`{0}` is external: only native code can call it")]
+    External(String),
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),
@@ -171,7 +174,10 @@ impl<'a> Interpreter<'a> {
     /// Calls a function of the program, one value per parameter.
     pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
         let Some(def) = self.program.defs.get(name) else {
-            let kind = ErrorKind::Undefined(name.to_string());
+            let kind = match self.program.externals.contains_key(name) {
+                true => ErrorKind::External(name.to_string()),
+                false => ErrorKind::Undefined(name.to_string()),
+            };
             return Err(RuntimeError { kind, span: Span::default() });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");

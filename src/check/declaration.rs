@@ -1,9 +1,10 @@
 //! Declarations as written: the head of each definition, before any body is looked at.
 //!
-//!   (def name T params body)    (gdef derivation name)    (edef ...)    (rule ...)
+//!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))    (rule ...)
 
 use crate::check::builtins::PRIMITIVE_PREFIX;
 use crate::check::names::{is_reserved, symbol};
+use crate::check::types::is_constructor;
 use crate::check::{CheckError, Checker, derived};
 use crate::diagnostic::Diagnostic;
 use crate::reader::{Sexp, Shape};
@@ -29,8 +30,8 @@ pub struct Header<'a> {
     pub result: Option<Type>,
     /// The parameters as written.
     pub params: Option<Vec<Param>>,
-    /// The body.
-    pub body: &'a Sexp,
+    /// The body; none of a function that is implemented elsewhere.
+    pub body: Option<&'a Sexp>,
     /// The place of the name.
     pub span: Span,
     /// Whether it comes from the prelude.
@@ -57,6 +58,7 @@ pub enum Item<'a> {
 pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
 
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
+const EDEF: &str = "(edef name Type (Type ...))";
 const GDEF: &str = "(gdef derivation [name Type])";
 
 impl Checker {
@@ -69,7 +71,7 @@ impl Checker {
         match items.first().and_then(symbol).map(|word| &**word) {
             Some("def") => self.def(items, form.span, is_prelude).map(Item::Def),
             Some("gdef") => self.gdef(items, form.span),
-            Some("edef") => self.unsupported(items, "external definitions (`edef`) are", form.span),
+            Some("edef") => self.edef(items, form.span).map(Item::Def),
             Some("rule") => self.unsupported(&[], "rewrite rules are", form.span),
             _ => self.malformed("definition", DEF, form.span),
         }
@@ -85,10 +87,35 @@ impl Checker {
             name: self.defined_name(name),
             result: self.supported_type(result_type, result.span),
             params: self.params(params),
-            body,
+            body: Some(body),
             span: name.span,
             is_prelude,
         };
+        if header.result.is_none() || header.types().is_none() {
+            self.disown(items);
+        }
+        Some(header)
+    }
+
+    /// `(edef name T (S1 .. Sn))`, `(edef name T S)`.
+    fn edef<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<Header<'a>> {
+        let [_, name, result, params] = items else {
+            self.disown(items);
+            return self.malformed("external definition", EDEF, span);
+        };
+        let params = match &params.shape {
+            Shape::List(items) if !items.first().is_some_and(is_constructor) => items,
+            _ => std::slice::from_ref(params),
+        };
+        let mut supported = |s: &Sexp| {
+            let ty = self.ty(s);
+            self.supported_type(ty, s.span)
+        };
+        let result = supported(result);
+        let params = params.iter().map(|s| Param { name: "x".into(), ty: supported(s) }).collect();
+        let name_span = name.span;
+        let name = self.defined_name(name);
+        let header = Header { name, result, params: Some(params), body: None, span: name_span, is_prelude: false };
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
         }

@@ -155,11 +155,18 @@ impl Checker {
         checked
     }
 
-    /// Checks a body and files the definition.
+    /// Checks a body and files the definition, or files the external function.
     fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>, checked: &mut Checked) {
         // A prelude definition that does not suit a user's redefinition of what it calls is left out.
+        let Some(body) = header.body else {
+            if let Some(fun) = fun {
+                checked.places.insert(fun.name.clone(), header.span);
+                checked.program.externals.insert(fun.name.clone(), fun);
+            }
+            return;
+        };
         let reported = self.errors.len();
-        let def = self.body(header, fun);
+        let def = self.body(header, body, fun);
         if header.is_prelude {
             self.errors.truncate(reported);
         }
@@ -176,18 +183,18 @@ impl Checker {
         }
     }
 
-    fn body(&mut self, header: &Header, fun: Option<Arc<Fun>>) -> Option<Def> {
+    fn body(&mut self, header: &Header, text: &Sexp, fun: Option<Arc<Fun>>) -> Option<Def> {
         let mark = self.scope.mark();
         let written = header.params.iter().flatten();
         let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
         let are_params_known = header.params.is_some();
-        let body = if are_params_known { self.expr(header.body) } else { None };
+        let body = if are_params_known { self.expr(text) } else { None };
         self.scope.forget(mark);
         let (body, declared) = (body?, header.result.as_ref()?);
         if body.ty() != declared {
             let name = header.name.as_ref()?.to_string();
             let (declared, found) = (declared.clone(), body.ty().clone());
-            return self.fail(CheckError::WrongResult { name, declared, found }, header.body.span);
+            return self.fail(CheckError::WrongResult { name, declared, found }, text.span);
         }
         let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
         let (params, body) = self.adapt(params, body, &fun);

@@ -72,8 +72,9 @@ fn is_function(ty: &Type) -> bool {
 impl Checker {
     /// Keeps a definition that takes functions for the calls of it.
     pub(super) fn keep_second_order(&mut self, header: &Header, fun: Option<&Arc<Fun>>) {
-        if let (Some(fun), Some(params)) = (fun.filter(|fun| takes_functions(fun)), &header.params) {
-            let definition = Definition { params: params.clone(), body: header.body.clone() };
+        let parts = (fun.filter(|fun| takes_functions(fun)), &header.params, header.body);
+        if let (Some(fun), Some(params), Some(body)) = parts {
+            let definition = Definition { params: params.clone(), body: body.clone() };
             self.second_order.definitions.insert(fun.name.clone(), definition);
         }
     }

@@ -22,6 +22,11 @@ pub fn looks_like_type(s: &Sexp) -> bool {
     }
 }
 
+/// Whether the s-expression is what a compound type starts with.
+pub fn is_constructor(s: &Sexp) -> bool {
+    matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
+}
+
 impl Checker {
     /// A type; `None` when it is wrong, which is reported.
     pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {

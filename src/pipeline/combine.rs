@@ -7,10 +7,11 @@
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 
-use super::{Error, Pipeline};
+use super::{Error, Pipeline, external};
 use crate::dependence;
 use crate::passes::dead;
 use lm::scope::renamed;
+use lm::shape;
 use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
 use std::collections::HashSet;
 
@@ -72,6 +73,48 @@ impl Pipeline {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
         }
         Ok((forward, reverse))
+    }
+
+    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
+    ///
+    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    pub(super) fn derivative_of_external(
+        &mut self,
+        derivation: &str,
+        of: &FunName,
+        name: &FunName,
+    ) -> Result<Def, Error> {
+        let needed = match derivation {
+            "jvp" => "fwd",
+            "vjp" | "suffwdpass" | "sufrevpass" => "rev",
+            "shape" => return self.shape_of_external(of),
+            other => other,
+        };
+        if needed == derivation || !self.written.contains(&of.derived(needed)) {
+            return Err(external(of, derivation));
+        }
+        if matches!(derivation, "jvp" | "vjp") {
+            return self.value_beside(of, needed, name);
+        }
+        let (value, reverse) = (self.source(of)?, self.source(&of.derived("rev"))?);
+        if derivation == "suffwdpass" {
+            let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+            let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+            return Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])));
+        }
+        let [s, dr] = reverse.params.as_slice() else { panic!("{}: a reverse derivative takes two", of) };
+        let body = renamed(&reverse.body, &mut self.program.supply);
+        Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+    }
+
+    /// The shape of a value that only the function itself can give.
+    fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let shape = match value.body.ty() {
+            ty if ty.has_fixed_shape() => shape::unit(ty),
+            _ => shape::of_term(value.body, &mut self.program.supply),
+        };
+        Ok(Def::new(of.derived("shape"), value.params, shape))
     }
 
     /// The forward half takes f's own parameters.

@@ -21,6 +21,9 @@ pub enum Error {
     /// A function that calls itself, directly or not.
     #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write {1} by hand")]
     Recursive(FunName, String),
+    /// A derivative of a function that is implemented elsewhere.
+    #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
+    External(FunName, String),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
@@ -34,9 +37,10 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
-                Some(function)
-            }
+            Error::OutOfFuel { function, .. }
+            | Error::Recursive(function, _)
+            | Error::External(function, _)
+            | Error::Undefined(function) => Some(function),
             Error::NoDerivation(_) => None,
         }
     }
@@ -49,6 +53,7 @@ impl Error {
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",
+            Error::External(..) => "E306",
         }
     }
 }

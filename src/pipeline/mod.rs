@@ -25,7 +25,7 @@ use lm::notation::infix;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
@@ -59,7 +59,7 @@ impl Pipeline {
     pub fn new(checked: Checked) -> Pipeline {
         let Checked { program, prelude, .. } = checked;
         let effects = Effects::of(&program);
-        let written = program.defs.keys().cloned().collect();
+        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         Pipeline {
             program,
             prelude,
@@ -85,6 +85,9 @@ impl Pipeline {
 
     /// Makes the function and all that it calls, directly or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
+        if self.program.externals.contains_key(name) {
+            return Ok(());
+        }
         let def = self.source(name)?;
         if !self.closed.insert(name.clone()) {
             return Ok(());
@@ -120,6 +123,9 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if self.program.externals.contains_key(of) {
+            return self.derivative_of_external(derivation, of, name);
+        }
         if derivation == "shape" {
             return self.shape(of);
         }
@@ -147,8 +153,15 @@ impl Pipeline {
         self.finished(&checked("shape", shape, |_| true))
     }
 
-    /// The function that is differentiated, itself derived first if need be.
+    /// The function that is differentiated, itself derived first if need be. One that is implemented
+    /// elsewhere is a call of itself.
     fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(fun) = self.program.externals.get(name).cloned() {
+            let supply = &mut self.program.supply;
+            let params: Vec<Var> = fun.params.iter().map(|ty| supply.fresh("x", ty.clone())).collect();
+            let body = Expr::app(Op::Call(fun.clone()), params.iter().map(Expr::var).collect());
+            return Ok(Def { fun, params, body });
+        }
         if let Some(def) = self.prelude.shift_remove(name) {
             self.program.defs.insert(name.clone(), def);
         }
@@ -348,8 +361,22 @@ impl Pipeline {
 
 /// The error for a recursive function: what its user can write instead.
 fn recursive(f: FunName, derivation: &str) -> Error {
-    let written = call_order::written_for(derivation).map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>();
-    Error::Recursive(f, written.join(" and "))
+    let written = listed(&f, call_order::written_for(derivation));
+    Error::Recursive(f, written)
+}
+
+/// The error for an external function: what its user can write.
+fn external(f: &FunName, derivation: &str) -> Error {
+    let written = match derivation {
+        "D" | "Dt" => listed(f, [derivation].into_iter()),
+        _ => listed(f, call_order::written_for(derivation)),
+    };
+    Error::External(f.clone(), written)
+}
+
+/// `[fwd f]` and `[rev f]`.
+fn listed<'a>(f: &FunName, derivations: impl Iterator<Item = &'a str>) -> String {
+    derivations.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.

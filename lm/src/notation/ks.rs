@@ -13,12 +13,20 @@ use pretty::{Arena, DocAllocator, DocBuilder};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A program: its definitions, with empty lines between them.
+/// A program: its external functions and definitions, with empty lines between them.
 pub fn program(program: &Program, width: usize) -> String {
-    let overriding = program.defs.values().map(|def| &def.fun).filter(|fun| fun.name.derivations.is_empty());
+    let funs = program.externals.values().chain(program.defs.values().map(|def| &def.fun));
+    let overriding = funs.filter(|fun| fun.name.derivations.is_empty());
     let overridden = overriding.map(|fun| (fun.name.base.clone(), fun.argument())).collect();
-    let defs: Vec<String> = program.defs.values().map(|d| print_def(d, width, &overridden)).collect();
-    defs.join("\n")
+    let externals = program.externals.values().map(|fun| external(fun));
+    let defs = program.defs.values().map(|d| print_def(d, width, &overridden));
+    externals.chain(defs).collect::<Vec<String>>().join("\n")
+}
+
+/// `(edef f T (S1 .. Sn))`, with a line feed at its end.
+fn external(fun: &Fun) -> String {
+    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
+    format!("(edef {} {} ({}))\n", fun.name, fun.result, params.join(" "))
 }
 
 /// One definition, with a line feed at its end. It is taken to redefine no built-in.

@@ -90,6 +90,15 @@ impl Def {
 pub struct Program {
     /// The definitions.
     pub defs: indexmap::IndexMap<FunName, Def>,
+    /// Functions that are implemented elsewhere, in source order.
+    pub externals: indexmap::IndexMap<FunName, Arc<Fun>>,
     /// Fresh variables for whatever rewrites the program.
     pub supply: Supply,
+}
+
+impl Program {
+    /// Whether there is a function of that name, here or elsewhere.
+    pub fn has(&self, name: &FunName) -> bool {
+        self.defs.contains_key(name) || self.externals.contains_key(name)
+    }
 }
