@@ -71,7 +71,7 @@ impl Paint {
 }
 
 fn human(source: &Source, diagnostic: &Diagnostic, paint: Paint) -> String {
-    let head = paint.red(&format!("error[{}]", diagnostic.cause.code()));
+    let head = paint.red(&format!("{}[{}]", diagnostic.cause.severity(), diagnostic.cause.code()));
     let mut out = format!("{head}{}\n", paint.bold(&format!(": {diagnostic}")));
     if let Some(span) = diagnostic.span {
         let label = diagnostic.cause.label().unwrap_or_default();
@@ -147,7 +147,7 @@ fn printable(c: char) -> (char, usize) {
 }
 
 fn json(source: &Source, diagnostic: &Diagnostic) -> String {
-    let mut out = String::from("{\"severity\":\"error\"");
+    let mut out = format!("{{\"severity\":\"{}\"", diagnostic.cause.severity());
     let _ = write!(out, ",\"code\":\"{}\"", diagnostic.cause.code());
     let _ = write!(out, ",\"message\":{}", quoted(&diagnostic.to_string()));
     let _ = write!(out, ",\"file\":{}", quoted(source.name()));

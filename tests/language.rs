@@ -223,3 +223,24 @@ fn derivations_say_what_they_lack() {
         expect(&text, &path.with_extension("out"))
     });
 }
+
+#[test]
+fn rules_that_do_not_end_are_left_out_by_name() {
+    let text = "(rule \"swap\" ((x : Float) (y : Float)) (add x y) (add y x))
+      (rule \"grow\" (x : Float) (sin x) (sin (sin x)))
+      (rule \"shrink\" (x : Float) (mul x 1.0) x)
+      (def f Float (x : Float) (add (mul x 1.0) (sin x)))
+      (def g Float (x : Float) (mul x 1.0))
+      (def main Integer () (print (f 0.0) (g 0.0)))";
+    with_large_stack(|| {
+        let source = Source::new("f.ks", text);
+        let mut pipeline = pipeline(&source);
+        let left_out = pipeline.take_endless_rules();
+        let shown: Vec<String> = left_out.iter().map(|rule| format!("{} in {}", rule.rule, rule.function)).collect();
+        assert_eq!(shown, ["grow in f", "swap in f"]);
+        assert!(left_out.iter().all(|rule| source.text()[rule.span.start as usize..].starts_with('"')));
+        assert!(pipeline.take_endless_rules().is_empty());
+        let f = &pipeline.program().defs[&FunName::base("f")];
+        assert_eq!(ks::def(f, 100), "(def f Float (x : Float)\n  (add x (sin x)))\n");
+    });
+}

@@ -1,6 +1,7 @@
 //! Declarations as written: the head of each definition, before any body is looked at.
 //!
-//!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))    (rule ...)
+//!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
+//!   (rule "name" params template replacement)
 
 use crate::check::builtins::PRIMITIVE_PREFIX;
 use crate::check::names::{is_reserved, symbol};
@@ -45,6 +46,21 @@ impl Header<'_> {
     }
 }
 
+/// A rewrite rule whose sides are not checked yet.
+#[derive(Debug)]
+pub struct RuleHead<'a> {
+    /// What diagnostics call it.
+    pub name: Arc<str>,
+    /// What stands for any term; missing when wrong.
+    pub params: Option<Vec<Param>>,
+    /// What is replaced.
+    pub template: &'a Sexp,
+    /// What replaces it.
+    pub replacement: &'a Sexp,
+    /// The place of the name.
+    pub span: Span,
+}
+
 /// A top-level form.
 #[derive(Debug)]
 pub enum Item<'a> {
@@ -52,6 +68,8 @@ pub enum Item<'a> {
     Def(Header<'a>),
     /// `(gdef derivation name)`: the name of the derivative, and its place.
     Gdef(FunName, Span),
+    /// A rewrite rule.
+    Rule(RuleHead<'a>),
 }
 
 /// Lets a type pass, or reports it.
@@ -59,6 +77,7 @@ pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
 
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
 const EDEF: &str = "(edef name Type (Type ...))";
+const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
 const GDEF: &str = "(gdef derivation [name Type])";
 
 impl Checker {
@@ -72,7 +91,7 @@ impl Checker {
             Some("def") => self.def(items, form.span, is_prelude).map(Item::Def),
             Some("gdef") => self.gdef(items, form.span),
             Some("edef") => self.edef(items, form.span).map(Item::Def),
-            Some("rule") => self.unsupported(&[], "rewrite rules are", form.span),
+            Some("rule") => self.rule_head(items, form.span).map(Item::Rule),
             _ => self.malformed("definition", DEF, form.span),
         }
     }
@@ -86,7 +105,7 @@ impl Checker {
         let header = Header {
             name: self.defined_name(name),
             result: self.supported_type(result_type, result.span),
-            params: self.params(params),
+            params: self.params(params, Checker::parameter_type),
             body: Some(body),
             span: name.span,
             is_prelude,
@@ -140,11 +159,11 @@ impl Checker {
         }
     }
 
-    fn params(&mut self, s: &Sexp) -> Option<Vec<Param>> {
+    fn params(&mut self, s: &Sexp, admit: Admit) -> Option<Vec<Param>> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter list", DEF, s.span) };
         let params = if is_param(items) { std::slice::from_ref(s) } else { items };
         let params: Vec<(Option<Param>, Span)> =
-            params.iter().map(|p| (self.param(p, Checker::parameter_type), p.span)).collect();
+            params.iter().map(|p| (self.param(p, admit), p.span)).collect();
         let named = params.iter().filter_map(|(p, span)| Some((p.as_ref()?.name.clone(), *span)));
         self.distinct(&named.collect::<Vec<_>>(), "parameter list");
         params.into_iter().map(|(param, _)| param).collect()
@@ -202,9 +221,12 @@ impl Checker {
         Some(Item::Gdef(name.derived(word), span))
     }
 
-    fn unsupported<T>(&mut self, items: &[Sexp], what: &str, span: Span) -> Option<T> {
-        self.disown(items);
-        self.fail(CheckError::NotSupported(what.into()), span)
+    /// `(rule "name" params template replacement)`.
+    fn rule_head<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<RuleHead<'a>> {
+        let [_, name, params, template, replacement] = items else { return self.malformed("rule", RULE, span) };
+        let Shape::String(text) = &name.shape else { return self.malformed("rule", RULE, name.span) };
+        let params = self.params(params, Checker::supported_type);
+        Some(RuleHead { name: text.clone(), params, template, replacement, span: name.span })
     }
 
     pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {

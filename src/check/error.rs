@@ -159,6 +159,24 @@ pub enum CheckError {
     /// `lam` where a value should stand.
     #[error("a function may stand only as an argument of a call")]
     LambdaAsValue,
+    /// A rule whose sides have different types.
+    #[error("the rule `{name}` replaces a `{template}` by a `{found}`")]
+    SidesDisagree {
+        /// The rule.
+        name: String,
+        /// The template's type.
+        template: Type,
+        /// The replacement's type.
+        found: Type,
+    },
+    /// A rule with a parameter that its template does not mention.
+    #[error("the template of the rule `{name}` does not mention `{variable}`")]
+    UnboundPattern {
+        /// The rule.
+        name: String,
+        /// The parameter.
+        variable: String,
+    },
     /// A definition that gives itself ever other functions.
     #[error("`{0}` calls itself with ever other functions")]
     EndlessFunctions(String),
@@ -208,6 +226,8 @@ impl CheckError {
             CheckError::WrongShape { .. } => "E224",
             CheckError::EndlessFunctions(_) => "E225",
             CheckError::DerivativeOfSecondOrder(_) => "E226",
+            CheckError::SidesDisagree { .. } => "E227",
+            CheckError::UnboundPattern { .. } => "E228",
         }
     }
 
@@ -238,6 +258,8 @@ impl CheckError {
             }
             CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
+            | CheckError::SidesDisagree { .. }
+            | CheckError::UnboundPattern { .. }
             | CheckError::WrongShape { .. }
             | CheckError::Reserved(_)
             | CheckError::DuplicateVariable(..)

@@ -27,11 +27,12 @@ pub use error::CheckError;
 
 use crate::diagnostic::Diagnostic;
 use crate::reader::Sexp;
-use declaration::{Header, Item};
+use declaration::{Header, Item, RuleHead};
 use functions::Functions;
 use generic::Expansion;
 use indexmap::{IndexMap, IndexSet};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
+use lm::scope::free_variables;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Rule, Span, Supply, Var};
 use scope::Scope;
 use second_order::{SecondOrder, takes_functions};
 use std::sync::Arc;
@@ -127,11 +128,12 @@ impl Checker {
         let own = forms.iter().map(|form| (form, false));
         let items = own.chain(prelude.iter().map(|form| (form, true)));
         let items: Vec<Item> = items.filter_map(|(form, is_prelude)| self.declaration(form, is_prelude)).collect();
-        let (mut headers, mut requests) = (Vec::new(), Vec::new());
+        let (mut headers, mut requests, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
                 Item::Def(header) => headers.push(header),
                 Item::Gdef(name, span) => requests.push((name, span)),
+                Item::Rule(head) => rules.push(head),
             }
         }
         let funs = self.signatures(&headers);
@@ -149,8 +151,11 @@ impl Checker {
         let requested: IndexSet<FunName> =
             requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();
+        checked.program.rules = rules.iter().filter_map(|head| self.rule(head)).collect();
         checked.program.supply = self.supply.clone();
-        let called: Vec<FunName> = checked.program.defs.values().flat_map(|def| callees(&def.body)).collect();
+        let bodies = checked.program.defs.values().map(|def| &def.body);
+        let replacements = checked.program.rules.iter().map(|rule| &rule.replacement);
+        let called: Vec<FunName> = bodies.chain(replacements).flat_map(callees).collect();
         called.iter().for_each(|name| checked.include(name));
         checked
     }
@@ -199,6 +204,31 @@ impl Checker {
         let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
         let (params, body) = self.adapt(params, body, &fun);
         Some(Def { fun, params, body })
+    }
+
+    /// Checks the sides of a rule.
+    fn rule(&mut self, head: &RuleHead) -> Option<Rule> {
+        let mark = self.scope.mark();
+        let written = head.params.iter().flatten();
+        let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
+        let are_params_known = head.params.is_some();
+        let sides = [head.template, head.replacement];
+        let sides = sides.map(|side| if are_params_known { self.expr(side) } else { None });
+        self.scope.forget(mark);
+        let [template, replacement] = sides;
+        let (template, replacement) = (template?, replacement?);
+        let params = params.into_iter().collect::<Option<Vec<Var>>>()?;
+        let name = head.name.to_string();
+        if template.ty() != replacement.ty() {
+            let (template, found) = (template.ty().clone(), replacement.ty().clone());
+            return self.fail(CheckError::SidesDisagree { name, template, found }, head.replacement.span);
+        }
+        let mentioned = free_variables(&template);
+        if let Some(x) = params.iter().find(|x| !mentioned.contains(x)) {
+            let variable = x.name().to_string();
+            return self.fail(CheckError::UnboundPattern { name, variable }, head.template.span);
+        }
+        Some(Rule { name: head.name.clone(), params, template, replacement, span: head.span })
     }
 
     /// Gives a definition the parameters that all calls of the function give it, where a derivative

@@ -89,7 +89,7 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
     }
     for name in &entries {
-        input.pipeline.require(name).map_err(|error| input.underivable(error))?;
+        input.require(name)?;
     }
     Ok(entries)
 }

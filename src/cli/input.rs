@@ -4,6 +4,7 @@ use super::ErrorFormat;
 use super::failure::Failure;
 use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
+use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
 use crate::source::Source;
 use crate::{front, render};
@@ -37,7 +38,24 @@ impl Input {
     pub fn of(source: Source, format: ErrorFormat) -> Result<Input, Failure> {
         let checked = front::load(&source).map_err(|errors| shown(&source, &errors, format))?;
         let Checked { places, requested, .. } = checked.clone();
-        Ok(Input { source, places, requested, pipeline: Pipeline::new(checked), format })
+        let mut input = Input { source, places, requested, pipeline: Pipeline::new(checked), format };
+        input.warn();
+        Ok(input)
+    }
+
+    /// Makes a function and all that it calls; shows warnings.
+    pub fn require(&mut self, name: &FunName) -> Result<(), Failure> {
+        let made = self.pipeline.require(name);
+        self.warn();
+        made.map_err(|error| self.underivable(error))
+    }
+
+    fn warn(&mut self) {
+        let warning = |rule: EndlessRule| Diagnostic::new(rule.clone(), rule.span);
+        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(warning).collect();
+        if !warnings.is_empty() {
+            shown(&self.source, &warnings, self.format);
+        }
     }
 
     /// The functions as written, derivatives and `main` left out.

@@ -30,7 +30,7 @@ pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Resul
         let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
         return Err(Failure::Wrong(format!("error: `{name}` has no `main`; {remedy}")));
     }
-    input.pipeline.require(&main).map_err(|error| input.underivable(error))?;
+    input.require(&main)?;
     let program = input.pipeline.program();
     let result = match options.interpret {
         true => Interpreter::with_output(program, &mut *out).call(&main, &[]),

@@ -8,6 +8,7 @@ pub mod dead;
 pub mod laws;
 pub mod lower;
 pub mod merge;
+pub mod rules;
 pub mod simplify;
 pub mod sums;
 pub mod tidy;

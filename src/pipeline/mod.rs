@@ -17,6 +17,7 @@ use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
 use crate::derivation::shape::shape;
+use crate::passes::rules::{EndlessRule, rules};
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
@@ -52,6 +53,7 @@ pub struct Pipeline {
     closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
+    endless: Vec<EndlessRule>,
 }
 
 impl Pipeline {
@@ -60,7 +62,7 @@ impl Pipeline {
         let Checked { program, prelude, .. } = checked;
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
-        Pipeline {
+        let mut pipeline = Pipeline {
             program,
             prelude,
             effects,
@@ -70,7 +72,27 @@ impl Pipeline {
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
+            endless: Vec::new(),
+        };
+        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
+        for def in defs {
+            let def = pipeline.ruled(&def);
+            pipeline.program.defs.insert(def.fun.name.clone(), def);
         }
+        pipeline
+    }
+
+    /// The rules that do not come to an end, each with a function to which it was not applied for that
+    /// reason; those that were not taken before.
+    pub fn take_endless_rules(&mut self) -> Vec<EndlessRule> {
+        std::mem::take(&mut self.endless)
+    }
+
+    /// The definition after the rules of the program.
+    fn ruled(&mut self, def: &Def) -> Def {
+        let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
+        self.endless.extend(endless);
+        if ruled == *def { ruled } else { checked("rules", dead::dead(&ruled, &self.effects), |_| true) }
     }
 
     /// The program, with the derivatives made so far.
@@ -306,10 +328,11 @@ impl Pipeline {
         Ok((def, steps))
     }
 
-    /// Sharing and merging; then tidy.
+    /// Sharing and merging; then tidy; then the rules of the program.
     fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
-        Ok(self.tidied(&def))
+        let tidy = self.tidied(&def);
+        Ok(self.ruled(&tidy))
     }
 
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
