@@ -131,7 +131,10 @@ impl Matching<'_> {
                 None => false,
             },
             (_, Kind::Let(bindings, body)) => {
-                self.inner.extend(bindings.iter().cloned());
+                // A template that looks through a name twice sees what is inside twice.
+                let new = bindings.iter().filter(|b| !self.inner.contains(b));
+                let new: Vec<Binding> = new.cloned().collect();
+                self.inner.extend(new);
                 self.matches(template, body)
             }
             (Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) | Kind::Let(..), _) => false,
@@ -148,8 +151,16 @@ impl Matching<'_> {
                 kept.push(b.clone());
             }
         }
-        kept.reverse();
-        Expr::block(kept, e.clone())
+        let mut by = HashMap::new();
+        let mut out = Vec::new();
+        for b in kept.into_iter().rev() {
+            let rhs = substitute(&b.rhs, &by);
+            match &b.pattern {
+                Pattern::Var(x) if rhs.is_atom() => drop(by.insert(x.id(), rhs)),
+                _ => out.push(Binding { rhs, ..b }),
+            }
+        }
+        Expr::block(out, substitute(e, &by))
     }
 
     fn parameter(&mut self, x: &Var, e: &Expr) -> bool {
