@@ -131,22 +131,29 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("lmTranspose",   OWN,                          Core(Prim::LmTranspose)),
     ("lmApply",       OWN,                          Core(Prim::LmApply)),
     ("lmApplyR",      OWN,                          Core(Prim::LmApplyR)),
-    ("lmVCatV",       OWN,                          NotYet),
-    ("lmHCatV",       OWN,                          NotYet),
-    ("lmL",           OWN,                          NotYet),
-    ("lmLT",          OWN,                          NotYet),
-    ("lmFold",        OWN,                          NotYet),
+    ("lmVCatV",       OWN,                          Core(Prim::LmVCatV)),
+    ("lmHCatV",       OWN,                          Core(Prim::LmHCatV)),
+    ("lmAddV",        OWN,                          Core(Prim::LmAddV)),
+    ("lmIndex",       OWN,                          Core(Prim::LmIndex)),
+    ("lmSum",         OWN,                          Core(Prim::LmSum)),
+    ("lmTo",          OWN,                          Core(Prim::LmTo)),
+    ("lmL",           OWN,                          Core(Prim::LmL)),
+    ("lmLT",          OWN,                          Core(Prim::LmLT)),
+    ("lmFold",        OWN,                          Core(Prim::LmFold)),
     ("lmVariant",     OWN,                          NotYet),
     // Arrays; others are in `arrays.ks`.
     ("build",         OWN,                          Core(Prim::Build)),
     ("index",         OWN,                          Core(Prim::Index)),
     ("size",          OWN,                          Core(Prim::Size)),
     ("sum",           OWN,                          Core(Prim::Sum)),
+    ("sumbuild",      OWN,                          Core(Prim::SumBuild)),
     ("fold",          OWN,                          Core(Prim::Fold)),
     ("scanl",         OWN,                          Core(Prim::Scanl)),
     ("Vec_init",      OWN,                          Core(Prim::VecInit)),
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
+    ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
+    ("$loop",         OWN,                          Core(Prim::Loop)),
     ("shape",         &["t -> t"],                  Shape),
     ("unzip",         &["(Tensor i t) -> t"],       Unzip),
     ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
@@ -252,6 +259,10 @@ impl Builtin {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
             Primitive(Prim::Add | Prim::Sub) => args.iter().all(Type::has_sums),
+            Core(Prim::SumBuild) | Primitive(Prim::SumBuild) => match args.last() {
+                Some(Type::Lam(_, t)) => is_numeric(t),
+                _ => false,
+            },
             Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Unzip => args.first().and_then(unzipped).is_some(),
@@ -318,7 +329,7 @@ mod tests {
         assert_eq!(arity("print"), None);
         assert_eq!(arity("build"), Some(2));
         assert_eq!(arity("map2"), Some(3));
-        assert_eq!(arity("lmL"), None);
+        assert_eq!(arity("Vec_init"), None);
     }
 
     #[test]

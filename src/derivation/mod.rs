@@ -2,3 +2,4 @@
 
 pub mod jacobian;
 pub mod shape;
+mod tensors;

@@ -102,6 +102,7 @@ impl Body<'_> {
             | Prim::LmAddV
             | Prim::LmIndex
             | Prim::LmSum
+            | Prim::LmTo
             | Prim::LmFold => Err(self.unsupported(&format!("`{}`", p.name()))),
         }
     }
