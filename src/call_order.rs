@@ -36,7 +36,7 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
 pub fn written_for(derivation: &str) -> impl Iterator<Item = &'static str> {
     let (fwd, rev) = match derivation {
         "fwd" | "jvp" => (true, false),
-        "rev" | "vjp" | "suffwdpass" | "sufrevpass" => (false, true),
+        "rev" | "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => (false, true),
         _ => (true, true),
     };
     fwd.then_some("fwd").into_iter().chain(rev.then_some("rev"))

@@ -3,6 +3,7 @@
 use crate::check::{self, Checked, Options};
 use crate::diagnostic::Diagnostic;
 use crate::passes::sums;
+use crate::pipeline;
 use crate::reader::{Reading, Sexp, Shape, read};
 use crate::source::Source;
 use lm::term::{Def, FunName, Span};
@@ -14,13 +15,13 @@ use lm::term::{Def, FunName, Span};
 ///
 /// Errors: all errors of the text, in order of place; [`render`](crate::render) shows them.
 pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options::default())
+    load_with(source, Options { record: Some(pipeline::record), ..Options::default() })
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
 /// does not define.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { orphan_derivatives: true })
+    load_with(source, Options { orphan_derivatives: true, record: Some(pipeline::record) })
 }
 
 fn load_with(source: &Source, options: Options) -> Result<Checked, Vec<Diagnostic>> {

@@ -93,6 +93,12 @@ impl Rule {
         Some((bound.into_iter().map(|((name, _), ty)| (name, ty)).collect(), result))
     }
 
+    /// The types of the arguments, when there is no choice.
+    pub fn only_arguments(&self) -> Option<Vec<Type>> {
+        let (params, _) = self.at_arity(self.params.len())?;
+        params.iter().map(|p| known(p, &Vec::new())).collect()
+    }
+
     /// What the i-th argument, a function, is applied to, as far as the types of others tell.
     pub fn domain(&self, args: &[Option<Type>], i: usize) -> Option<Type> {
         let (params, _) = self.at_arity(args.len())?;

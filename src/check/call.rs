@@ -111,7 +111,7 @@ impl Checker {
     }
 
     /// A built-in applied to arguments that its row admits.
-    fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         match row.meaning {
             Meaning::Core(prim) | Meaning::Primitive(prim) => Some(apply(Op::Prim(prim), args, span)),
             Meaning::Argument => args.pop(),
@@ -245,7 +245,8 @@ impl Checker {
             funs.retain(|fun| fun.argument() == *ty);
             funs.extend(builtins_of(name, ty, &funs));
         }
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun));
+        let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {

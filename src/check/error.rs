@@ -159,6 +159,17 @@ pub enum CheckError {
     /// `lam` where a value should stand.
     #[error("a function may stand only as an argument of a call")]
     LambdaAsValue,
+    /// A half of a reverse derivative whose record is not known where it is called.
+    #[error("the type of the record of `{0}` depends on itself")]
+    UnknownRecord(String),
+    /// One half of a reverse derivative by hand.
+    #[error("`{written}` is written by hand, but not `{missing}`")]
+    OneHalf {
+        /// The half that is written.
+        written: String,
+        /// The other one.
+        missing: String,
+    },
     /// A rule whose sides have different types.
     #[error("the rule `{name}` replaces a `{template}` by a `{found}`")]
     SidesDisagree {
@@ -226,6 +237,8 @@ impl CheckError {
             CheckError::WrongShape { .. } => "E224",
             CheckError::EndlessFunctions(_) => "E225",
             CheckError::DerivativeOfSecondOrder(_) => "E226",
+            CheckError::UnknownRecord(_) => "E229",
+            CheckError::OneHalf { .. } => "E230",
             CheckError::SidesDisagree { .. } => "E227",
             CheckError::UnboundPattern { .. } => "E228",
         }
@@ -256,6 +269,10 @@ impl CheckError {
             CheckError::EndlessFunctions(name) => {
                 Some(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
             }
+            CheckError::UnknownRecord(_) => {
+                Some("call it from a function that it does not call itself, directly or not".into())
+            }
+            CheckError::OneHalf { .. } => Some("write both: the second half takes the record that the first gives".into()),
             CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
             | CheckError::SidesDisagree { .. }

@@ -15,6 +15,7 @@ mod error;
 mod expr;
 mod functions;
 mod generic;
+mod halves;
 mod lets;
 mod names;
 mod scope;
@@ -26,15 +27,18 @@ mod types;
 pub use error::CheckError;
 
 use crate::diagnostic::Diagnostic;
+use crate::pipeline;
 use crate::reader::Sexp;
 use declaration::{Header, Item, RuleHead};
 use functions::Functions;
 use generic::Expansion;
+use halves::order;
 use indexmap::{IndexMap, IndexSet};
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Rule, Span, Supply, Var};
 use scope::Scope;
 use second_order::{SecondOrder, takes_functions};
+use lm::types::Type;
 use std::sync::Arc;
 
 /// What the checker lets pass.
@@ -44,7 +48,13 @@ pub struct Options {
     /// split derivations, as it stands. Stages of a derivation need this when printed and read
     /// again; in a user's file it would hide a misspelt name.
     pub orphan_derivatives: bool,
+    /// Gives the B of `[suffwdpass f] : S -> (T, B)` for a function of a program: it is known once the
+    /// derivation was done. Without it, calls of the halves of a function are refused, unless written by hand.
+    pub record: Option<Record>,
 }
+
+/// See [`Options::record`].
+pub type Record = fn(Checked, &FunName) -> Result<Type, pipeline::Error>;
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
@@ -108,6 +118,12 @@ struct Checker {
     /// The built-in whose body is being checked, when one is.
     expansion: Option<Expansion>,
     second_order: SecondOrder,
+    /// What is checked so far.
+    checked: Checked,
+    /// Functions whose bodies have errors.
+    unsound: IndexSet<FunName>,
+    /// The records that were asked for; none where there is an error.
+    records: IndexMap<FunName, Option<Type>>,
     errors: Vec<Diagnostic>,
 }
 
@@ -120,6 +136,9 @@ impl Checker {
             supply: Supply::default(),
             expansion: None,
             second_order: SecondOrder::default(),
+            checked: Checked::default(),
+            unsound: IndexSet::new(),
+            records: IndexMap::new(),
             errors: Vec::new(),
         }
     }
@@ -137,20 +156,27 @@ impl Checker {
             }
         }
         let funs = self.signatures(&headers);
-        let mut checked = Checked::default();
+        self.check_halves(&headers);
         for (header, fun) in headers.iter().zip(&funs) {
             self.keep_second_order(header, fun.as_ref());
         }
-        for (header, fun) in headers.iter().zip(funs) {
-            match &fun {
+        for i in order(&headers) {
+            match &funs[i] {
                 Some(fun) if takes_functions(fun) => self.for_any_functions(fun),
-                _ => self.definition(header, fun, &mut checked),
+                fun => self.definition(&headers[i], fun.clone()),
             }
         }
+        let mut checked = std::mem::take(&mut self.checked);
+        let places = std::mem::take(&mut checked.places);
+        checked.program.defs.sort_by_key(|name, _| places.get(name).map(|place| place.start));
+        checked.places = places;
         checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
         let requested: IndexSet<FunName> =
             requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();
+        checked.prelude.append(&mut self.checked.prelude);
+        let bases = checked.requested.iter().map(|name| FunName { derivations: Vec::new(), ..name.clone() });
+        bases.collect::<Vec<_>>().iter().for_each(|name| checked.include(name));
         checked.program.rules = rules.iter().filter_map(|head| self.rule(head)).collect();
         checked.program.supply = self.supply.clone();
         let bodies = checked.program.defs.values().map(|def| &def.body);
@@ -161,29 +187,32 @@ impl Checker {
     }
 
     /// Checks a body and files the definition, or files the external function.
-    fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>, checked: &mut Checked) {
+    fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>) {
         // A prelude definition that does not suit a user's redefinition of what it calls is left out.
         let Some(body) = header.body else {
             if let Some(fun) = fun {
-                checked.places.insert(fun.name.clone(), header.span);
-                checked.program.externals.insert(fun.name.clone(), fun);
+                self.checked.places.insert(fun.name.clone(), header.span);
+                self.checked.program.externals.insert(fun.name.clone(), fun);
             }
             return;
         };
         let reported = self.errors.len();
-        let def = self.body(header, body, fun);
+        let def = self.body(header, body, fun.clone());
         if header.is_prelude {
             self.errors.truncate(reported);
         }
-        let Some(def) = def else { return };
+        let Some(def) = def else {
+            self.unsound.extend(fun.map(|fun| fun.name.clone()));
+            return;
+        };
         let name = def.fun.name.clone();
         match header.is_prelude {
             true => {
-                checked.prelude.insert(name, def);
+                self.checked.prelude.insert(name, def);
             }
             false => {
-                checked.places.insert(name.clone(), header.span);
-                checked.program.defs.insert(name, def);
+                self.checked.places.insert(name.clone(), header.span);
+                self.checked.program.defs.insert(name, def);
             }
         }
     }

@@ -75,6 +75,27 @@ impl Pipeline {
         Ok((forward, reverse))
     }
 
+    /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
+    pub(super) fn both_halves(&mut self, of: &FunName) -> Result<Def, Error> {
+        let (first, second) = (of.derived("suffwdpass"), of.derived("sufrevpass"));
+        self.require(&first)?;
+        self.require(&second)?;
+        let (first, second) = (self.source(&first)?.fun, self.source(&second)?.fun);
+        let [cotangent, record] = second.params.as_slice() else { panic!("{of}: a second half takes two") };
+        let value = first.result.as_tuple().expect("a value and a record")[0].clone();
+        let supply = &mut self.program.supply;
+        let (s, dr) = (supply.fresh("s", first.argument()), supply.fresh("dr", cotangent.clone()));
+        let (y, r) = (supply.fresh("y", value), supply.fresh("r", record.clone()));
+        let args = match first.params.len() {
+            1 => vec![Expr::var(&s)],
+            n => (1..=n).map(|i| Expr::get(i, Expr::var(&s))).collect(),
+        };
+        let rhs = Expr::app(Op::Call(first), args);
+        let halves = Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs };
+        let body = Expr::app(Op::Call(second), vec![Expr::var(&dr), Expr::var(&r)]);
+        Ok(Def::new(of.derived("sufrev"), vec![s, dr], Expr::block(vec![halves], body)))
+    }
+
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     ///
     ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
@@ -86,12 +107,15 @@ impl Pipeline {
     ) -> Result<Def, Error> {
         let needed = match derivation {
             "jvp" => "fwd",
-            "vjp" | "suffwdpass" | "sufrevpass" => "rev",
+            "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => "rev",
             "shape" => return self.shape_of_external(of),
             other => other,
         };
         if needed == derivation || !self.written.contains(&of.derived(needed)) {
             return Err(external(of, derivation));
+        }
+        if derivation == "sufrev" {
+            return self.both_halves(of);
         }
         if matches!(derivation, "jvp" | "vjp") {
             return self.value_beside(of, needed, name);

@@ -163,6 +163,7 @@ impl Pipeline {
             "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
+            "sufrev" => self.both_halves(of),
             other => Err(Error::NoDerivation(other.into())),
         }
     }
@@ -380,6 +381,17 @@ impl Pipeline {
         let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
+}
+
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program.
+///
+/// Errors: f has no such derivative.
+pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
+    let mut pipeline = Pipeline::new(checked);
+    let half = f.derived("suffwdpass");
+    pipeline.require(&half)?;
+    let fun = &pipeline.program.defs[&half].fun;
+    Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
 }
 
 /// The error for a recursive function: what its user can write instead.
