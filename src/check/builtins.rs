@@ -34,14 +34,14 @@ pub enum Meaning {
     Unzip,
     /// `buildFromSparse` of several tensors at once.
     SparseTupled,
-    /// Not in this version.
-    NotYet,
+    /// One of two linear maps, chosen by a Bool.
+    Variant,
 }
 
 /// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, NotYet, Primitive, Shape, SparseTupled, Unzip};
+use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Unzip, Variant};
 
 /// One row.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("lmL",           OWN,                          Core(Prim::LmL)),
     ("lmLT",          OWN,                          Core(Prim::LmLT)),
     ("lmFold",        OWN,                          Core(Prim::LmFold)),
-    ("lmVariant",     OWN,                          NotYet),
+    ("lmVariant",     &["Bool (LM s t) (LM s t) -> (LM s t)"], Variant),
     // Arrays; others are in `arrays.ks`.
     ("build",         OWN,                          Core(Prim::Build)),
     ("index",         OWN,                          Core(Prim::Index)),
@@ -198,7 +198,7 @@ impl Builtin {
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
             Componentwise(_) => args.get(1).cloned(),
-            NotYet => None,
+            Variant => args.get(1).cloned(),
         }
     }
 
@@ -208,7 +208,7 @@ impl Builtin {
             Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
-            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | NotYet => None,
+            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | Variant => None,
         }
     }
 
@@ -267,7 +267,7 @@ impl Builtin {
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Unzip => args.first().and_then(unzipped).is_some(),
             SparseTupled => is_sparse(args),
-            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | NotYet => true,
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | Variant => true,
         }
     }
 }

@@ -18,9 +18,6 @@ use lm::types::Type;
 impl Checker {
     /// `(name args)`.
     pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
-        if name.derivations.is_empty() && is_not_yet(&name.base) && self.functions.overloads(&name.base).is_empty() {
-            return self.fail(CheckError::NotSupported(format!("`{}` is", name.base)), span);
-        }
         let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
@@ -125,7 +122,7 @@ impl Checker {
             Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
             Meaning::Unzip => Some(self.unzip(args.pop()?, span)),
             Meaning::SparseTupled => self.sparse_tupled(args, span),
-            Meaning::NotYet => self.fail(CheckError::NotSupported(format!("`{}` is", row.name)), span),
+            Meaning::Variant => Some(apply(Op::If, args, span)),
         }
     }
 
@@ -259,11 +256,6 @@ impl Checker {
 
 fn builtins_of(name: &FunName, ty: &Type, found: &[Fun]) -> Option<Fun> {
     if found.is_empty() { super::signatures::builtin_function(&name.base, ty) } else { None }
-}
-
-fn is_not_yet(base: &str) -> bool {
-    let mut rows = builtins::rows(base).peekable();
-    rows.peek().is_some() && rows.all(|row| row.meaning == Meaning::NotYet)
 }
 
 /// The types of arguments.

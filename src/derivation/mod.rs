@@ -3,3 +3,4 @@
 pub mod jacobian;
 pub mod shape;
 mod tensors;
+pub mod written;

@@ -76,7 +76,7 @@ impl Pipeline {
     }
 
     /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
-    pub(super) fn both_halves(&mut self, of: &FunName) -> Result<Def, Error> {
+    pub(super) fn both_halves(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
         let (first, second) = (of.derived("suffwdpass"), of.derived("sufrevpass"));
         self.require(&first)?;
         self.require(&second)?;
@@ -93,7 +93,7 @@ impl Pipeline {
         let rhs = Expr::app(Op::Call(first), args);
         let halves = Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs };
         let body = Expr::app(Op::Call(second), vec![Expr::var(&dr), Expr::var(&r)]);
-        Ok(Def::new(of.derived("sufrev"), vec![s, dr], Expr::block(vec![halves], body)))
+        Ok(Def::new(of.derived(derivation), vec![s, dr], Expr::block(vec![halves], body)))
     }
 
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
@@ -115,7 +115,7 @@ impl Pipeline {
             return Err(external(of, derivation));
         }
         if derivation == "sufrev" {
-            return self.both_halves(of);
+            return self.both_halves(of, derivation);
         }
         if matches!(derivation, "jvp" | "vjp") {
             return self.value_beside(of, needed, name);

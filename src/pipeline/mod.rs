@@ -17,6 +17,7 @@ use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::{NotDifferentiable, jacobian};
 use crate::derivation::shape::shape;
+use crate::derivation::written;
 use crate::passes::rules::{EndlessRule, rules};
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
@@ -163,7 +164,7 @@ impl Pipeline {
             "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
-            "sufrev" => self.both_halves(of),
+            "sufrev" => self.both_halves(of, derivation),
             other => Err(Error::NoDerivation(other.into())),
         }
     }
@@ -233,15 +234,24 @@ impl Pipeline {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
         }
-        if self.written.contains(&name.derived("D")) {
-            let reason =
-                format!("[D {name}] is written by hand, which is not supported; write [fwd {name}] and [rev {name}]");
-            return Err(NotDifferentiable { function: name.clone(), reason }.into());
-        }
-        let unoptimised = self.jacobian_unoptimised(name)?;
+        let unoptimised = match self.written.contains(&name.derived("D")) {
+            true => self.written_jacobian(name)?,
+            false => self.jacobian_unoptimised(name)?,
+        };
         let (def, _) = self.simplified(&unoptimised, "jacobian")?;
         self.jacobians.insert(name.clone(), def.clone());
         Ok(def)
+    }
+
+    /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
+    fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
+        let jacobian = self.source(&name.derived("D"))?;
+        let Some(function) = written::opaque_map(&jacobian.body) else {
+            let body = written::without_map_names(&jacobian.body);
+            return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| true));
+        };
+        let reason = format!("[D {name}], written by hand, takes a linear map from `{function}`");
+        Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
@@ -311,6 +321,9 @@ impl Pipeline {
         }
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
+        }
+        if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
+            return self.both_halves(of, derivation);
         }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,
