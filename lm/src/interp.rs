@@ -148,7 +148,8 @@ impl Closure {
     }
 }
 
-const CALL_DEPTH: usize = 100_000;
+/// A call takes up to 17 KB of the stack in debug builds, and more where it stands deep in a term.
+const CALL_DEPTH: usize = 40_000;
 
 /// A function that a built-in calls takes as much of the stack as so many calls.
 const CALLS_PER_CLOSURE: usize = 8;
