@@ -41,10 +41,11 @@ impl Checker {
 
     fn call_derivative(&mut self, name: &FunName, base: &Fun, fun: Fun, args: Vec<Expr>, span: Span) -> Expr {
         let params = fun.params.clone();
-        let is_written = self.functions.derivative(&fun.name).is_some();
+        // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
+        let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
         let inner = name.derivations.get(1..).unwrap_or_default();
         let op = match &*name.derivations[0] {
-            "D" if !is_written => {
+            "D" if is_function => {
                 let mut record = |f: &Fun| self.record(f, span);
                 let inner = derived::derive_all(inner.iter().map(|d| &**d), base, &mut record);
                 Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
