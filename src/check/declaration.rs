@@ -162,8 +162,7 @@ impl Checker {
     fn params(&mut self, s: &Sexp, admit: Admit) -> Option<Vec<Param>> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter list", DEF, s.span) };
         let params = if is_param(items) { std::slice::from_ref(s) } else { items };
-        let params: Vec<(Option<Param>, Span)> =
-            params.iter().map(|p| (self.param(p, admit), p.span)).collect();
+        let params: Vec<(Option<Param>, Span)> = params.iter().map(|p| (self.param(p, admit), p.span)).collect();
         let named = params.iter().filter_map(|(p, span)| Some((p.as_ref()?.name.clone(), *span)));
         self.distinct(&named.collect::<Vec<_>>(), "parameter list");
         params.into_iter().map(|(param, _)| param).collect()

@@ -128,7 +128,10 @@ mod tests {
         let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
             (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
         assert_eq!(shown(&["fwd", "rev"]), twice);
-        assert_eq!(shown(&["sufrevpass"]), "[sufrevpass f] : (Tuple (Tuple) (Tuple Float Integer)) -> (Tuple Float (Tuple))");
+        assert_eq!(
+            shown(&["sufrevpass"]),
+            "[sufrevpass f] : (Tuple (Tuple) (Tuple Float Integer)) -> (Tuple Float (Tuple))"
+        );
         assert_eq!(shown(&["shape"]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
     }
 

@@ -272,7 +272,9 @@ impl CheckError {
             CheckError::UnknownRecord(_) => {
                 Some("call it from a function that it does not call itself, directly or not".into())
             }
-            CheckError::OneHalf { .. } => Some("write both: the second half takes the record that the first gives".into()),
+            CheckError::OneHalf { .. } => {
+                Some("write both: the second half takes the record that the first gives".into())
+            }
             CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
             | CheckError::SidesDisagree { .. }

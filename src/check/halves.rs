@@ -112,10 +112,13 @@ pub fn order(headers: &[Header]) -> Vec<usize> {
         let next: Vec<usize> = (0..headers.len()).filter(ready).collect();
         if next.is_empty() {
             // The others depend on themselves.
-            return (0..headers.len()).fold(done, |mut all, i| {
-                all.insert(i);
-                all
-            }).into_iter().collect();
+            return (0..headers.len())
+                .fold(done, |mut all, i| {
+                    all.insert(i);
+                    all
+                })
+                .into_iter()
+                .collect();
         }
         done.extend(next);
     }

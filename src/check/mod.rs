@@ -36,9 +36,9 @@ use halves::order;
 use indexmap::{IndexMap, IndexSet};
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Rule, Span, Supply, Var};
+use lm::types::Type;
 use scope::Scope;
 use second_order::{SecondOrder, takes_functions};
-use lm::types::Type;
 use std::sync::Arc;
 
 /// What the checker lets pass.

@@ -61,9 +61,8 @@ impl Input {
     /// The functions as written, derivatives and `main` left out.
     pub fn functions(&self) -> Vec<FunName> {
         let defined = &self.pipeline.program().defs;
-        let written = |name: &&FunName| {
-            name.derivations.is_empty() && *name.base != *"main" && defined.contains_key(*name)
-        };
+        let written =
+            |name: &&FunName| name.derivations.is_empty() && *name.base != *"main" && defined.contains_key(*name);
         self.places.keys().filter(written).cloned().collect()
     }
 

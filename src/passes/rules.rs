@@ -42,7 +42,11 @@ pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) 
                 let last = stuck.laws.first().expect("a law took the last step");
                 let worst = left.iter().position(|rule| rule.name == *last).expect("it is one of these");
                 let rule = left.remove(worst);
-                endless.push(EndlessRule { rule: rule.name.to_string(), function: def.fun.name.clone(), span: rule.span });
+                endless.push(EndlessRule {
+                    rule: rule.name.to_string(),
+                    function: def.fun.name.clone(),
+                    span: rule.span,
+                });
             }
         }
     }

@@ -16,7 +16,8 @@ use lm::types::Type;
 pub fn sums(program: &mut Program) {
     let mut supply = std::mem::take(&mut program.supply);
     let effects = Effects::of(program);
-    let guard = |def: &Def| Def { body: Guard(Shapes::new(program, &effects, &mut supply)).term(&def.body), ..def.clone() };
+    let guard =
+        |def: &Def| Def { body: Guard(Shapes::new(program, &effects, &mut supply)).term(&def.body), ..def.clone() };
     let guarded: Vec<Def> = program.defs.values().map(guard).collect();
     program.defs = guarded.into_iter().map(|def| (def.fun.name.clone(), def)).collect();
     program.supply = supply;

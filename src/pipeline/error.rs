@@ -28,7 +28,9 @@ pub enum Error {
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A derivation of another name.
-    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)")]
+    #[error(
+        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)"
+    )]
     NoDerivation(String),
 }
 

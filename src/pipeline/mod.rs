@@ -248,7 +248,9 @@ impl Pipeline {
         let jacobian = self.source(&name.derived("D"))?;
         let Some(function) = written::opaque_map(&jacobian.body) else {
             let body = written::without_map_names(&jacobian.body);
-            return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| true));
+            return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| {
+                true
+            }));
         };
         let reason = format!("[D {name}], written by hand, takes a linear map from `{function}`");
         Err(NotDifferentiable { function: name.clone(), reason }.into())

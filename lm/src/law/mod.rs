@@ -15,8 +15,8 @@ pub use matching::{Spaces, codomain, domain, name_it, sum};
 pub use native::{Head, component_source};
 pub use rule::Named;
 
-use crate::prim::{self, Derivative, Prim};
 use crate::notation::ks;
+use crate::prim::{self, Derivative, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Supply};
 use crate::types::Type;
 use indexmap::IndexMap;

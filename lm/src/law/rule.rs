@@ -76,15 +76,10 @@ pub fn without_names(e: &Expr) -> Expr {
 ///
 /// A term that the replacement uses more than once is named by a binding pushed on `floats`. What has an
 /// effect is not matched.
-pub fn rewrite(
-    rule: &Rule,
-    named: &Named,
-    e: &Expr,
-    supply: &mut Supply,
-    floats: &mut Vec<Binding>,
-) -> Option<Expr> {
+pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
     let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
-    let mut matching = Matching { params: &rule.params, named, terms: HashMap::new(), bound: HashMap::new(), inner: Vec::new() };
+    let mut matching =
+        Matching { params: &rule.params, named, terms: HashMap::new(), bound: HashMap::new(), inner: Vec::new() };
     if is_named || !matching.matches(&rule.template, e) || named.effects.in_term(e) {
         return None;
     }
@@ -175,4 +170,3 @@ impl Matching<'_> {
         !escapes
     }
 }
-
