@@ -7,7 +7,7 @@
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 
-use super::{Error, Pipeline, external};
+use super::{Error, Pipeline};
 use crate::dependence;
 use crate::passes::dead;
 use lm::scope::renamed;
@@ -112,7 +112,7 @@ impl Pipeline {
             other => other,
         };
         if needed == derivation || !self.written.contains(&of.derived(needed)) {
-            return Err(external(of, derivation));
+            return Err(Error::external(of, derivation));
         }
         if derivation == "sufrev" {
             return self.both_halves(of, derivation);

@@ -1,5 +1,6 @@
 //! Why a derivative was not made.
 
+use crate::call_order;
 use crate::derivation::jacobian::NotDifferentiable;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
@@ -35,6 +36,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error for a recursive function: what its user can write instead.
+    pub(super) fn recursive(f: FunName, derivation: &str) -> Error {
+        let written = listed(&f, call_order::written_for(derivation));
+        Error::Recursive(f, written)
+    }
+
+    /// The error for an external function: what its user can write.
+    pub(super) fn external(f: &FunName, derivation: &str) -> Error {
+        let written = match derivation {
+            "D" | "Dt" => listed(f, [derivation].into_iter()),
+            _ => listed(f, call_order::written_for(derivation)),
+        };
+        Error::External(f.clone(), written)
+    }
+
     /// The function that the error is about.
     pub fn function(&self) -> Option<&FunName> {
         match self {
@@ -58,4 +74,9 @@ impl Error {
             Error::External(..) => "E306",
         }
     }
+}
+
+/// `[fwd f]` and `[rev f]`.
+fn listed<'a>(f: &FunName, derivations: impl Iterator<Item = &'a str>) -> String {
+    derivations.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }

@@ -8,6 +8,7 @@
 
 mod combine;
 mod error;
+mod given;
 mod stages;
 
 pub use error::Error;
@@ -15,10 +16,8 @@ pub use stages::{HEADINGS, Stage};
 
 use crate::call_order;
 use crate::check::Checked;
-use crate::derivation::jacobian::{NotDifferentiable, jacobian};
-use crate::derivation::shape::shape;
-use crate::derivation::written;
-use crate::passes::rules::{EndlessRule, rules};
+use crate::derivation::jacobian::jacobian;
+use crate::passes::rules::EndlessRule;
 use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
@@ -27,7 +26,7 @@ use lm::notation::infix;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
@@ -83,19 +82,6 @@ impl Pipeline {
         pipeline
     }
 
-    /// The rules that do not come to an end, each with a function to which it was not applied for that
-    /// reason; those that were not taken before.
-    pub fn take_endless_rules(&mut self) -> Vec<EndlessRule> {
-        std::mem::take(&mut self.endless)
-    }
-
-    /// The definition after the rules of the program.
-    fn ruled(&mut self, def: &Def) -> Def {
-        let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
-        self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dead::dead(&ruled, &self.effects), |_| true) }
-    }
-
     /// The program, with the derivatives made so far.
     pub fn program(&self) -> &Program {
         &self.program
@@ -134,7 +120,7 @@ impl Pipeline {
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
         if self.in_progress.contains(name) {
-            return Err(recursive(of, &derivation));
+            return Err(Error::recursive(of, &derivation));
         }
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
@@ -169,22 +155,11 @@ impl Pipeline {
         }
     }
 
-    fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
-        let normal = self.normal_form(of)?;
-        let mut supply = std::mem::take(&mut self.program.supply);
-        let shape = shape(&normal, &self.program, &self.effects, &mut supply);
-        self.program.supply = supply;
-        self.finished(&checked("shape", shape, |_| true))
-    }
-
     /// The function that is differentiated, itself derived first if need be. One that is implemented
     /// elsewhere is a call of itself.
     fn source(&mut self, name: &FunName) -> Result<Def, Error> {
-        if let Some(fun) = self.program.externals.get(name).cloned() {
-            let supply = &mut self.program.supply;
-            let params: Vec<Var> = fun.params.iter().map(|ty| supply.fresh("x", ty.clone())).collect();
-            let body = Expr::app(Op::Call(fun.clone()), params.iter().map(Expr::var).collect());
-            return Ok(Def { fun, params, body });
+        if let Some(def) = self.external(name) {
+            return Ok(def);
         }
         if let Some(def) = self.prelude.shift_remove(name) {
             self.program.defs.insert(name.clone(), def);
@@ -198,7 +173,7 @@ impl Pipeline {
     /// Derivation follows calls, so a cycle of calls would never end.
     fn refuse_recursion(&self, name: &FunName, derivation: &str) -> Result<(), Error> {
         match call_order::cycle_below(&self.program, name, derivation) {
-            Some(f) => Err(recursive(f, derivation)),
+            Some(f) => Err(Error::recursive(f, derivation)),
             None => Ok(()),
         }
     }
@@ -241,19 +216,6 @@ impl Pipeline {
         let (def, _) = self.simplified(&unoptimised, "jacobian")?;
         self.jacobians.insert(name.clone(), def.clone());
         Ok(def)
-    }
-
-    /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
-    fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
-        let jacobian = self.source(&name.derived("D"))?;
-        let Some(function) = written::opaque_map(&jacobian.body) else {
-            let body = written::without_map_names(&jacobian.body);
-            return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| {
-                true
-            }));
-        };
-        let reason = format!("[D {name}], written by hand, takes a linear map from `{function}`");
-        Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
@@ -407,26 +369,6 @@ pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
     pipeline.require(&half)?;
     let fun = &pipeline.program.defs[&half].fun;
     Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
-}
-
-/// The error for a recursive function: what its user can write instead.
-fn recursive(f: FunName, derivation: &str) -> Error {
-    let written = listed(&f, call_order::written_for(derivation));
-    Error::Recursive(f, written)
-}
-
-/// The error for an external function: what its user can write.
-fn external(f: &FunName, derivation: &str) -> Error {
-    let written = match derivation {
-        "D" | "Dt" => listed(f, [derivation].into_iter()),
-        _ => listed(f, call_order::written_for(derivation)),
-    };
-    Error::External(f.clone(), written)
-}
-
-/// `[fwd f]` and `[rev f]`.
-fn listed<'a>(f: &FunName, derivations: impl Iterator<Item = &'a str>) -> String {
-    derivations.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.
