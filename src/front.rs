@@ -2,6 +2,8 @@
 
 use crate::check::{self, Checked, Options};
 use crate::diagnostic::Diagnostic;
+use crate::passes::sums;
+use crate::pipeline;
 use crate::reader::{Reading, Sexp, Shape, read};
 use crate::source::Source;
 use lm::term::{Def, FunName, Span};
@@ -19,13 +21,13 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 
 /// As [`load`], with the times of reading and checking added to a table.
 pub fn load_timed(source: &Source, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options::default(), timings)
+    load_with(source, Options { record: Some(pipeline::record), ..Options::default() }, timings)
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
 /// does not define.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { orphan_derivatives: true }, &Timings::default())
+    load_with(source, Options { orphan_derivatives: true, record: Some(pipeline::record) }, &Timings::default())
 }
 
 fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
@@ -33,7 +35,10 @@ fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Che
     if !structure_is_sound {
         return Err(errors);
     }
-    let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options));
+    let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
+        sums::sums(&mut checked.program);
+        checked
+    });
     if errors.is_empty() {
         return checked;
     }

@@ -71,7 +71,7 @@ impl Paint {
 }
 
 fn human(source: &Source, diagnostic: &Diagnostic, paint: Paint) -> String {
-    let head = paint.red(&format!("error[{}]", diagnostic.cause.code()));
+    let head = paint.red(&format!("{}[{}]", diagnostic.cause.severity(), diagnostic.cause.code()));
     let mut out = format!("{head}{}\n", paint.bold(&format!(": {diagnostic}")));
     if let Some(span) = diagnostic.span {
         let label = diagnostic.cause.label().unwrap_or_default();

@@ -10,6 +10,7 @@ use lm::alpha;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
 use lm::term::{Expr, FunName, Kind, Program, Span};
+use lm::value::Value;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
@@ -135,33 +136,6 @@ fn failing_programs_say_why_and_where() {
 }
 
 #[test]
-fn derivatives_of_arrays_are_refused() {
-    let programs = [
-        "(def f Float (v : Vec Float) (sum v))",
-        "(def f Float (v : Vec Float) (ts_dot v v))",
-        "(def f (Vec Float) (v : Vec Float) v)",
-        "(def f Float (x : Float) (sumbuild 3 (lam (i : Integer) (mul x (to_float i)))))",
-        "(def f Float (x : Float) (index 0 (constVec 2 x)))",
-        "(def f Float (x : Float) (mul x (to_float (size (Vec_init 1 2)))))",
-        "(def f Float (x : Float) (g (constVec 2 x))) (def g Float (v : Vec Float) 1.0)",
-        "(def f (Tuple) (t : Tuple Float (Vec Float)) (tuple))",
-    ];
-    for text in programs {
-        with_large_stack(|| {
-            let checked = front::load(&Source::new("f.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
-            for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "suffwdpass", "sufrevpass"] {
-                let name = FunName::base("f").derived(derivation);
-                let refused = Pipeline::new(checked.clone()).require(&name);
-                assert!(
-                    matches!(refused, Err(lmc::pipeline::Error::NotDifferentiable(_))),
-                    "{derivation} {text}: {refused:?}"
-                );
-            }
-        });
-    }
-}
-
-#[test]
 fn arrays_have_an_infix_form() {
     let text = "(def f Float ((v : Vec Float) (m : Tensor 2 Float))
       (sum (build (size v) (lam (i : Integer) (mul (index i v) (index (tuple i 0) m))))))";
@@ -171,4 +145,75 @@ fn arrays_have_an_infix_form() {
     };
     assert_eq!(shown(infix::Format::Plain), "fun f(v, m)\n  = sum(build(size(v), \\i. v[i] * m[i, 0]))");
     assert_eq!(shown(infix::Format::Signs), "fun f(v, m)\n  = sum(build(size(v), λi. v[i] * m[i, 0]))");
+}
+
+#[test]
+fn shapes_are_known_without_values() {
+    let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language/shape_derivation.ks"));
+    with_large_stack(|| {
+        let mut pipeline = pipeline(&source);
+        let v = Value::vector(vec![Value::Float(1.0), Value::Float(2.0)]);
+        let rows = Value::vector(vec![v.clone(), v.clone()]);
+        let cases = [
+            ("elementwise", vec![v.clone()]),
+            ("branches", vec![v.clone(), Value::Bool(true)]),
+            ("scans", vec![v.clone()]),
+            ("through_a_copy", vec![v.clone()]),
+            ("countdown", vec![v.clone(), Value::Integer(1)]),
+            ("jagged", vec![v, Value::Integer(2)]),
+            ("total", vec![rows]),
+        ];
+        for (function, args) in cases {
+            let name = FunName::base(function).derived("shape");
+            pipeline.require(&name).unwrap_or_else(|error| panic!("{function}: {error}"));
+            let mut interpreter = Interpreter::new(pipeline.program());
+            interpreter.call(&name, &args).unwrap_or_else(|error| panic!("{function}: {error}"));
+            let (arithmetic, moves) = (interpreter.counts.arithmetic(), interpreter.counts.moves);
+            // The elements of the sum are not known; the argument of the call is a value.
+            let is_computed = matches!(function, "total" | "countdown");
+            assert_eq!(arithmetic > 0 || moves > 0, is_computed, "{function}: {arithmetic} operations, {moves} moves");
+        }
+    });
+}
+
+/// What comes of each derivative that a program asks for.
+#[test]
+fn derivations_say_what_they_lack() {
+    every("tests/language/derivations", |path| {
+        let source = source(path);
+        let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
+        let requested = checked.requested.clone();
+        let mut pipeline = Pipeline::new(checked);
+        let mut text = String::new();
+        for name in requested {
+            let outcome = match pipeline.require(&name) {
+                Ok(()) => "made".into(),
+                Err(error) => format!("{}: {error}", error.code()),
+            };
+            text.push_str(&format!("{name}: {outcome}\n"));
+        }
+        text.push_str(&format!("\n{}", ks::program(pipeline.program(), 100)));
+        expect(&text, &path.with_extension("out"))
+    });
+}
+
+#[test]
+fn rules_that_do_not_end_are_left_out_by_name() {
+    let text = "(rule \"swap\" ((x : Float) (y : Float)) (add x y) (add y x))
+      (rule \"grow\" (x : Float) (sin x) (sin (sin x)))
+      (rule \"shrink\" (x : Float) (mul x 1.0) x)
+      (def f Float (x : Float) (add (mul x 1.0) (sin x)))
+      (def g Float (x : Float) (mul x 1.0))
+      (def main Integer () (print (f 0.0) (g 0.0)))";
+    with_large_stack(|| {
+        let source = Source::new("f.ks", text);
+        let mut pipeline = pipeline(&source);
+        let left_out = pipeline.take_endless_rules();
+        let shown: Vec<String> = left_out.iter().map(|rule| format!("{} in {}", rule.rule, rule.function)).collect();
+        assert_eq!(shown, ["grow in f", "swap in f"]);
+        assert!(left_out.iter().all(|rule| source.text()[rule.span.start as usize..].starts_with('"')));
+        assert!(pipeline.take_endless_rules().is_empty());
+        let f = &pipeline.program().defs[&FunName::base("f")];
+        assert_eq!(ks::def(f, 100), "(def f Float (x : Float)\n  (add x (sin x)))\n");
+    });
 }

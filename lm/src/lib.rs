@@ -13,6 +13,7 @@ pub mod random;
 pub mod rewriter;
 pub mod scheme;
 pub mod scope;
+pub mod shape;
 pub mod strategy;
 pub mod tensor;
 pub mod term;

@@ -99,6 +99,7 @@ primitives! {
     Ranhashdoub  "$ranhashdoub" ["Integer -> Float"]                        Zero;
     Print        "print"        ["t .. -> Integer"]                         Zero;
     Trace        "$trace"       ["t -> t"]                                  Law("1(x)");
+    Bench        "$BENCH"       ["(Lam (Tuple) t) -> Float"]                Zero;
     StopGradient "stop_gradient" ["t -> t"]                                 Zero;
 
     Dot          "ts_dot"       ["t t -> Float"]                            Law("lmDot(y) ⋈ lmDot(x)");
@@ -175,6 +176,6 @@ impl Prim {
     /// Whether evaluating it shows in another way than by its value, so that it may be neither
     /// repeated nor moved.
     pub fn has_effect(self) -> bool {
-        matches!(self, Prim::Print | Prim::Trace)
+        matches!(self, Prim::Print | Prim::Trace | Prim::Bench)
     }
 }

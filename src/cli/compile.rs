@@ -101,7 +101,7 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
     }
     for name in &entries {
-        input.pipeline.require(name).map_err(|error| input.underivable(error))?;
+        input.require(name)?;
     }
     Ok(entries)
 }
@@ -112,14 +112,17 @@ fn text(program: &Program, entries: &[FunName]) -> String {
     let mut next = 0;
     while let Some(name) = wanted.get(next).cloned() {
         let mut called = Vec::new();
-        crate::call_order::calls(&program.defs[&name].body, &mut called);
+        if let Some(def) = program.defs.get(&name) {
+            crate::call_order::calls(&def.body, &mut called);
+        }
         called.retain(|callee| !wanted.contains(callee));
         called.dedup();
         wanted.extend(called);
         next += 1;
     }
-    let kept = program.defs.iter().filter(|(name, _)| wanted.contains(name));
-    let kept = Program { defs: kept.map(|(n, d)| (n.clone(), d.clone())).collect(), supply: program.supply.clone() };
+    let mut kept = program.clone();
+    kept.defs.retain(|name, _| wanted.contains(name));
+    kept.externals.retain(|name, _| wanted.contains(name));
     const WIDTH: usize = 100;
     ks::program(&kept, WIDTH)
 }

@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::watch::Watch;
 use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
+use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
 use crate::source::Source;
 use crate::{front, render};
@@ -43,7 +44,9 @@ impl Input {
         let Checked { places, requested, .. } = checked.clone();
         let lines = source.text().lines().count();
         watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), places.len()));
-        Ok(Input { source, places, requested, pipeline: watch.pipeline(checked), format })
+        let mut input = Input { source, places, requested, pipeline: watch.pipeline(checked), format };
+        input.warn();
+        Ok(input)
     }
 
     /// Reads and checks a printed stage of a derivation.
@@ -52,9 +55,26 @@ impl Input {
         front::load_stage(&source).map(|_| ()).map_err(|errors| shown(&source, &errors, format))
     }
 
+    /// Makes a function and all that it calls; shows warnings.
+    pub fn require(&mut self, name: &FunName) -> Result<(), Failure> {
+        let made = self.pipeline.require(name);
+        self.warn();
+        made.map_err(|error| self.underivable(error))
+    }
+
+    fn warn(&mut self) {
+        let warning = |rule: EndlessRule| Diagnostic::new(rule.clone(), rule.span);
+        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(warning).collect();
+        if !warnings.is_empty() {
+            shown(&self.source, &warnings, self.format);
+        }
+    }
+
     /// The functions as written, derivatives and `main` left out.
     pub fn functions(&self) -> Vec<FunName> {
-        let written = |name: &&FunName| name.derivations.is_empty() && *name.base != *"main";
+        let defined = &self.pipeline.program().defs;
+        let written =
+            |name: &&FunName| name.derivations.is_empty() && *name.base != *"main" && defined.contains_key(*name);
         self.places.keys().filter(written).cloned().collect()
     }
 

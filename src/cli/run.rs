@@ -37,7 +37,7 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
         let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
         return Err(Failure::Wrong(format!("`{name}` has no `main`; {remedy}")));
     }
-    input.pipeline.require(&main).map_err(|error| input.underivable(error))?;
+    input.require(&main)?;
     let program = input.pipeline.program();
     let result = match options.interpret {
         true => watch.timings.time("running", || Interpreter::with_output(program, &mut *out).call(&main, &[])),

@@ -9,6 +9,8 @@ pub mod into;
 pub mod laws;
 pub mod lower;
 pub mod merge;
+pub mod rules;
 pub mod simplify;
+pub mod sums;
 pub mod tidy;
 pub mod transpose;

@@ -8,6 +8,7 @@
 
 mod combine;
 mod error;
+mod given;
 mod stages;
 mod watch;
 
@@ -17,7 +18,8 @@ pub use watch::{Observer, Pass};
 
 use crate::call_order;
 use crate::check::Checked;
-use crate::derivation::jacobian::{NotDifferentiable, jacobian};
+use crate::derivation::jacobian::jacobian;
+use crate::passes::rules::EndlessRule;
 use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
@@ -57,6 +59,7 @@ pub struct Pipeline {
     closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
+    endless: Vec<EndlessRule>,
 }
 
 impl Pipeline {
@@ -64,8 +67,8 @@ impl Pipeline {
     pub fn new(checked: Checked) -> Pipeline {
         let Checked { program, prelude, .. } = checked;
         let effects = Effects::of(&program);
-        let written = program.defs.keys().cloned().collect();
-        Pipeline {
+        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
+        let mut pipeline = Pipeline {
             program,
             prelude,
             effects,
@@ -76,7 +79,14 @@ impl Pipeline {
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
+            endless: Vec::new(),
+        };
+        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
+        for def in defs {
+            let def = pipeline.ruled(&def);
+            pipeline.program.defs.insert(def.fun.name.clone(), def);
         }
+        pipeline
     }
 
     /// Adds the times of passes to a table, and lets an observer see what they make.
@@ -96,6 +106,9 @@ impl Pipeline {
 
     /// Makes the function and all that it calls, directly or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
+        if self.program.externals.contains_key(name) {
+            return Ok(());
+        }
         let def = self.source(name)?;
         if !self.closed.insert(name.clone()) {
             return Ok(());
@@ -129,6 +142,12 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if self.program.externals.contains_key(of) {
+            return self.derivative_of_external(derivation, of, name);
+        }
+        if derivation == "shape" {
+            return self.shape(of);
+        }
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
@@ -140,12 +159,17 @@ impl Pipeline {
             "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
+            "sufrev" => self.both_halves(of, derivation),
             other => Err(Error::NoDerivation(other.into())),
         }
     }
 
-    /// The function that is differentiated, itself derived first if need be.
+    /// The function that is differentiated, itself derived first if need be. One that is implemented
+    /// elsewhere is a call of itself.
     fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.external(name) {
+            return Ok(def);
+        }
         if let Some(def) = self.prelude.shift_remove(name) {
             self.program.defs.insert(name.clone(), def);
         }
@@ -187,12 +211,10 @@ impl Pipeline {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
         }
-        if self.written.contains(&name.derived("D")) {
-            let reason =
-                format!("[D {name}] is written by hand, which is not supported; write [fwd {name}] and [rev {name}]");
-            return Err(NotDifferentiable { function: name.clone(), reason }.into());
-        }
-        let unoptimised = self.jacobian_unoptimised(name)?;
+        let unoptimised = match self.written.contains(&name.derived("D")) {
+            true => self.written_jacobian(name)?,
+            false => self.jacobian_unoptimised(name)?,
+        };
         let (def, _) = self.simplified(&unoptimised, "jacobian")?;
         self.jacobians.insert(name.clone(), def.clone());
         Ok(def)
@@ -268,6 +290,9 @@ impl Pipeline {
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
         }
+        if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
+            return self.both_halves(of, derivation);
+        }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,
             _ => self.reverse_unoptimised(of)?,
@@ -285,10 +310,11 @@ impl Pipeline {
         Ok((def, steps))
     }
 
-    /// Sharing and merging; then tidy.
+    /// Sharing and merging; then tidy; then the rules of the program.
     fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
-        Ok(self.tidied(&def))
+        let tidy = self.tidied(&def);
+        Ok(self.ruled(&tidy))
     }
 
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
@@ -350,6 +376,17 @@ impl Pipeline {
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
+}
+
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program.
+///
+/// Errors: f has no such derivative.
+pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
+    let mut pipeline = Pipeline::new(checked);
+    let half = f.derived("suffwdpass");
+    pipeline.require(&half)?;
+    let fun = &pipeline.program.defs[&half].fun;
+    Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.

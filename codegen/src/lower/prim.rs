@@ -70,7 +70,8 @@ impl Body<'_> {
             Prim::StopGradient => Ok(values[0].clone()),
             Prim::Dot => Ok(Val::Leaf(self.dot(&values[0], &values[1]))),
             Prim::ZeroOf => Ok(self.zero(&values[0])),
-            Prim::Build
+            Prim::Bench
+            | Prim::Build
             | Prim::Sum
             | Prim::Index
             | Prim::Size

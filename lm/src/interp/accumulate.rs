@@ -134,7 +134,9 @@ impl Interpreter<'_> {
                 let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
                 self.eval_into(chosen, env, target, planned)
             }
-            Kind::App(Op::Get(i, n), args) if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into), _)) => {
+            Kind::App(Op::Get(i, n), args)
+                if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into), _)) =>
+            {
                 let mut parts = vec![Target::Nowhere; *n];
                 parts[i - 1] = target.clone();
                 let Value::Tuple(mut parts) = self.eval_into(&args[0], env, &Target::Parts(parts), None)? else {
