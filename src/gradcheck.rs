@@ -15,7 +15,7 @@ use codegen::Jit;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::{Def, FunName};
+use lm::term::{Def, FunName, Path};
 use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
@@ -151,7 +151,11 @@ impl Check<'_> {
             Value::Tuple(parts) if fun.params.len() != 1 => parts.clone(),
             _ => vec![whole.clone()],
         };
-        let ds = self.random.direction(&whole);
+        let direction = self.random.direction(&whole);
+        let (ds, direction) = match self.f.varying() {
+            None => (direction.clone(), direction),
+            Some(varying) => varied(&direction, fun.params.len() == 1, &varying),
+        };
         let y = match self.call(self.f, &parts, &whole) {
             Ok(y) => y,
             Err(error) => return self.outside = Some(error),
@@ -171,7 +175,7 @@ impl Check<'_> {
         let (one, other) = (dot(&dr, &dy), dot(&back, &ds));
         let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds)).max(CANCELLED * size(&dr) * size(&ds));
         self.report.forward_reverse.see(relative(one - other, scale), &whole);
-        let closest = self.step_study(&parts, &ds, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
+        let closest = self.step_study(&parts, &direction, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
         self.report.differences.see(closest, &whole);
     }
 
@@ -224,6 +228,31 @@ fn dot(a: &Value, b: &Value) -> f64 {
 /// The sum of the absolute products: the scale on which the dot product is rounded.
 fn magnitude(a: &Value, b: &Value) -> f64 {
     a.floats().iter().zip(b.floats()).map(|(a, b)| (a * b).abs()).sum()
+}
+
+/// The parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero. One
+/// parameter is the argument itself.
+fn varied(tangent: &Value, one: bool, varying: &[Path]) -> (Value, Value) {
+    let inside = |path: &Path| if one { path[1..].to_vec() } else { path.clone() };
+    let paths: Vec<Path> = varying.iter().map(inside).collect();
+    let component = |v: &Value, i: &usize| v.as_tuple().expect("a path leads through tuples")[i - 1].clone();
+    let mut parts: Vec<Value> =
+        paths.iter().map(|path| path.iter().fold(tangent.clone(), |v, i| component(&v, i))).collect();
+    let part = if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) };
+    (part, masked(tangent, &[], &paths))
+}
+
+fn masked(tangent: &Value, path: &[usize], varying: &[Path]) -> Value {
+    if varying.iter().any(|v| path.starts_with(v)) {
+        return tangent.clone();
+    }
+    match tangent {
+        Value::Tuple(parts) if varying.iter().any(|v| v.starts_with(path)) => {
+            let part = |(i, part)| masked(part, &[path, &[i + 1]].concat(), varying);
+            Value::Tuple(parts.iter().enumerate().map(part).collect())
+        }
+        _ => lm::map::zero(tangent),
+    }
 }
 
 /// `s + h ds`, argument by argument.

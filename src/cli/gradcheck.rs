@@ -27,6 +27,9 @@ pub struct Options {
     /// Seed of the random points.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// With respect to these parameters, or components of them (`t.1`), only.
+    #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
+    wrt: Vec<String>,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -47,6 +50,8 @@ fn gradcheck_watched(
     if options.fun.is_empty() {
         functions.retain(|f| is_differentiable(&input, f));
     }
+    let functions: Vec<FunName> =
+        functions.into_iter().map(|f| input.with_respect_to(f, &options.wrt)).collect::<Result<_, _>>()?;
     if functions.is_empty() {
         return Err(Failure::Wrong("no function takes and gives Floats; there is nothing to check".into()));
     }
