@@ -214,6 +214,9 @@ pub fn same_bits(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
         (Value::Tuple(a), Value::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_bits(a, b)),
+        (Value::Tensor(a), Value::Tensor(b)) => {
+            a.size() == b.size() && a.elements().iter().zip(b.elements()).all(|(a, b)| same_bits(a, b))
+        }
         (a, b) => a == b,
     }
 }

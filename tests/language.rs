@@ -1,15 +1,14 @@
 //! The language, row by row: each `language/*.ks` asserts what it says of itself, and prints
 //! `language/*.out`; each `language/errors/*.ks` stops with the message beside it.
 //!
-//! Programs run interpreted, and natively where they have no arrays; with arrays native code must be
-//! refused. Each is printed as KS and read back. `BLESS=1 cargo test --test language` writes what is
+//! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back. `BLESS=1 cargo test --test language` writes what is
 //! expected anew; read the diff.
 
 use codegen::{Jit, SourceInfo};
 use lm::alpha;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
-use lm::term::{Expr, FunName, Kind, Program, Span};
+use lm::term::{FunName, Program};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
@@ -49,33 +48,19 @@ fn jit(program: &Program, source: &Source) -> Result<Jit, codegen::Error> {
     Jit::new(program, &[FunName::base("main")], &info, &codegen::Options::default())
 }
 
-/// What native code prints; for a program with arrays, that it is refused at a place.
-fn native(program: &Program, source: &Source, interpreted: &str) -> Result<(), String> {
-    match (jit(program, source), has_arrays(program)) {
-        (Ok(jit), false) => {
-            let mut text = Vec::new();
-            let result = jit.call_with_output(&FunName::base("main"), &[], &mut text).map(|_| ());
-            let same = text == interpreted.as_bytes() && result.is_ok();
-            if same { Ok(()) } else { Err(format!("native: {result:?} {}", String::from_utf8_lossy(&text))) }
-        }
-        (Err(codegen::Error::Unsupported { span, .. }), true) if span != Span::default() => Ok(()),
-        (Err(error), _) => Err(format!("native: {error:?}")),
-        (Ok(_), true) => Err("native: arrays are not refused".into()),
-    }
+/// What native code prints, and how it ends.
+fn native(program: &Program, source: &Source) -> Result<(String, Result<(), RuntimeError>), String> {
+    let jit = jit(program, source).map_err(|error| format!("native: {error}"))?;
+    let mut text = Vec::new();
+    let result = jit.call_with_output(&FunName::base("main"), &[], &mut text).map(|_| ());
+    Ok((String::from_utf8(text).expect("programs print text"), result))
 }
 
-fn has_arrays(program: &Program) -> bool {
-    program.defs.values().any(|def| mentions_array(&def.body))
-}
-
-fn mentions_array(e: &Expr) -> bool {
-    let below = match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => false,
-        Kind::App(_, args) => args.iter().any(mentions_array),
-        Kind::Let(bindings, body) => bindings.iter().any(|b| mentions_array(&b.rhs)) || mentions_array(body),
-        Kind::Lam(..) => true,
-    };
-    below || e.ty().mentions_array()
+fn same(
+    interpreted: &(String, Result<(), RuntimeError>),
+    native: &(String, Result<(), RuntimeError>),
+) -> Result<(), String> {
+    if interpreted == native { Ok(()) } else { Err(format!("interpreted: {interpreted:?}\nnative: {native:?}")) }
 }
 
 /// Printed as KS and read back, a program is the same; the infix form is printed, too.
@@ -116,7 +101,7 @@ fn programs_do_what_they_say() {
         let (text, result) = interpreted(pipeline.program());
         result.map_err(|error| format!("line {}: {error}", source.position(error.span.start).line))?;
         expect(&text, &path.with_extension("out"))?;
-        native(pipeline.program(), &source, &text)?;
+        same(&(text, Ok(())), &native(pipeline.program(), &source)?)?;
         comes_back(&source)
     });
 }
@@ -125,7 +110,9 @@ fn programs_do_what_they_say() {
 fn failing_programs_say_why_and_where() {
     every("tests/language/errors", |path| {
         let source = source(path);
-        let (_, result) = interpreted(pipeline(&source).program());
+        let pipeline = pipeline(&source);
+        let (text, result) = interpreted(pipeline.program());
+        same(&(text, result.clone()), &native(pipeline.program(), &source)?)?;
         let error = result.err().ok_or("does not fail")?;
         let position = source.position(error.span.start);
         let message = format!("{}:{}:{}: {error}\n", source.name(), position.line, position.column);

@@ -5,7 +5,7 @@
 //! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
 
 use crate::loops::{Block, Failure};
-use crate::loops::{Function, Local, Scalar, Stmt};
+use crate::loops::{Function, Local, Memory, Scalar, Stmt, Ty};
 use crate::module::{Entry, Module};
 use crate::symbol::is_reserved;
 use indexmap::IndexSet;
@@ -31,7 +31,7 @@ fn declaration(entry: &Entry, function: &Function, failures: &[Failure]) -> Stri
     let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
     let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
     let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
-    let errors: Vec<&str> = failures.iter().map(|failure| constant(*failure)).collect();
+    let errors: Vec<&str> = failures.iter().map(|failure| failure.constant()).collect();
     let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
     let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
     let params = parameters(entry, function);
@@ -88,20 +88,13 @@ fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
     name
 }
 
-fn c_type(ty: Scalar) -> &'static str {
-    match ty {
+fn c_type(ty: Ty) -> &'static str {
+    match ty.base() {
         Scalar::Float => "double ",
         Scalar::Integer => "int64_t ",
         Scalar::Bool => "uint8_t ",
         Scalar::Text => "const char *",
-    }
-}
-
-fn constant(failure: Failure) -> &'static str {
-    match failure {
-        Failure::AssertFailed => "LMC_ASSERT_FAILED",
-        Failure::DivisionByZero => "LMC_DIVISION_BY_ZERO",
-        Failure::RecursionTooDeep => "LMC_RECURSION_TOO_DEEP",
+        Scalar::Mark => panic!("marks stay inside"),
     }
 }
 
@@ -133,15 +126,33 @@ fn recursion(function: &Function) -> u32 {
 }
 
 fn own_failures(block: &Block) -> u32 {
-    let of = |stmt: &Stmt| match stmt {
-        Stmt::Check { failure, .. } => bit(*failure),
-        Stmt::If(_, _, then, other) => own_failures(then) | own_failures(other),
-        Stmt::Let(..) | Stmt::Call(..) | Stmt::Write(_) => 0,
-    };
-    block.stmts.iter().map(of).fold(0, |a, b| a | b)
+    let mut set = 0;
+    block.visit(&mut |stmt| {
+        set |= match stmt {
+            Stmt::Check { failure, .. } => bit(*failure),
+            Stmt::Memory(Memory::Alloc { .. }) => bit(Failure::OutOfMemory),
+            _ => 0,
+        }
+    });
+    set
 }
 
 /// Names of the language may hold what ends a comment, or begins one.
 fn comment_safe(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{ALL_FAILURES, MOST_NUMBERS};
+
+    #[test]
+    fn the_prelude_has_every_failure() {
+        for failure in ALL_FAILURES {
+            let row = format!("  {} = {}", failure.constant(), *failure as i32);
+            assert!(PRELUDE.contains(&row), "{row}");
+        }
+        assert!(PRELUDE.contains(&format!("int64_t number[{MOST_NUMBERS}];")));
+    }
 }

@@ -19,6 +19,7 @@ mod module;
 mod object;
 mod source;
 mod symbol;
+mod words;
 
 pub use error::Error;
 pub use jit::Jit;

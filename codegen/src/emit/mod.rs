@@ -1,22 +1,23 @@
 //! Emission: loops to LLVM.
 //!
-//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, x..), internal; see `results`
+//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
 //!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //!
 //! `limit` is the lowest address
 //! that the stack may reach and `depth` the number of calls: only recursive functions look at them,
-//! and LLVM drops them elsewhere. Internal names begin with `lmc.`, which no exported symbol does, so that
+//! and LLVM drops them elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported symbol does, so that
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod entry;
 mod function;
 mod math;
+mod memory;
 mod ops;
 mod results;
 mod support;
 pub(crate) mod target;
 
-use crate::loops::{self, Scalar};
+use crate::loops::{self, Scalar, Ty};
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -57,6 +58,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     module.set_triple(&request.target.machine().get_triple());
     module.set_data_layout(&request.target.machine().get_target_data().get_data_layout());
     let mut emitter = Emitter::new(context, module, request);
+    emitter.link_runtime();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
         emitter.define(function, emitter.functions[i]);
@@ -91,12 +93,16 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     /// A new function for the target.
     fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
+        self.for_target(function);
+        function
+    }
+
+    fn for_target(&self, function: FunctionValue<'ctx>) {
         let target = self.request.target;
         for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
         }
         function.add_attribute(AttributeLoc::Function, self.flag("nounwind"));
-        function
     }
 
     fn flag(&self, name: &str) -> Attribute {
@@ -117,12 +123,12 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         address
     }
 
-    fn ty(&self, ty: Scalar) -> BasicTypeEnum<'ctx> {
-        match ty {
-            Scalar::Float => self.context.f64_type().into(),
-            Scalar::Integer => self.i64().into(),
-            Scalar::Bool => self.context.bool_type().into(),
-            Scalar::Text => self.ptr().into(),
+    fn ty(&self, ty: Ty) -> BasicTypeEnum<'ctx> {
+        match ty.as_scalar() {
+            Some(Scalar::Float) => self.context.f64_type().into(),
+            Some(Scalar::Integer) => self.i64().into(),
+            Some(Scalar::Bool) => self.context.bool_type().into(),
+            Some(Scalar::Text | Scalar::Mark) | None => self.ptr().into(),
         }
     }
 

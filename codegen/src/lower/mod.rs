@@ -1,19 +1,29 @@
 //! Lowering: terms to loops.
 //!
-//!   value(let p = r in b) = p := value(r); value(b)
-//!   value(f(a..))         = call f(components of value(a)..)
-//!   value(if c a b)       = if value(c) { yield value(a) } else { yield value(b) }
+//!   value(let p = r in b)    = p := value(r); value(b)
+//!   value(f(a..))            = call f(components of value(a)..)
+//!   value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
+//!   value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
+//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`add`)
 //!
 //! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
 //! is computed once, in order; the work is linear in the size of the program, because a tuple is a
 //! shared tree of operands that is laid out only where it crosses a call or a branch.
 
+mod add;
+mod arrays;
+mod blocks;
 mod body;
+mod facts;
+mod keep;
 mod prim;
+mod show;
+mod space;
+mod tensor;
 mod value;
 
 use crate::error::Error;
-use crate::loops::{self, FunId, Module, Stmt};
+use crate::loops::{self, FunId, Memory, Module, Stmt};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
@@ -33,6 +43,7 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
         module.functions.push(Body::of(def, &mut wanted)?);
     }
     mark_recursive(&mut module);
+    mark_allocating(&mut module);
     if cfg!(debug_assertions) {
         loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
     }
@@ -69,16 +80,32 @@ fn mark_recursive(module: &mut Module) {
     }
 }
 
-/// Visits the functions that a block calls.
-pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
-    for stmt in &block.stmts {
-        match stmt {
-            Stmt::Call(_, callee, _) => visit(*callee),
-            Stmt::If(_, _, then, other) => {
-                callees(then, visit);
-                callees(other, visit);
-            }
-            Stmt::Let(..) | Stmt::Check { .. } | Stmt::Write(_) => {}
+/// A function allocates when it does itself, or calls one that does.
+fn mark_allocating(module: &mut Module) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        // Callees mostly come later than their callers.
+        for i in (0..module.functions.len()).rev() {
+            let mut allocates = false;
+            module.functions[i].body.visit(&mut |stmt| {
+                allocates |= match stmt {
+                    Stmt::Memory(Memory::Alloc { .. }) => true,
+                    Stmt::Call(_, callee, _) => module.functions[callee.0].allocates,
+                    _ => false,
+                }
+            });
+            changed |= allocates != module.functions[i].allocates;
+            module.functions[i].allocates = allocates;
         }
     }
+}
+
+/// Visits the functions that a block calls.
+pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
+    block.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            visit(*callee);
+        }
+    });
 }
