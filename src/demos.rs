@@ -14,9 +14,9 @@ pub struct Demo {
 }
 
 macro_rules! demos {
-    ($($name:literal $fun:literal $shows:literal;)*) => {
-        /// The table.
-        pub static DEMOS: &[Demo] = &[$(Demo {
+    ($(#[$doc:meta])* $table:ident: $($name:literal $fun:literal $shows:literal;)*) => {
+        $(#[$doc])*
+        pub static $table: &[Demo] = &[$(Demo {
             name: $name,
             fun: $fun,
             shows: $shows,
@@ -26,6 +26,8 @@ macro_rules! demos {
 }
 
 demos! {
+    /// The table.
+    DEMOS:
     "ex1" "f1" "one product, two inputs";
     "ex2" "f2" "the example of the working notes, sec. 9";
     "ex3" "f3" "a conditional: only the branch taken is differentiated";
@@ -37,4 +39,20 @@ demos! {
     "ex9" "f9" "special functions: lgamma, erf, atan2, pow";
     "ex10" "f10" "a chain of 60 calls, each sent through both halves of its reverse derivative once";
     "ex11" "f11" "a derivative written by hand, [rev f], takes precedence";
+}
+
+demos! {
+    /// Programs that only run, interpreted: with arrays, or recursive. Once lmc derives one, its row goes
+    /// into [`DEMOS`].
+    NOT_DERIVED_YET:
+    "lse" "lse" "log-sum-exp";
+    "gmm" "gmm" "the log posterior of a Gaussian mixture model";
+    "ba" "ba" "bundle adjustment: cameras and points from what the cameras see";
+    "lstm" "lstm" "the loss of a recurrent network: long short-term memory";
+    "kmeans" "kmeans" "the cost of k-means clustering";
+    "cnn" "cnn" "the loss of a convolutional network";
+    "black_scholes" "black_scholes" "prices of call options";
+    "ode" "ode" "a differential equation, integrated by a Runge-Kutta method";
+    "det" "det" "a determinant by Gaussian elimination with partial pivoting";
+    "minors" "minors" "a determinant by expansion along the first row, which is recursive";
 }

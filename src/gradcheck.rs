@@ -4,6 +4,9 @@
 //!   <dr, fwd$f(s, ds)> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h             against central differences
 //!   interpreter = native, bit for bit
 //!
+//! The points are random, unless the program says where: a function `example` without parameters that
+//! gives the argument. Then the first point is that one, and the others lie near it.
+//!
 //! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
 //! wrong by curvature, a small one by rounding, and the best lies between.
 
@@ -11,9 +14,11 @@ use crate::pipeline::{Error, Pipeline};
 use codegen::Jit;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::tensor::Tensor;
+use lm::term::{Def, FunName};
 use lm::types::Type;
 use lm::value::Value;
+use std::sync::Arc;
 
 /// Largest relative difference between forward and reverse mode that agrees.
 pub const FORWARD_REVERSE: f64 = 1e-9;
@@ -80,17 +85,32 @@ pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
     names(f).iter().try_for_each(|name| pipeline.require(name))
 }
 
+/// The function that gives an argument of `f`, if the program has one.
+fn example(pipeline: &Pipeline, f: &FunName) -> Option<FunName> {
+    let defs = &pipeline.program().defs;
+    let name = FunName::base("example");
+    let gives = |def: &Def| def.params.is_empty() && def.fun.result == defs[f].fun.argument();
+    defs.get(&name).is_some_and(gives).then_some(name)
+}
+
 /// Checks a function at `points` random points. `jit` has its three [`names`] as entries; without it,
 /// native code is not looked at.
 pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
     let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::default(), outside: None };
+    let example = example(pipeline, f).map(|name| Interpreter::new(pipeline.program()).call(&name, &[]));
+    let example = match example {
+        Some(Ok(point)) => Some(point),
+        Some(Err(error)) => return Report { stopped: Some(error), ..check.report },
+        None => None,
+    };
     // A point outside the function's domain is no point; the domain may be a small part of the box.
     const TRIES_PER_POINT: usize = 50;
     for _ in 0..points * TRIES_PER_POINT {
         if check.report.points == points || check.report.stopped.is_some() {
             break;
         }
-        check.at_a_point();
+        let whole = check.point(example.as_ref());
+        check.at(whole);
     }
     let Check { mut report, outside, .. } = check;
     if report.points == 0 && report.stopped.is_none() {
@@ -110,11 +130,27 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn at_a_point(&mut self) {
+    /// The example itself, then points near it; without an example, random ones.
+    fn point(&mut self, example: Option<&Value>) -> Value {
+        const NEAR: f64 = 0.05;
+        let argument = self.pipeline.program().defs[self.f].fun.argument();
+        match example {
+            None => self.random.point(&argument),
+            Some(point) if self.report.points == 0 => point.clone(),
+            Some(point) => {
+                let direction = self.random.direction(point);
+                shifted(point, &direction, NEAR)
+            }
+        }
+    }
+
+    fn at(&mut self, whole: Value) {
         let program = self.pipeline.program();
         let fun = program.defs[self.f].fun.clone();
-        let parts: Vec<Value> = fun.params.iter().map(|t| self.random.value(t)).collect();
-        let whole = if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts.clone()) };
+        let parts = match &whole {
+            Value::Tuple(parts) if fun.params.len() != 1 => parts.clone(),
+            _ => vec![whole.clone()],
+        };
         let ds = self.random.direction(&whole);
         let y = match self.call(self.f, &parts, &whole) {
             Ok(y) => y,
@@ -205,6 +241,10 @@ fn shifted(s: &Value, ds: &Value, h: f64) -> Value {
         (Value::Tuple(ss), Value::Tuple(dss)) if ss.len() == dss.len() => {
             Value::Tuple(ss.iter().zip(dss).map(|(s, ds)| shifted(s, ds, h)).collect())
         }
+        (Value::Tensor(ss), Value::Tensor(dss)) => {
+            let moved = ss.elements().iter().zip(dss.elements()).map(|(s, ds)| shifted(s, ds, h));
+            Value::Tensor(Arc::new(ss.with(moved.collect())))
+        }
         (s, _) => s.clone(),
     }
 }
@@ -223,16 +263,20 @@ pub fn same_bits(a: &Value, b: &Value) -> bool {
 
 /// Random values. SplitMix64: the same for the same seed, everywhere.
 #[derive(Debug)]
-pub struct Random(SplitMix);
+pub struct Random {
+    numbers: SplitMix,
+    /// The size of every tensor, in each dimension: so sizes that must agree do.
+    side: usize,
+}
 
 impl Random {
     /// Values from a seed.
     pub fn new(seed: u64) -> Random {
-        Random(SplitMix::new(seed))
+        Random { numbers: SplitMix::new(seed), side: 0 }
     }
 
     fn next(&mut self) -> u64 {
-        self.0.draw()
+        self.numbers.draw()
     }
 
     /// Uniform in [-1, 1).
@@ -240,29 +284,46 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
+    /// A random argument: tensors have one size in all dimensions.
+    pub fn point(&mut self, ty: &Type) -> Value {
+        const LARGEST: u64 = 5;
+        if ty.mentions_array() {
+            self.side = (self.next() % LARGEST) as usize;
+        }
+        self.value(ty)
+    }
+
     /// A random value: Floats in [-2, 2), small Integers.
     ///
-    /// Panics for tensors, functions and linear maps.
-    pub fn value(&mut self, ty: &Type) -> Value {
+    /// Panics for functions and linear maps.
+    fn value(&mut self, ty: &Type) -> Value {
         match ty {
             Type::Float => Value::Float(2.0 * self.unit()),
             Type::Integer => Value::Integer((self.next() % 9) as i64 - 2),
             Type::Bool => Value::Bool(self.next().is_multiple_of(2)),
             Type::String => Value::String("text".into()),
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(|t| self.value(t)).collect()),
-            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => panic!("no random {ty}"),
+            Type::Tensor(rank, element) => {
+                let count = self.side.pow(*rank as u32);
+                let elements = (0..count).map(|_| self.value(element)).collect();
+                Value::Tensor(Arc::new(Tensor::new(vec![self.side; *rank], elements)))
+            }
+            Type::Lam(..) | Type::LM(..) => panic!("no random {ty}"),
         }
     }
 
     /// A random tangent at a value, its Floats in [-1, 1).
     ///
-    /// Panics for tensors, functions and linear maps.
+    /// Panics for functions and linear maps.
     pub fn direction(&mut self, at: &Value) -> Value {
         match at {
             Value::Float(_) => Value::Float(self.unit()),
             Value::Tuple(parts) => Value::Tuple(parts.iter().map(|v| self.direction(v)).collect()),
             Value::Integer(_) | Value::Bool(_) | Value::String(_) => Value::Tuple(vec![]),
-            Value::Tensor(_) | Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
+            Value::Tensor(t) => {
+                Value::Tensor(Arc::new(t.with(t.elements().iter().map(|v| self.direction(v)).collect())))
+            }
+            Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
         }
     }
 }

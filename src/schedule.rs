@@ -21,7 +21,7 @@ const MAPS: &[&str] = &[
     "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
     "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose", "get-vcat", "vcat-get",
     "compose-assoc", "compose-add-one", "add-compose", "add-compose-left", "add-compose-right", "vcat-add", "hcat-add",
-    "collect",
+    "collect", "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
 ];
 
 #[rustfmt::skip]
@@ -33,13 +33,14 @@ const TRANSPOSITION: &[&str] = &[
 #[rustfmt::skip]
 const APPLICATION: &[&str] = &[
     "apply-compose", "apply-vcat", "apply-hcat", "apply-add", "apply-zero", "apply-one", "apply-scale", "apply-scaleR",
-    "apply-dot", "apply-get", "apply-if", "reverse-apply",
+    "apply-dot", "apply-get", "apply-if", "reverse-apply", "apply-index", "apply-at", "apply-sum", "apply-to",
 ];
 
 #[rustfmt::skip]
 const VECTORS: &[&str] = &[
     "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
     "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
+    "vector-index-zero", "vector-at-zero", "sumbuild-zero",
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 

@@ -140,7 +140,7 @@ fn ways_agree(pipeline: &Pipeline, functions: &[FunName], stages: &[Vec<Stage>])
     let mut random = Random::new(2);
     for f in functions {
         let fun = &pipeline.program().defs[f].fun;
-        let point: Vec<Value> = fun.params.iter().map(|ty| random.value(ty)).collect();
+        let point: Vec<Value> = fun.params.iter().map(|ty| random.point(ty)).collect();
         ways_agree_at(pipeline.program(), &unoptimised, f, &point, &mut random)
             .map_err(|why| format!("{f} at {point:?}: {why}"))?;
     }

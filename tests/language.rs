@@ -122,33 +122,6 @@ fn failing_programs_say_why_and_where() {
 }
 
 #[test]
-fn derivatives_of_arrays_are_refused() {
-    let programs = [
-        "(def f Float (v : Vec Float) (sum v))",
-        "(def f Float (v : Vec Float) (ts_dot v v))",
-        "(def f (Vec Float) (v : Vec Float) v)",
-        "(def f Float (x : Float) (sumbuild 3 (lam (i : Integer) (mul x (to_float i)))))",
-        "(def f Float (x : Float) (index 0 (constVec 2 x)))",
-        "(def f Float (x : Float) (mul x (to_float (size (Vec_init 1 2)))))",
-        "(def f Float (x : Float) (g (constVec 2 x))) (def g Float (v : Vec Float) 1.0)",
-        "(def f (Tuple) (t : Tuple Float (Vec Float)) (tuple))",
-    ];
-    for text in programs {
-        with_large_stack(|| {
-            let checked = front::load(&Source::new("f.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
-            for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "suffwdpass", "sufrevpass"] {
-                let name = FunName::base("f").derived(derivation);
-                let refused = Pipeline::new(checked.clone()).require(&name);
-                assert!(
-                    matches!(refused, Err(lmc::pipeline::Error::NotDifferentiable(_))),
-                    "{derivation} {text}: {refused:?}"
-                );
-            }
-        });
-    }
-}
-
-#[test]
 fn arrays_have_an_infix_form() {
     let text = "(def f Float ((v : Vec Float) (m : Tensor 2 Float))
       (sum (build (size v) (lam (i : Integer) (mul (index i v) (index (tuple i 0) m))))))";

@@ -9,6 +9,7 @@ mod arrays;
 mod prims;
 mod space;
 
+use crate::destination::{Destination, Plan};
 use crate::law;
 use crate::map::{self, LinearMap};
 use crate::prim::Prim;
@@ -16,6 +17,7 @@ use crate::tensor::Position;
 use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
+use accumulate::Target;
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -161,6 +163,10 @@ pub struct Interpreter<'a> {
     program: &'a Program,
     output: Box<dyn Write + 'a>,
     depth: usize,
+    /// The values that are being added to.
+    roots: Vec<Value>,
+    /// The plans of blocks that were evaluated into a destination, by the address of the block.
+    plans: HashMap<usize, (Expr, Destination, Arc<Plan>)>,
     /// What has been done so far.
     pub counts: Counts,
 }
@@ -173,11 +179,22 @@ impl<'a> Interpreter<'a> {
 
     /// An interpreter whose `print` writes to `output`.
     pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
-        Interpreter { program, output: Box::new(output), depth: 0, counts: Counts::default() }
+        Interpreter {
+            program,
+            output: Box::new(output),
+            depth: 0,
+            roots: Vec::new(),
+            plans: HashMap::new(),
+            counts: Counts::default(),
+        }
     }
 
     /// Calls a function of the program, one value per parameter.
     pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
+        self.call_into(name, args, &Target::Own)
+    }
+
+    fn call_into(&mut self, name: &FunName, args: &[Value], target: &Target) -> Result<Value, RuntimeError> {
         let Some(def) = self.program.defs.get(name) else {
             let kind = ErrorKind::Undefined(name.to_string());
             return Err(RuntimeError { kind, span: Span::default() });
@@ -185,16 +202,21 @@ impl<'a> Interpreter<'a> {
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
-        self.deeper(1, &def.body, &mut env)
+        self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body)
     }
 
-    /// The value of the body of a function that is called, so many calls deeper.
-    fn deeper(&mut self, calls: usize, body: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+    /// What is done inside of the body of a function, so many calls deeper.
+    fn deeper<T>(
+        &mut self,
+        calls: usize,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
         if self.depth + calls > CALL_DEPTH {
             return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
         }
         self.depth += calls;
-        let result = self.eval(body, env);
+        let result = work(self);
         self.depth -= calls;
         result
     }
@@ -220,13 +242,7 @@ impl<'a> Interpreter<'a> {
 
     fn bind(&mut self, binding: &Binding, env: &mut Env) -> Result<(), RuntimeError> {
         let value = self.eval(&binding.rhs, env)?;
-        match (&binding.pattern, value) {
-            (Pattern::Var(x), value) => {
-                env.insert(x.id(), value);
-            }
-            (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
-            (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
-        }
+        bind_pattern(&binding.pattern, value, env);
         Ok(())
     }
 
@@ -243,9 +259,7 @@ impl<'a> Interpreter<'a> {
             };
         }
         if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
-            let mut sum = self.eval(&args[0], env)?;
-            self.eval_add(&args[1], env, &mut sum).map_err(|error| located(error, e.span()))?;
-            return Ok(sum);
+            return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));
         }
         let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
@@ -278,13 +292,7 @@ impl<'a> Interpreter<'a> {
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
         body: &Expr,
     ) -> Result<T, RuntimeError> {
-        if self.depth + CALLS_PER_CLOSURE > CALL_DEPTH {
-            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
-        }
-        self.depth += CALLS_PER_CLOSURE;
-        let result = work(self);
-        self.depth -= CALLS_PER_CLOSURE;
-        result
+        self.deeper(CALLS_PER_CLOSURE, work, body)
     }
 
     /// Applies a function value.
@@ -297,6 +305,14 @@ impl<'a> Interpreter<'a> {
             result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
         }
         Ok(result)
+    }
+}
+
+fn bind_pattern(pattern: &Pattern, value: Value, env: &mut Env) {
+    match (pattern, value) {
+        (Pattern::Var(x), value) => drop(env.insert(x.id(), value)),
+        (Pattern::Tuple(xs), Value::Tuple(values)) => env.extend(xs.iter().map(Var::id).zip(values)),
+        (Pattern::Tuple(_), value) => panic!("a tuple pattern meets {value:?}"),
     }
 }
 

@@ -103,7 +103,12 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
             Value::Tuple(vec![state, sum])
         }
         HCatV(ms, t) => {
-            let images = ms.elements().iter().zip(vector(x)).map(|(m, x)| apply(cx, map(m), x)).collect::<Result<Vec<_>, _>>()?;
+            let images = ms
+                .elements()
+                .iter()
+                .zip(vector(x))
+                .map(|(m, x)| apply(cx, map(m), x))
+                .collect::<Result<Vec<_>, _>>()?;
             cx.sum(images)?.or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
         Compose(m, n) => {

@@ -129,6 +129,7 @@ primitives! {
     LmAddV       "lmAddV"       ["t (Tensor i (LM s t)) -> (LM s t)"]       Structural;
     LmIndex      "lmIndex"      ["i (Tensor i t) -> (LM (Tensor i t) t)"]   Structural;
     LmSum        "lmSum"        ["(Tensor i t) -> (LM (Tensor i t) t)"]     Structural;
+    LmTo         "lmTo"         ["t (LM s t) -> (LM s t)"]                  Structural;
     LmFold       "lmFold"       ["Integer s t (Lam Integer (LM s t)) -> (LM s t)"] Structural;
     LmCompose    "lmCompose"    ["(LM s t) (LM r s) -> (LM r t)"]           Structural;
     LmTranspose  "lmTranspose"  ["(LM s t) -> (LM t s)"]                    Structural;

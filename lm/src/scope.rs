@@ -3,26 +3,72 @@
 //! Every binder of a definition is a different variable, so substitution is replacement.
 
 use crate::term::{Binding, Expr, Kind, Pattern, Supply, Var};
-use std::collections::HashMap;
+use indexmap::IndexMap;
+use std::collections::{HashMap, HashSet};
 
-/// How often each variable occurs in the term, by number. An occurrence in a function counts twice,
-/// since the function may be called more than once.
+/// How often each variable occurs in the term, by number. An occurrence in a function counts twice when
+/// the variable is bound outside of the function, since the function may be called more than once.
 pub fn occurrences(e: &Expr) -> HashMap<u32, usize> {
-    let mut counts = HashMap::new();
-    count(e, 1, &mut counts);
-    counts
+    let mut counter = Occurrences::default();
+    counter.count(e, 0);
+    counter.counts
 }
 
-fn count(e: &Expr, weight: usize, counts: &mut HashMap<u32, usize>) {
+#[derive(Default)]
+struct Occurrences {
+    counts: HashMap<u32, usize>,
+    /// How many functions a variable's binder stands in; none for a free variable.
+    depths: HashMap<u32, usize>,
+}
+
+impl Occurrences {
+    fn count(&mut self, e: &Expr, depth: usize) {
+        match e.kind() {
+            Kind::Const(_) => {}
+            Kind::Var(x) => {
+                let inside = self.depths.get(&x.id()).copied().unwrap_or_default() == depth;
+                *self.counts.entry(x.id()).or_default() += if inside { 1 } else { 2 };
+            }
+            Kind::App(_, args) => args.iter().for_each(|a| self.count(a, depth)),
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.count(&b.rhs, depth);
+                    self.depths.extend(b.pattern.vars().iter().map(|x| (x.id(), depth)));
+                }
+                self.count(body, depth);
+            }
+            Kind::Lam(x, body) => {
+                self.depths.insert(x.id(), depth + 1);
+                self.count(body, depth + 1);
+            }
+        }
+    }
+}
+
+/// The variables that occur in the term but are bound outside, in order of occurrence.
+pub fn free_variables(e: &Expr) -> Vec<Var> {
+    let mut free = IndexMap::new();
+    let mut bound = HashSet::new();
+    collect(e, &mut bound, &mut free);
+    free.into_values().filter(|x: &Var| !bound.contains(&x.id())).collect()
+}
+
+fn collect(e: &Expr, bound: &mut HashSet<u32>, seen: &mut IndexMap<u32, Var>) {
     match e.kind() {
         Kind::Const(_) => {}
-        Kind::Var(x) => *counts.entry(x.id()).or_default() += weight,
-        Kind::App(_, args) => args.iter().for_each(|a| count(a, weight, counts)),
+        Kind::Var(x) => drop(seen.entry(x.id()).or_insert_with(|| x.clone())),
+        Kind::App(_, args) => args.iter().for_each(|a| collect(a, bound, seen)),
         Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| count(&b.rhs, weight, counts));
-            count(body, weight, counts);
+            for b in bindings {
+                collect(&b.rhs, bound, seen);
+                bound.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            collect(body, bound, seen);
         }
-        Kind::Lam(_, body) => count(body, 2, counts),
+        Kind::Lam(x, body) => {
+            bound.insert(x.id());
+            collect(body, bound, seen);
+        }
     }
 }
 

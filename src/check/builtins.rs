@@ -136,6 +136,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("lmAddV",        OWN,                          Core(Prim::LmAddV)),
     ("lmIndex",       OWN,                          Core(Prim::LmIndex)),
     ("lmSum",         OWN,                          Core(Prim::LmSum)),
+    ("lmTo",          OWN,                          Core(Prim::LmTo)),
     ("lmL",           OWN,                          Core(Prim::LmL)),
     ("lmLT",          OWN,                          Core(Prim::LmLT)),
     ("lmFold",        OWN,                          Core(Prim::LmFold)),

@@ -16,7 +16,11 @@ pub struct Options {
     /// Only these functions; without it, every function of the file whose result can change.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
-    /// Random points per function.
+    /// Compare the interpreter only with itself: no native code.
+    #[arg(long)]
+    interpret: bool,
+    /// Points per function: random ones; or the value of `example`, a function without parameters, and
+    /// points near it.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     points: u32,
     /// Seed of the random points.
@@ -39,13 +43,16 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default())
-        .map_err(|error| input.not_compiled(error))?;
+    let compiled = || {
+        let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default());
+        jit.map_err(|error| input.not_compiled(error))
+    };
+    let jit = if options.interpret { None } else { Some(compiled()?) };
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
     let mut all_agree = true;
     for f in &functions {
-        let report = gradcheck::check(&input.pipeline, Some(&jit), f, options.points as usize, options.seed);
+        let report = gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed);
         row(&f.to_string(), width, &report, out)?;
         if let Some(error) = &report.stopped {
             out.flush()?;

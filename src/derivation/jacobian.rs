@@ -10,13 +10,16 @@
 //! Source: working notes, Fig. 6; the call rule is a composition there too, though printed as an
 //! application, and the conditional is promised in the text only. Takes: a definition in normal
 //! form. Gives: a block that binds values and maps in turn.
-//! A conditional's branches stand in the value and in the map; the passes `slice` and `merge` see to it
-//! that they are computed once.
+//!   ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
+//!   ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
+//!
+//! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
+//! What a conditional or a loop computes stands in the value and in the map; the pass `merge` sees to it
+//! that the branches are computed once.
 
 use lm::prim::{Derivative, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
-use lm::types::Type;
 use std::collections::HashMap;
 
 /// Why a function has no derivative.
@@ -31,13 +34,9 @@ pub struct NotDifferentiable {
 
 /// `[D f]`, not optimised.
 pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable> {
-    if mentions_array(&def.body) || def.params.iter().any(|x| x.ty().mentions_array()) {
-        let reason = "derivatives of functions on arrays are not supported yet".into();
-        return Err(NotDifferentiable { function: def.fun.name.clone(), reason });
-    }
     let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let argument = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts.clone()) };
-    let mut cx = Nabla { supply, space: Expr::witness(&argument), maps: HashMap::new(), out: Vec::new() };
+    let mut cx = Nabla::new(supply, Expr::witness(&argument));
     for (i, x) in def.params.iter().enumerate() {
         let map = match def.params.len() {
             1 => Expr::prim(Prim::LmOne, [cx.space.clone()]),
@@ -47,32 +46,43 @@ pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable
     }
     let refused = |reason| NotDifferentiable { function: def.fun.name.clone(), reason };
     let result = cx.block(&def.body).map_err(refused)?;
-    let is_map = |ty: &Type| ty.mentions_lm();
-    if def.fun.params.iter().any(is_map) || is_map(&def.fun.result) {
+    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_lm) {
         return Err(refused("it takes or gives a linear map".into()));
     }
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
 }
 
-struct Nabla<'a> {
-    supply: &'a mut Supply,
+pub(super) struct Nabla<'a> {
+    pub(super) supply: &'a mut Supply,
     /// A witness of S, the argument of the function.
     space: Expr,
     /// ∂x for each x in scope that can change.
-    maps: HashMap<u32, Expr>,
-    out: Vec<Binding>,
+    pub(super) maps: HashMap<u32, Expr>,
+    pub(super) out: Vec<Binding>,
+}
+
+impl<'a> Nabla<'a> {
+    pub(super) fn new(supply: &'a mut Supply, space: Expr) -> Nabla<'a> {
+        Nabla { supply, space, maps: HashMap::new(), out: Vec::new() }
+    }
 }
 
 impl Nabla<'_> {
     /// ∇ of a block: its bindings go to `out`.
-    fn block(&mut self, e: &Expr) -> Result<Expr, String> {
+    pub(super) fn block(&mut self, e: &Expr) -> Result<Expr, String> {
         let (bindings, result) = e.as_block();
         bindings.iter().try_for_each(|b| self.binding(b))?;
-        self.nabla(result)
+        if !has_tensor(result) || result.is_atom() {
+            return self.nabla(result);
+        }
+        // The rules for tensors need the value as a witness.
+        let y = self.supply.fresh("y", result.ty().clone());
+        self.binding(&Binding { pattern: Pattern::Var(y.clone()), rhs: result.clone() })?;
+        Ok(self.variable(&y, result))
     }
 
     /// ∇ of a block as a block.
-    fn branch(&mut self, e: &Expr) -> Result<Expr, String> {
+    pub(super) fn branch(&mut self, e: &Expr) -> Result<Expr, String> {
         let outer = std::mem::take(&mut self.out);
         let result = self.block(e);
         let bindings = std::mem::replace(&mut self.out, outer);
@@ -83,10 +93,28 @@ impl Nabla<'_> {
         if b.rhs.ty().mentions_lm() {
             return Err("a linear map has no derivative".into());
         }
-        // The map repeats the branches of a conditional, so the value gets binders of its own.
-        let value = if b.rhs.args_of(&Op::If).is_some() { scope::renamed(&b.rhs, self.supply) } else { b.rhs.clone() };
-        self.out.push(Binding { pattern: b.pattern.clone(), rhs: value });
-        let map = self.nabla(&b.rhs)?;
+        if let Pattern::Tuple(xs) = &b.pattern {
+            if has_tensor(&b.rhs) && !b.rhs.is_atom() {
+                let whole = self.supply.fresh("t", b.rhs.ty().clone());
+                self.binding(&Binding { pattern: Pattern::Var(whole.clone()), rhs: b.rhs.clone() })?;
+                let xs = Binding { pattern: Pattern::Tuple(xs.clone()), rhs: Expr::var(&whole) };
+                return self.binding(&xs);
+            }
+        }
+        // The map repeats the branches of a conditional and the bodies of loops, so the value gets
+        // binders of its own.
+        self.out.push(Binding { pattern: b.pattern.clone(), rhs: scope::renamed(&b.rhs, self.supply) });
+        let map = match &b.pattern {
+            Pattern::Var(y) if b.rhs.ty().is_differentiable() => match self.tensor(y, &b.rhs)? {
+                Some(map) => map,
+                // The branches say nothing of the shape of what they give.
+                None if b.rhs.args_of(&Op::If).is_some() && !b.rhs.ty().has_fixed_shape() => {
+                    Expr::prim(Prim::LmTo, [Expr::var(y), self.nabla(&b.rhs)?])
+                }
+                None => self.nabla(&b.rhs)?,
+            },
+            _ => self.nabla(&b.rhs)?,
+        };
         match &b.pattern {
             Pattern::Var(x) => self.bind_map(x, map),
             Pattern::Tuple(xs) => {
@@ -94,7 +122,7 @@ impl Nabla<'_> {
                 self.bind_map(&whole, map);
                 let whole = self.variable(&whole, &b.rhs);
                 for (i, x) in xs.iter().enumerate() {
-                    let select = Expr::app(Op::LmGet(i + 1, xs.len()), vec![Expr::witness(&tuple_of(xs))]);
+                    let select = Expr::app(Op::LmGet(i + 1, xs.len()), vec![Expr::witness(&b.rhs)]);
                     self.bind_map(x, Expr::prim(Prim::LmCompose, [select, whole.clone()]));
                 }
             }
@@ -103,7 +131,7 @@ impl Nabla<'_> {
     }
 
     /// Binds ∂x, when x can change.
-    fn bind_map(&mut self, x: &Var, map: Expr) {
+    pub(super) fn bind_map(&mut self, x: &Var, map: Expr) {
         if x.ty().is_differentiable() {
             let dx = self.supply.fresh(&format!("D{}", x.name()), map.ty().clone());
             self.maps.insert(x.id(), Expr::var(&dx));
@@ -111,17 +139,17 @@ impl Nabla<'_> {
         }
     }
 
-    fn variable(&self, x: &Var, value: &Expr) -> Expr {
+    pub(super) fn variable(&self, x: &Var, value: &Expr) -> Expr {
         self.maps.get(&x.id()).cloned().unwrap_or_else(|| self.zero(value))
     }
 
     /// The zero map to the space of `e`.
-    fn zero(&self, e: &Expr) -> Expr {
+    pub(super) fn zero(&self, e: &Expr) -> Expr {
         Expr::prim(Prim::LmZero, [self.space.clone(), Expr::witness(e)])
     }
 
     /// ∇ of an operator on atoms.
-    fn nabla(&mut self, e: &Expr) -> Result<Expr, String> {
+    pub(super) fn nabla(&mut self, e: &Expr) -> Result<Expr, String> {
         match e.kind() {
             Kind::Const(_) | Kind::App(Op::Dummy, _) => Ok(self.zero(e)),
             Kind::Var(x) => Ok(self.variable(x, e)),
@@ -145,7 +173,7 @@ impl Nabla<'_> {
             Op::Prim(p) => match p.row().derivative {
                 Derivative::Zero => Ok(self.zero(e)),
                 Derivative::Law(_) => self.chain(Op::JacobianOf(*p), args),
-                Derivative::Structural => Err(format!("`{}` has no derivative", p.name())),
+                Derivative::Structural => Err(format!("`{}` has no derivative here", p.name())),
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.chain(Op::JacobianOfFun(f.clone()), args),
@@ -166,17 +194,11 @@ impl Nabla<'_> {
     }
 }
 
-/// Whether the term computes with tensors anywhere.
-fn mentions_array(e: &Expr) -> bool {
-    let below = match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => false,
-        Kind::App(_, args) => args.iter().any(mentions_array),
-        Kind::Let(bindings, body) => bindings.iter().any(|b| mentions_array(&b.rhs)) || mentions_array(body),
-        Kind::Lam(_, body) => mentions_array(body),
+/// Whether a value of the term's type, or of an argument's, has a tensor in it.
+fn has_tensor(e: &Expr) -> bool {
+    let args = match e.kind() {
+        Kind::App(_, args) => args.as_slice(),
+        _ => &[],
     };
-    below || e.ty().mentions_array()
-}
-
-fn tuple_of(xs: &[Var]) -> Expr {
-    Expr::dummy(Type::tuple(xs.iter().map(|x| x.ty().clone())))
+    e.ty().mentions_array() || args.iter().any(|a| a.ty().mentions_array())
 }

@@ -1,3 +1,4 @@
 //! The derivations: each takes a definition and gives definitions.
 
 pub mod jacobian;
+mod tensors;

@@ -9,11 +9,12 @@
 //! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body,
 //! below value bindings. Gives: no linear maps.
 
-use lm::law::name_it;
+use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern};
+use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -85,6 +86,13 @@ impl Apply<'_, '_> {
                 let (yes, no) = (branch(&args[1])?, branch(&args[2])?);
                 Ok(Expr::conditional(args[0].clone(), yes, no))
             }
+            Kind::App(Op::Prim(Prim::LmTo), args) => self.map(&args[1], dx, out),
+            Kind::App(Op::Prim(Prim::LmVCatV), args) if args.len() == 2 => self.family(&args[1], dx),
+            Kind::App(Op::Prim(Prim::LmAddV), args) => {
+                let built = self.family(&args[1], dx)?;
+                let parts = built.args_of_prim(Prim::Build).expect("a family of maps is a build");
+                Ok(Expr::prim(Prim::SumBuild, [args[0].clone(), parts[0].clone(), parts[1].clone()]))
+            }
             Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
                 let applied = Expr::prim(Prim::LmApply, [m.clone(), dx.clone()]);
                 let applied = self.normal(&applied, out)?;
@@ -92,6 +100,50 @@ impl Apply<'_, '_> {
                 self.normal(&applied, out)
             }
         }
+    }
+
+    /// `build(n, λi. m ⊙ dx)`, for `build(n, λi. m)`; likewise a literal vector of maps.
+    fn family(&mut self, maps: &Expr, dx: &Expr) -> Result<Expr, OutOfFuel> {
+        let mut step = |m: &Expr| {
+            let mut inner = Vec::new();
+            let result = self.map(m, dx, &mut inner)?;
+            Ok(Expr::block(inner, result))
+        };
+        match maps.kind() {
+            Kind::App(op @ Op::Prim(Prim::VecInit), maps) => {
+                let images = maps.iter().map(step).collect::<Result<_, _>>()?;
+                Ok(Expr::app(op.clone(), images))
+            }
+            Kind::App(op @ Op::Prim(Prim::Build), args) => {
+                let Kind::Lam(i, m) = args[1].kind() else { panic!("a family of maps is a function of the index") };
+                let image = Expr::lam(i.clone(), step(m)?);
+                Ok(Expr::app(op.clone(), vec![args[0].clone(), image]))
+            }
+            _ => panic!("no law applies the maps {maps:?}"),
+        }
+    }
+
+    /// `lmFold(n, λi. M(i)) ⊙ (ds, dc)`: a loop.
+    fn recurrence(&mut self, fold: &[Expr], dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let [n, _, to, f] = fold else { panic!("lmFold has four arguments") };
+        let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
+        let [start, input] = [1, 2].map(|k| Expr::get(k, dx.clone()));
+        let input = name_it(&input, self.cx.supply, out);
+        let p = self.cx.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
+        let ds = self.cx.supply.fresh("ds", start.ty().clone());
+        let mut inner = vec![Binding { pattern: Pattern::Tuple(vec![i.clone(), ds.clone()]), rhs: Expr::var(&p) }];
+        let result = self.map(body, &Expr::tuple([Expr::var(&ds), input]), &mut inner)?;
+        let step = Expr::lam(p, Expr::block(inner, result));
+        let outputs = Expr::witness(&Expr::get(2, component_source(to)));
+        Ok(Expr::prim(Prim::Loop, [n.clone(), step, start, outputs]))
+    }
+
+    /// `lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)`
+    fn everywhere(&mut self, v: &Expr, r: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
+        let i = self.cx.supply.fresh("i", Type::index(*rank));
+        let r = name_it(r, self.cx.supply, out);
+        Expr::prim(Prim::Build, [Expr::prim(Prim::Size, [v.clone()]), Expr::lam(i, r)])
     }
 
     fn binding(&mut self, b: &Binding, dx: &Expr, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
@@ -167,8 +219,15 @@ impl Apply<'_, '_> {
         if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
             return Ok(call_derivative("rev", fun, args, dx, &fun.argument()));
         }
+        if let Some(fold) = m.args_of_prim(Prim::LmFold) {
+            let dx = name_it(&dx, self.cx.supply, out);
+            return self.recurrence(fold, &dx, out);
+        }
+        if let Some(v) = m.args_of_prim(Prim::LmTranspose).and_then(|t| t[0].args_of_prim(Prim::LmSum)) {
+            return Ok(self.everywhere(&v[0], &dx, out));
+        }
         match m.kind() {
-            Kind::Let(..) | Kind::App(Op::If, _) => {
+            Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
                 let dx = name_it(&dx, self.cx.supply, out);
                 self.map(m, &dx, out)
             }

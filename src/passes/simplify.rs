@@ -2,7 +2,7 @@
 //!
 //!   let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
 //!   let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
-//!   let x = a in b   =   b[x := a]        where a is an atom
+//!   let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
 //!   let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
 //!
 //! One sweep goes through the bindings in order, so its work is the size of the block; sweeps are
@@ -11,6 +11,7 @@
 //! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any
 //! definition. Gives: one without trivial bindings and without a redex of the laws.
 
+use crate::passes::tidy::is_small_tuple;
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
@@ -131,7 +132,7 @@ impl Sweep<'_, '_> {
     /// What stands for a variable from now on, when its binding goes.
     fn replacement(&mut self, id: u32, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
         if rhs.ty().as_lm().is_none() {
-            return rhs.is_atom().then(|| rhs.clone());
+            return (rhs.is_atom() || is_small_tuple(rhs)).then(|| rhs.clone());
         }
         if is_free_to_copy(rhs) {
             return Some(rhs.clone());

@@ -67,7 +67,7 @@ impl Tidy<'_> {
 }
 
 /// A short tuple of what has a name already: reads better where it stands, and costs nothing there.
-fn is_small_tuple(e: &Expr) -> bool {
+pub(super) fn is_small_tuple(e: &Expr) -> bool {
     const SHORT: usize = 3;
     e.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
 }

@@ -11,23 +11,41 @@
 //! Jacobian. Gives: the same with every bound map from the result's space.
 
 use indexmap::IndexMap;
-use lm::law::{codomain, is_free_to_copy, sum};
+use lm::law::{Spaces, is_free_to_copy, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Var};
+use lm::types::Type;
 
 /// The definition of the transposed map.
 pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
-    let (s, t) = def.body.ty().as_lm().expect("a Jacobian is a linear map");
-    let (s, t) = (Expr::dummy(s.clone()), codomain(&def.body).unwrap_or_else(|| Expr::dummy(t.clone())));
-    let start = Expr::prim(Prim::LmOne, [t.clone()]);
-    let mut pass = Transpose { strategy, cx, from: t, to: s };
+    let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
+    let argument = if let [one] = params.as_slice() { one.clone() } else { Expr::tuple(params) };
+    let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
+    Ok(Def::new(name, def.params.clone(), transposed))
+}
+
+/// The transpose of a block of maps in which no map bound outside occurs. Its domain is like `to`, if
+/// the maps do not tell.
+fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
+    let mut spaces = Spaces::default();
+    let (bindings, result) = body.as_block();
+    for b in bindings {
+        if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
+            spaces.bind(x, &b.rhs);
+        }
+    }
+    let from = spaces.codomain(result).expect("the shape of a map's result is known");
+    let to = spaces.domain(result).unwrap_or(to);
+    let start = Expr::prim(Prim::LmOne, [from.clone()]);
+    let mut pass = Transpose { strategy, cx, from, to, spaces };
     let mut scope = Scope::default();
-    pass.block(&def.body, start, &mut scope)?;
+    pass.block(body, start, &mut scope)?;
     let zero = Expr::prim(Prim::LmZero, [pass.from.clone(), pass.to.clone()]);
     let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
-    Ok(Def::new(name, def.params.clone(), Expr::block(scope.out, result)))
+    let result = pass.normal(&result, &mut scope)?;
+    Ok(Expr::block(scope.out, result))
 }
 
 struct Transpose<'a, 'b> {
@@ -37,6 +55,8 @@ struct Transpose<'a, 'b> {
     from: Expr,
     /// Witness of the function's argument.
     to: Expr,
+    /// The spaces of the maps bound so far.
+    spaces: Spaces,
 }
 
 /// What a block has given so far.
@@ -56,6 +76,9 @@ impl Transpose<'_, '_> {
         let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
         scope.out.extend(values.into_iter().cloned());
+        for b in &maps {
+            b.pattern.vars().iter().for_each(|dx| self.spaces.bind(dx, &b.rhs));
+        }
         self.send(result, c, scope)?;
         for b in maps.into_iter().rev() {
             let Pattern::Var(dx) = &b.pattern else { panic!("a map is bound to a variable") };
@@ -83,17 +106,35 @@ impl Transpose<'_, '_> {
                 args.iter().try_for_each(|m| self.send(m, c.clone(), scope))
             }
             Kind::App(Op::Prim(Prim::LmVCat), args) => self.components(args, c, scope),
+            Kind::App(Op::Prim(Prim::LmTo), args) => self.send(&args[1], c, scope),
+            Kind::App(Op::Prim(Prim::LmVCatV), args) => {
+                let [w, maps] = args.as_slice() else { panic!("a Jacobian's V has a witness") };
+                self.elements(w, maps, c, scope)
+            }
+            Kind::App(Op::Prim(Prim::LmAddV), args) => {
+                let c = self.named("R", c, scope);
+                let (n, i, map) = family(&args[1]).expect("a Jacobian's sum is over a build");
+                self.each(n, i, map, c, scope)
+            }
             Kind::App(Op::Prim(Prim::LmCompose), args) => {
-                let back = compose(Expr::prim(Prim::LmTranspose, [args[0].clone()]), c);
+                let back = compose(self.leaf(&args[0])?, c);
                 let c = self.normal(&back, scope)?;
                 self.send(&args[1], c, scope)
             }
             Kind::Const(_) | Kind::App(..) | Kind::Lam(..) => {
-                let back = compose(Expr::prim(Prim::LmTranspose, [m.clone()]), c);
+                let back = compose(self.leaf(m)?, c);
                 let back = self.normal(&back, scope)?;
                 scope.direct.push(back);
                 Ok(())
             }
+        }
+    }
+
+    /// The transpose of a map in which no bound map occurs: the laws push it inwards.
+    fn leaf(&mut self, m: &Expr) -> Result<Expr, OutOfFuel> {
+        match m.args_of_prim(Prim::LmFold) {
+            Some(fold) => self.recurrence(fold),
+            None => Ok(Expr::prim(Prim::LmTranspose, [m.clone()])),
         }
     }
 
@@ -103,7 +144,7 @@ impl Transpose<'_, '_> {
             Some(parts) => parts.to_vec(),
             None => {
                 let c = self.named("R", c, scope);
-                let witness = codomain(&c).expect("the shapes of cotangents are known");
+                let witness = self.spaces.codomain(&c).expect("the shapes of cotangents are known");
                 let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
                 let parts = (1..=maps.len()).map(|i| compose(select(i), c.clone()));
                 parts.map(|p| self.normal(&p, scope)).collect::<Result<_, _>>()?
@@ -118,15 +159,74 @@ impl Transpose<'_, '_> {
         let (mut yes, mut no) = (Scope::default(), Scope::default());
         self.block(&args[1], c.clone(), &mut yes)?;
         self.block(&args[2], c, &mut no)?;
-        let targets = Targets::of(&yes, &no, &self.to);
+        let targets = self.targets(&[&yes, &no]);
         if targets.0.is_empty() {
             return Ok(());
         }
         let (yes, no) = (self.branch(yes, &targets)?, self.branch(no, &targets)?);
-        let chosen = self.named("R", Expr::conditional(args[0].clone(), yes, no), scope);
+        self.distribute(Expr::conditional(args[0].clone(), yes, no), targets, scope)
+    }
+
+    /// `V(v)ᵀ ∘ c`: each map gets its element of c.
+    fn elements(&mut self, w: &Expr, maps: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let c = self.named("R", c, scope);
+        let element = |i: Expr| compose(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
+        if let Some(parts) = maps.args_of_prim(Prim::VecInit) {
+            let mut numbered = parts.iter().enumerate();
+            return numbered.try_for_each(|(k, m)| self.send(m, element(Expr::integer(k as i64)), scope));
+        }
+        let (n, i, map) = family(maps).expect("a Jacobian's V is over a build or a literal");
+        self.each(n, i, map, element(Expr::var(i)), scope)
+    }
+
+    /// Every map of a family sends to the maps bound outside; what they send is summed.
+    fn each(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let mut inner = Scope::default();
+        let c = self.normal(&c, &mut inner)?;
+        let c = self.named("R", c, &mut inner);
+        self.block(map, c, &mut inner)?;
+        let targets = self.targets(&[&inner]);
+        if targets.0.is_empty() {
+            return Ok(());
+        }
+        let inner = self.branch(inner, &targets)?;
+        let maps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), inner)]);
+        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
+        self.distribute(sum, targets, scope)
+    }
+
+    /// `lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)`
+    fn recurrence(&mut self, fold: &[Expr]) -> Result<Expr, OutOfFuel> {
+        let [n, from, to, f] = fold else { panic!("lmFold has four arguments") };
+        let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
+        let k = self.cx.supply.fresh("k", Type::Integer);
+        let last = Expr::prim(Prim::Sub, [n.clone(), Expr::integer(1)]);
+        let back = Expr::prim(Prim::Sub, [last, Expr::var(&k)]);
+        let transposed = closed(body, from.clone(), self.strategy, self.cx)?;
+        let step = Expr::block(vec![Binding { pattern: Pattern::Var(i.clone()), rhs: back }], transposed);
+        Ok(Expr::prim(Prim::LmFold, [n.clone(), to.clone(), from.clone(), Expr::lam(k, step)]))
+    }
+
+    /// Where the scopes send cotangents to.
+    fn targets(&self, scopes: &[&Scope]) -> Targets {
+        let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
+        for (id, (dx, cotangents)) in scopes.iter().flat_map(|scope| &scope.reached) {
+            let space = self.spaces.codomain(&Expr::var(dx)).or_else(|| self.spaces.codomain(&cotangents[0]));
+            let space = space.expect("the shapes of cotangents are known");
+            targets.entry(*id).or_insert((Some(dx.clone()), space));
+        }
+        let mut targets: Vec<_> = targets.into_values().collect();
+        if scopes.iter().any(|scope| !scope.direct.is_empty()) {
+            targets.push((None, self.to.clone()));
+        }
+        Targets(targets)
+    }
+
+    /// Sends each target its component of what a conditional or a loop gives.
+    fn distribute(&mut self, map: Expr, targets: Targets, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let witness = targets.witness();
         let n = targets.0.len();
-        let witness = Expr::tuple(targets.0.iter().map(|(_, w)| w.clone()).collect::<Vec<_>>());
-        let witness = Expr::witness(&witness);
+        let chosen = self.named("R", map, scope);
         for (i, (target, _)) in targets.0.into_iter().enumerate() {
             let part = match n {
                 1 => chosen.clone(),
@@ -174,27 +274,33 @@ impl Transpose<'_, '_> {
         }
         let r = self.cx.supply.fresh(name, m.ty().clone());
         let use_ = Expr::var(&r);
+        self.spaces.bind(&r, &m);
         scope.out.push(Binding { pattern: Pattern::Var(r), rhs: m });
         use_
     }
 }
 
-/// Where the branches of a conditional send cotangents: a bound map (or the function's argument,
+/// Where the branches of a conditional, or the steps of a loop, send cotangents: a bound map (or the function's argument,
 /// `None`), each with a witness of its space.
 struct Targets(Vec<(Option<Var>, Expr)>);
 
 impl Targets {
-    fn of(yes: &Scope, no: &Scope, argument: &Expr) -> Targets {
-        let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
-        for (id, (dx, cotangents)) in yes.reached.iter().chain(&no.reached) {
-            let space = codomain(&cotangents[0]).expect("the shapes of cotangents are known");
-            targets.entry(*id).or_insert((Some(dx.clone()), space));
-        }
-        let mut targets: Vec<_> = targets.into_values().collect();
-        if !(yes.direct.is_empty() && no.direct.is_empty()) {
-            targets.push((None, argument.clone()));
-        }
-        Targets(targets)
+    /// A witness of the tuple of the targets' spaces; of the one target's space.
+    fn witness(&self) -> Expr {
+        let parts: Vec<Expr> = self.0.iter().map(|(_, w)| w.clone()).collect();
+        let whole = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) };
+        Expr::witness(&whole)
+    }
+}
+
+/// Size, index and map of a family of maps.
+fn family(maps: &Expr) -> Option<(&Expr, &Var, &Expr)> {
+    match maps.args_of_prim(Prim::Build)? {
+        [n, f] => match f.kind() {
+            Kind::Lam(i, map) => Some((n, i, map)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

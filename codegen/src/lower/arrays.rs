@@ -1,7 +1,7 @@
 //! The primitives on tensors.
 
-use super::add::Sum;
 use super::body::{Body, Sharing};
+use super::target::Target;
 use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::loops::{Failure, Op, Operand};
@@ -27,7 +27,7 @@ impl Body<'_> {
             Prim::Scanl => self.scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::AddAt => self.add_at(args),
             Prim::DeltaAt => self.delta_at(args, ty, sharing),
-            Prim::Loop => self.recurrence(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Loop => self.loop_into(args, &Target::Own).and_then(|x| self.copy_for(sharing, x)),
             _ => return None,
         })
     }
@@ -99,19 +99,20 @@ impl Body<'_> {
             let first = if n.len() == 1 { zeros[0].clone() } else { Val::tuple(zeros) };
             let term = body.enter(f, first)?.clone();
             let start = body.produce(&term, Sharing::Owned)?;
-            body.sum_after_first(&n, &start, &mut |body, index, sum| {
+            body.sum_after_first(&n, &start, &mut |body, index, target| {
                 let term = body.enter(f, index)?.clone();
-                body.add(&term, sum)
+                body.value_into(&term, target, None).map(drop)
             })
         })
     }
 
     fn sum_from(&mut self, n: &[Operand], f: &Expr, start: &Val) -> Lowered {
-        let sum = self.add_each(n, Sum::of(start), &mut |body, place, sum| {
+        let sum = self.sum_of(start);
+        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
             let term = body.enter(f, place.index())?.clone();
-            body.add(&term, sum)
+            body.value_into(&term, target, None).map(drop)
         })?;
-        Ok(sum.value())
+        Ok(self.sum_value(&sum))
     }
 
     /// The sum of what comes after the first element, in order.
@@ -119,16 +120,18 @@ impl Body<'_> {
         &mut self,
         n: &[Operand],
         start: &Val,
-        emit: &mut dyn FnMut(&mut Self, Val, Sum) -> Result<Sum, Error>,
+        emit: &mut dyn FnMut(&mut Self, Val, &Target) -> Result<(), Error>,
     ) -> Lowered {
-        let sum = self.add_each(n, Sum::of(start), &mut |body, place, sum| {
+        let sum = self.sum_of(start);
+        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
             let is_first = body.op(Op::EqI, [place.offset.clone(), Operand::Integer(0)]);
-            let kept = sum.registers();
-            let registers =
-                body.choose(is_first, |_| Ok(kept), |body| Ok(emit(body, place.index(), sum.clone())?.registers()))?;
-            Ok(sum.with_registers(&mut registers.into_iter()))
+            let rest = |body: &mut Self| {
+                emit(body, place.index(), target)?;
+                Ok(vec![])
+            };
+            body.choose(is_first, |_| Ok(vec![]), rest).map(drop)
         })?;
-        Ok(sum.value())
+        Ok(self.sum_value(&sum))
     }
 
     /// `sum`, of elements that there are; else zero, or an error where its shape is not known.
@@ -161,29 +164,33 @@ impl Body<'_> {
             let n = self.value(n)?.numbers();
             self.at(v.span(), |body| body.check_size(&n));
             let start = self.neutral(ty)?;
-            let sum = self.add_each(&n, Sum::of(&start), &mut |body, place, sum| {
+            let sum = self.sum_of(&start);
+            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| {
                 let term = body.enter(f, place.index())?.clone();
                 let x = body.value(&term)?;
-                body.add_value(sum, &x)
+                body.distribute(&x, target).map(drop)
             })?;
-            return self.or_zero(&n, sum.value(), ty);
+            let sum = self.sum_value(&sum);
+            return self.or_zero(&n, sum, ty);
         }
         let value = self.value(v)?;
         let tensor = value.tensor().clone();
         let n = [self.count(&tensor.sizes)];
-        let add = |body: &mut Self, i: &Operand, sum| {
+        let add = |body: &mut Self, i: &Operand, target: &Target| {
             let x = body.load_element(&tensor, i);
-            body.add_value(sum, &x)
+            body.distribute(&x, target).map(drop)
         };
         if ty.has_fixed_shape() {
             let start = self.neutral(ty)?;
-            let sum = self.add_each(&n, Sum::of(&start), &mut |body, place, sum| add(body, &place.offset, sum))?;
-            return self.or_zero(&n, sum.value(), ty);
+            let sum = self.sum_of(&start);
+            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
+            let sum = self.sum_value(&sum);
+            return self.or_zero(&n, sum, ty);
         }
         self.some_or_zero(&n, ty, |body| {
             let first = body.load_element(&tensor, &Operand::Integer(0));
             let start = body.copy_for(Sharing::Owned, first)?;
-            body.sum_after_first(&n, &start, &mut |body, index, sum| add(body, &index.leaf(), sum))
+            body.sum_after_first(&n, &start, &mut |body, index, target| add(body, &index.leaf(), target))
         })
     }
 
@@ -191,12 +198,11 @@ impl Body<'_> {
         let start = self.value(&args[1])?;
         let value = self.value(&args[2])?;
         let tensor = value.tensor().clone();
-        let (state, _) = self.iterate(&tensor.sizes[0], &start, ty, vec![], |body, i, state, _| {
+        self.iterate(&tensor.sizes[0], &start, ty, &[], |body, i, state| {
             let x = body.load_element(&tensor, &i);
             let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
-            Ok((body.value(&term)?, vec![]))
-        })?;
-        Ok(state)
+            body.value(&term)
+        })
     }
 
     /// All states of a fold, the first one included.
@@ -219,24 +225,6 @@ impl Body<'_> {
         Ok(result.val())
     }
 
-    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
-    fn recurrence(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let n = self.value(&args[0])?.leaf();
-        let start = self.value(&args[2])?;
-        let witness = self.value(&args[3])?;
-        let [state_ty, sum_ty] = ty.as_tuple().expect("a pair") else { panic!("a loop gives a pair") };
-        let zero = self.zero(&witness, sum_ty)?;
-        let form = Sum::of(&zero);
-        let (state, registers) =
-            self.iterate(&n, &start, state_ty, form.registers(), |body, i, state, registers| {
-                let sum = form.with_registers(&mut registers.into_iter());
-                let term = body.enter(&args[1], Val::tuple([Val::Leaf(i), state]))?.clone();
-                let (state, sum) = body.split(&term, sum)?;
-                Ok((state, sum.registers()))
-            })?;
-        Ok(Val::tuple([state, form.with_registers(&mut registers.into_iter()).value()]))
-    }
-
     /// `v` with every `(i, x)` of a tensor of pairs added at i, in order.
     fn add_at(&mut self, args: &[Expr]) -> Lowered {
         let sum = self.produce(&args[0], Sharing::Owned)?;
@@ -248,7 +236,7 @@ impl Body<'_> {
             let pair = body.load_element(&pairs, &k);
             let offset = body.offset(&target.sizes, &pair.parts()[0].numbers());
             let element = body.element_sum(&target, &offset);
-            body.add_value(element, &pair.parts()[1])?;
+            body.add_value(&element, &pair.parts()[1])?;
             Ok(vec![])
         })?;
         Ok(sum)
@@ -276,12 +264,13 @@ fn may_add_nothing(term: &Expr) -> bool {
         Kind::App(term::Op::If, args) => may_add_nothing(&args[1]) || may_add_nothing(&args[2]),
         Kind::App(term::Op::Tuple, args) => args.iter().any(may_add_nothing),
         Kind::App(term::Op::Prim(p), args) => match p {
-            Prim::ZeroOf => true,
-            // Another sum over nothing.
-            Prim::SumBuild => true,
+            // A sum over nothing, in the last two cases.
+            Prim::ZeroOf | Prim::SumBuild | Prim::Loop => true,
             Prim::Add => args.iter().any(may_add_nothing),
             _ => false,
         },
+        Kind::App(term::Op::Get(..), args) => may_add_nothing(&args[0]),
+        Kind::App(term::Op::Call(_), _) => true,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
     }
 }

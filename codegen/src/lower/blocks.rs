@@ -40,15 +40,35 @@ impl Body<'_> {
         Ok((stmts, result?))
     }
 
-    /// A branch; what both sides give alike is no result of it.
+    /// A branch between two ways to a value.
+    pub(super) fn choose_value(
+        &mut self,
+        condition: Operand,
+        then: impl FnOnce(&mut Self) -> Result<Val, Error>,
+        other: impl FnOnce(&mut Self) -> Result<Val, Error>,
+    ) -> Result<Val, Error> {
+        let mut form = None;
+        let then = |body: &mut Self| Ok(form.insert(then(body)?).flatten());
+        let results = self.choose(condition, then, |body| Ok(other(body)?.flatten()))?;
+        let value = form.expect("the branch was emitted").rebuilt(&mut results.into_iter());
+        Ok(self.sized(value))
+    }
+
+    /// A branch; what both sides give alike is no result of it. Slots that one of them sets are set.
     pub(super) fn choose(
         &mut self,
         condition: Operand,
         then: impl FnOnce(&mut Self) -> Operands,
         other: impl FnOnce(&mut Self) -> Operands,
     ) -> Operands {
-        let (then, then_took) = self.arm(then)?;
-        let (other, other_took) = self.arm(other)?;
+        let slots = self.slots.clone();
+        let (mut then, then_took) = self.arm(then)?;
+        let then_slots = std::mem::replace(&mut self.slots, slots.clone());
+        let (mut other, other_took) = self.arm(other)?;
+        let other_slots = std::mem::replace(&mut self.slots, slots);
+        let count = then.results.len();
+        then.results.extend(then_slots.into_iter().take(self.slots.len()));
+        other.results.extend(other_slots.into_iter().take(self.slots.len()));
         let mut targets = Vec::new();
         let mut results = Vec::new();
         let mut arms = [(then.stmts, vec![]), (other.stmts, vec![])];
@@ -66,12 +86,11 @@ impl Body<'_> {
         match (then_took, other_took) {
             (Took::Nothing, Took::Nothing) => {}
             (Took::Garbage, _) | (_, Took::Garbage) => self.allocated.push(None),
-            (Took::Results | Took::Nothing, Took::Results | Took::Nothing) => {
-                self.own_buffers(&targets);
-            }
+            (Took::Results | Took::Nothing, Took::Results | Took::Nothing) => self.own_buffers(&targets),
         }
         let [then, other] = arms.map(|(stmts, results)| Block { stmts, results });
         self.stmts.push(Stmt::If(targets, condition, then, other));
+        self.slots = results.split_off(count);
         Ok(results)
     }
 
@@ -169,40 +188,45 @@ impl Body<'_> {
         Ok(results.into_iter().map(Operand::Local).collect())
     }
 
-    /// A loop whose iterations hand on a state, of which there is only one at a time in the arena.
-    ///
-    /// `emit` gives the next state and other values that are carried, which hold no new buffers.
+    /// A loop whose iterations hand on a state, of which there is only one at a time in the arena, and slots.
     pub(super) fn iterate(
         &mut self,
         n: &Operand,
         state: &Val,
         ty: &lm::types::Type,
-        others: Vec<Operand>,
-        emit: impl FnOnce(&mut Self, Operand, Val, Vec<Operand>) -> Result<(Val, Vec<Operand>), Error>,
-    ) -> Result<(Val, Vec<Operand>), Error> {
+        slots: &[usize],
+        emit: impl FnOnce(&mut Self, Operand, Val) -> Result<Val, Error>,
+    ) -> Result<Val, Error> {
         let mark = self.local(Scalar::Mark.ty());
         let before = self.stmts.len();
         let width = state.flatten().len();
         let mut took = false;
-        let init = state.flatten().into_iter().chain(others).collect();
-        let results = self.count_to(n, init, |body, i, carried| {
-            let (state, others) = carried.split_at(width);
-            let state = Val::from_components(ty, &mut state.iter().cloned());
-            state.tensors().iter().for_each(|tensor| body.facts.are_sizes(&tensor.sizes));
-            let ((next, others), allocated) = body.tracked(|body| emit(body, i, state, others.to_vec()))?;
+        let init = slots.iter().map(|slot| self.slots[*slot].clone());
+        let init = state.flatten().into_iter().chain(init).collect();
+        let results = self.count_to(n, init, |body, i, mut carried| {
+            let numbers = carried.split_off(width);
+            slots.iter().zip(numbers).for_each(|(slot, x)| body.slots[*slot] = x);
+            let state = body.sized(Val::from_components(ty, &mut carried.into_iter()));
+            let (next, allocated) = body.tracked(|body| emit(body, i, state))?;
             took = !allocated.is_empty();
             let next = if took { body.keep(&next, mark)? } else { next };
-            Ok(next.flatten().into_iter().chain(others).collect())
-        })?;
-        let (state, others) = results.split_at(width);
+            Ok(next.flatten().into_iter().chain(slots.iter().map(|slot| body.slots[*slot].clone())).collect())
+        });
+        let mut results = results?;
+        let numbers = results.split_off(width);
+        slots.iter().zip(numbers).for_each(|(slot, x)| self.slots[*slot] = x);
         if took {
             self.stmts.insert(before, Stmt::Memory(Memory::Mark(mark)));
-            let locals = state.iter().filter_map(|a| if let Operand::Local(x) = a { Some(*x) } else { None });
+            let locals = results.iter().filter_map(|a| if let Operand::Local(x) = a { Some(*x) } else { None });
             self.own_buffers(&locals.collect::<Vec<_>>());
         }
-        let state = Val::from_components(ty, &mut state.iter().cloned());
-        state.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
-        Ok((state, others.to_vec()))
+        Ok(self.sized(Val::from_components(ty, &mut results.into_iter())))
+    }
+
+    /// The value, the sizes of whose tensors are known as such.
+    fn sized(&mut self, value: Val) -> Val {
+        value.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
+        value
     }
 }
 

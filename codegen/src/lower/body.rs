@@ -2,22 +2,25 @@
 
 use super::Wanted;
 use super::facts::Facts;
+use super::target::Target;
 use super::value::Val;
 use crate::error::Error;
 use crate::layout::components;
-use crate::loops::{Block, Failure, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use crate::loops::{Failure, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::prim::Prim;
-use lm::term::{self, Constant, Def, Expr, FunName, Kind, Pattern, Span, Var};
+use lm::term::{self, Constant, Expr, FunName, Kind, Pattern, Span, Var};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(super) struct Body<'a> {
     name: &'a FunName,
-    wanted: &'a mut Wanted,
+    pub(super) wanted: &'a mut Wanted,
     env: HashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
+    /// The numbers that are being summed in registers, so far.
+    pub(super) slots: Vec<Operand>,
     /// What was taken from the arena in the scope at hand, and is still there: the buffer that it is for,
     /// or none where nobody will use it.
     pub(super) allocated: Vec<Option<Local>>,
@@ -36,29 +39,18 @@ pub(super) enum Sharing {
 }
 
 impl<'a> Body<'a> {
-    /// The loops of a definition; functions that it calls are added to `wanted`.
-    pub(super) fn of(def: &'a Def, wanted: &'a mut Wanted) -> Result<Function, Error> {
-        let (name, span) = (&def.fun.name, def.body.span());
-        let mut body = Body {
+    pub(super) fn new(name: &'a FunName, wanted: &'a mut Wanted, span: Span) -> Body<'a> {
+        Body {
             name,
             wanted,
             env: HashMap::new(),
             locals: vec![],
             stmts: vec![],
+            slots: vec![],
             allocated: vec![],
             facts: Facts::default(),
             span,
-        };
-        for param in &def.params {
-            let value = body.fresh_value(param.ty())?;
-            body.bind(param, value);
         }
-        let params = (0..body.locals.len() as u32).map(Local).collect();
-        let results = body.components(&def.fun.result)?;
-        let value = body.scoped(|body| body.value(&def.body))?;
-        let block = Block { stmts: body.stmts, results: value.flatten() };
-        let (name, locals) = (name.clone(), body.locals);
-        Ok(Function { name, locals, params, results, body: block, recursive: false, allocates: false, span })
     }
 
     /// Emits the statements that compute a term, which is then only read.
@@ -76,19 +68,14 @@ impl<'a> Body<'a> {
             }
             Kind::Let(bindings, body) => {
                 for binding in bindings {
-                    self.bind_term(&binding.pattern, &binding.rhs)?;
+                    let value = self.value(&binding.rhs)?;
+                    self.bind_pattern(&binding.pattern, value);
                 }
                 self.produce(body, sharing)
             }
             Kind::Lam(..) => Err(self.unsupported("a function as a value")),
             Kind::App(op, args) => self.at(e.span(), |body| body.app(e, op, args, sharing)),
         }
-    }
-
-    pub(super) fn bind_term(&mut self, pattern: &Pattern, rhs: &Expr) -> Result<(), Error> {
-        let value = self.value(rhs)?;
-        self.bind_pattern(pattern, value);
-        Ok(())
     }
 
     /// Errors of what is emitted are at that place, where it is one.
@@ -112,9 +99,8 @@ impl<'a> Body<'a> {
             }
             term::Op::If => {
                 let condition = self.value(&args[0])?.leaf();
-                let arm = |e: &Expr, body: &mut Self| Ok(body.produce(e, sharing)?.flatten());
-                let results = self.choose(condition, |body| arm(&args[1], body), |body| arm(&args[2], body))?;
-                Ok(Val::from_components(e.ty(), &mut results.into_iter()))
+                let arm = |e: &Expr, body: &mut Self| body.produce(e, sharing);
+                self.choose_value(condition, |body| arm(&args[1], body), |body| arm(&args[2], body))
             }
             term::Op::Assert => {
                 self.assert(&args[0])?;
@@ -123,12 +109,8 @@ impl<'a> Body<'a> {
             term::Op::Dummy => self.dummy(e.ty()),
             term::Op::Prim(p) => self.prim(*p, args, e.ty(), sharing),
             term::Op::Call(fun) => {
-                let args = self.values(args)?.iter().flat_map(Val::flatten).collect();
-                let callee = self.wanted.id(&fun.name);
-                let result = self.fresh_value(&fun.result)?;
-                let targets = targets(&result);
-                self.own_buffers(&targets);
-                self.stmts.push(Stmt::Call(targets, callee, args));
+                let args = self.values(args)?;
+                let result = self.call_into(fun, &args, &Target::Own)?;
                 self.copy_for(sharing, result)
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
@@ -154,14 +136,14 @@ impl<'a> Body<'a> {
         Ok(body)
     }
 
-    fn bind_pattern(&mut self, pattern: &Pattern, value: Val) {
+    pub(super) fn bind_pattern(&mut self, pattern: &Pattern, value: Val) {
         match pattern {
             Pattern::Var(x) => self.bind(x, value),
             Pattern::Tuple(xs) => xs.iter().zip(value.parts()).for_each(|(x, part)| self.bind(x, part.clone())),
         }
     }
 
-    fn bind(&mut self, x: &Var, value: Val) {
+    pub(super) fn bind(&mut self, x: &Var, value: Val) {
         let named: Vec<Operand> = match &value {
             Val::Leaf(operand) => vec![operand.clone()],
             Val::Tensor(tensor) => tensor.buffers.clone(),
@@ -191,7 +173,7 @@ impl<'a> Body<'a> {
     }
 
     /// A value of new locals.
-    fn fresh_value(&mut self, ty: &Type) -> Result<Val, Error> {
+    pub(super) fn fresh_value(&mut self, ty: &Type) -> Result<Val, Error> {
         let components = self.components(ty)?;
         let operands: Vec<Operand> = components.into_iter().map(|ty| Operand::Local(self.local(ty))).collect();
         let value = Val::from_components(ty, &mut operands.into_iter());
@@ -243,7 +225,7 @@ impl<'a> Body<'a> {
     }
 }
 
-fn targets(value: &Val) -> Vec<Local> {
+pub(super) fn targets(value: &Val) -> Vec<Local> {
     let local = |operand| match operand {
         Operand::Local(x) => x,
         Operand::Float(_) | Operand::Integer(_) | Operand::Bool(_) | Operand::Text(_) => {

@@ -4,21 +4,23 @@
 //!   value(f(a..))            = call f(components of value(a)..)
 //!   value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
 //!   value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
-//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`add`)
+//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
 //!
 //! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
 //! is computed once, in order; the work is linear in the size of the program, because a tuple is a
 //! shared tree of operands that is laid out only where it crosses a call or a branch.
 
-mod add;
 mod arrays;
 mod blocks;
 mod body;
+mod calls;
 mod facts;
+mod into;
 mod keep;
 mod prim;
 mod show;
 mod space;
+mod target;
 mod tensor;
 mod value;
 
@@ -28,6 +30,7 @@ use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
 use petgraph::graph::{DiGraph, NodeIndex};
+use target::Form;
 
 /// The loops of the entries, which come first and in order, and of all that they call.
 ///
@@ -35,12 +38,13 @@ use petgraph::graph::{DiGraph, NodeIndex};
 pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
     let mut wanted = Wanted::default();
     entries.iter().for_each(|name| {
-        wanted.id(name);
+        wanted.id(name, Form::Own);
     });
     let mut module = Module::default();
-    while let Some((name, _)) = wanted.0.get_index(module.functions.len()) {
-        let def = program.defs.get(name).ok_or_else(|| Error::Undefined(name.to_string()))?;
-        module.functions.push(Body::of(def, &mut wanted)?);
+    while let Some(((name, form), _)) = wanted.0.get_index(module.functions.len()) {
+        let (form, def) = (form.clone(), program.defs.get(name));
+        let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
+        module.functions.push(Body::of(def, &form, &mut wanted)?);
     }
     mark_recursive(&mut module);
     mark_allocating(&mut module);
@@ -50,16 +54,14 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
     Ok(module)
 }
 
-/// The functions met so far; those beyond the ones lowered are still to do.
+/// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
+/// still to do.
 #[derive(Default)]
-struct Wanted(IndexMap<FunName, ()>);
+struct Wanted(IndexMap<(FunName, Form), ()>);
 
 impl Wanted {
-    fn id(&mut self, name: &FunName) -> FunId {
-        match self.0.get_index_of(name) {
-            Some(index) => FunId(index),
-            None => FunId(self.0.insert_full(name.clone(), ()).0),
-        }
+    fn id(&mut self, name: &FunName, form: Form) -> FunId {
+        FunId(self.0.insert_full((name.clone(), form), ()).0)
     }
 }
 

@@ -107,6 +107,7 @@ impl Body<'_> {
             | Prim::LmAddV
             | Prim::LmIndex
             | Prim::LmSum
+            | Prim::LmTo
             | Prim::LmFold => Err(self.unsupported_prim(p)),
         }
     }

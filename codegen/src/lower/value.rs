@@ -98,6 +98,19 @@ impl Val {
         }
     }
 
+    /// A value of the same form, from its components in order.
+    pub(super) fn rebuilt(&self, components: &mut impl Iterator<Item = Operand>) -> Val {
+        match self {
+            Val::Leaf(_) => Val::Leaf(components.next().expect("there is an operand for each component")),
+            Val::Tuple(parts) => Val::tuple(parts.iter().map(|part| part.rebuilt(components)).collect::<Vec<_>>()),
+            Val::Tensor(tensor) => {
+                let sizes = components.take(tensor.sizes.len()).collect();
+                let buffers = components.take(tensor.buffers.len()).collect();
+                Tensor { element: tensor.element.clone(), sizes, buffers }.val()
+            }
+        }
+    }
+
     /// The tensors in it, but for those inside of tensors.
     pub(super) fn tensors(&self) -> Vec<Rc<Tensor>> {
         match self {

@@ -1,20 +1,93 @@
-//! Evaluation into a destination.
+//! Evaluation into destinations.
 //!
 //!   a + b            add a, then b            0         add nothing
 //!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
 //!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
+//!   g(e)             g's body, into the destination
 //!
 //! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
-//! ever made for one of them.
+//! ever made for one of them. What of a block goes where is planned by `destination`.
 
-use super::arrays::offset;
-use super::{Closure, Env, Interpreter, RuntimeError};
+use super::arrays::{offset, size_of};
+use super::{Closure, Env, Interpreter, RuntimeError, located};
+use crate::destination::{Destination, Plan, Step, plan};
 use crate::map;
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, Kind, Op};
 use crate::value::Value;
 use std::sync::Arc;
+
+type Outcome = Result<Value, RuntimeError>;
+
+/// A part of one of the values that are being added to: the value's number, and the way from it, component
+/// by component and element by element, each from 0.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    root: usize,
+    way: Vec<usize>,
+}
+
+impl Place {
+    fn below(&self, i: usize) -> Place {
+        Place { root: self.root, way: [self.way.as_slice(), &[i]].concat() }
+    }
+}
+
+/// Where a value goes.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// Back to the caller.
+    Own,
+    /// It is added there, and the caller gets nothing.
+    Add(Place),
+    /// A tuple, each component with a target.
+    Parts(Vec<Target>),
+    /// Nobody looks at it.
+    Nowhere,
+}
+
+/// The plans of the blocks around a term, the innermost first.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    plan: &'a Plan,
+    outer: Option<&'a Planned<'a>>,
+}
+
+impl Planned<'_> {
+    /// Whether the term was added where it was bound.
+    fn has_added(&self, e: &Expr) -> bool {
+        self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
+    }
+}
+
+impl Target {
+    /// The target as the planner sees it: paths from the target itself.
+    fn destination(&self, way: &[Step]) -> Destination {
+        match self {
+            Target::Own => Destination::Own,
+            Target::Nowhere => Destination::Nowhere,
+            Target::Add(_) => Destination::Add(way.to_vec()),
+            Target::Parts(parts) => {
+                let part = |(i, part): (usize, &Target)| part.destination(&[way, &[Step::Component(i + 1)]].concat());
+                Destination::Parts(parts.iter().enumerate().map(part).collect())
+            }
+        }
+    }
+
+    fn component(&self, i: usize) -> Target {
+        match self {
+            Target::Own | Target::Nowhere => self.clone(),
+            Target::Add(place) => Target::Add(place.below(i)),
+            Target::Parts(parts) => parts[i].clone(),
+        }
+    }
+}
+
+/// What the caller gets of a part that was added.
+fn nothing() -> Value {
+    Value::Tuple(Vec::new())
+}
 
 /// The calls of one function value, one after the other, in one environment.
 pub(super) struct Calls {
@@ -28,131 +101,308 @@ impl Calls {
     }
 
     /// `f(x)`.
-    pub(super) fn value(&mut self, cx: &mut Interpreter, x: Value) -> Result<Value, RuntimeError> {
-        if !self.f.then.is_empty() {
-            return cx.apply_closure(&self.f, x);
-        }
-        self.env.insert(self.f.param.id(), x);
-        cx.inside_closure(|cx| cx.eval(&self.f.body, &mut self.env), &self.f.body)
+    pub(super) fn value(&mut self, cx: &mut Interpreter, x: Value) -> Outcome {
+        self.run(cx, x, &Target::Own)
     }
 
-    /// `sum := sum + f(x)`.
-    pub(super) fn add_to(&mut self, cx: &mut Interpreter, x: Value, sum: &mut Value) -> Result<(), RuntimeError> {
+    /// `f(x)`, into a target.
+    pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
         if !self.f.then.is_empty() {
             let y = cx.apply_closure(&self.f, x)?;
-            return cx.add_to(sum, &y);
+            return cx.distribute(y, target);
         }
         self.env.insert(self.f.param.id(), x);
-        cx.inside_closure(|cx| cx.eval_to(&self.f.body, &mut self.env, &mut Target::Add(sum)), &self.f.body)
+        cx.inside_closure(|cx| cx.eval_into(&self.f.body, &mut self.env, target, None), &self.f.body)
     }
-
-    /// `(state, z) := f(x)`, and `sum := sum + z`.
-    pub(super) fn split(
-        &mut self,
-        cx: &mut Interpreter,
-        x: Value,
-        state: &mut Value,
-        sum: &mut Value,
-    ) -> Result<(), RuntimeError> {
-        self.env.insert(self.f.param.id(), x);
-        let mut target = Target::Parts(vec![Target::Store(state), Target::Add(sum)]);
-        cx.inside_closure(|cx| cx.eval_to(&self.f.body, &mut self.env, &mut target), &self.f.body)
-    }
-}
-
-/// Where a value goes.
-enum Target<'a> {
-    Store(&'a mut Value),
-    Add(&'a mut Value),
-    Parts(Vec<Target<'a>>),
 }
 
 impl Interpreter<'_> {
-    fn eval_to(&mut self, e: &Expr, env: &mut Env, target: &mut Target) -> Result<(), RuntimeError> {
+    /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
+    pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
+        match target {
+            Target::Own => return self.eval(e, env),
+            Target::Nowhere => return Ok(nothing()),
+            Target::Add(_) | Target::Parts(_) => {}
+        }
+        if planned.is_some_and(|planned| planned.has_added(e)) {
+            return self.eval(e, env);
+        }
         match e.kind() {
-            Kind::Let(bindings, body) => {
-                bindings.iter().try_for_each(|b| self.bind(b, env))?;
-                return self.eval_to(body, env, target);
-            }
+            Kind::Let(..) => self.block_into(e, env, target, planned),
             Kind::App(Op::If, args) => {
                 self.counts.comparisons += 1;
                 let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
-                return self.eval_to(chosen, env, target);
+                self.eval_into(chosen, env, target, planned)
+            }
+            Kind::App(Op::Get(i, n), args) if matches!(args[0].kind(), Kind::App(Op::Call(_), _)) => {
+                let mut parts = vec![Target::Nowhere; *n];
+                parts[i - 1] = target.clone();
+                let Value::Tuple(mut parts) = self.eval_into(&args[0], env, &Target::Parts(parts), None)? else {
+                    panic!("a component of no tuple")
+                };
+                Ok(parts.swap_remove(i - 1))
             }
             Kind::App(Op::Tuple, args) => {
-                if let Target::Parts(parts) = target {
-                    return args.iter().zip(parts).try_for_each(|(e, part)| self.eval_to(e, env, part));
-                }
+                let part = |(i, e)| self.eval_into(e, env, &target.component(i), planned);
+                Ok(Value::Tuple(args.iter().enumerate().map(part).collect::<Result<_, _>>()?))
             }
-            _ => {}
-        }
-        match target {
-            Target::Add(sum) => self.eval_add(e, env, sum),
-            Target::Store(_) | Target::Parts(_) => {
+            Kind::App(Op::Call(f), args) => {
+                let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
+                self.call_into(&f.name, &args, target).map_err(|error| located(error, e.span()))
+            }
+            Kind::App(Op::Prim(p), args) => self.prim_into(*p, e, args, env, target, planned),
+            _ => {
                 let value = self.eval(e, env)?;
                 self.distribute(value, target)
             }
         }
     }
 
-    fn distribute(&mut self, value: Value, target: &mut Target) -> Result<(), RuntimeError> {
+    fn block_into(&mut self, block: &Expr, env: &mut Env, target: &Target, outer: Option<&Planned>) -> Outcome {
+        let (bindings, result) = block.as_block();
+        let plan = self.plan(block, target.destination(&[]));
+        let planned = Planned { plan: &plan, outer };
+        for b in bindings {
+            let destination = plan.of(&b.pattern);
+            if destination.is_own() {
+                self.bind(b, env)?;
+                continue;
+            }
+            let inner = self.resolve(&destination, target, env)?;
+            let value = self.eval_into(&b.rhs, env, &inner, Some(&planned))?;
+            super::bind_pattern(&b.pattern, value, env);
+        }
+        self.eval_into(result, env, target, Some(&planned))
+    }
+
+    /// The plan for a block, made once.
+    fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
+        match self.plans.get(&block.address()) {
+            Some((_, known, plan)) if *known == root => plan.clone(),
+            _ => {
+                let made = Arc::new(plan(block, &root));
+                // The block is kept, so that no other gets its address.
+                self.plans.insert(block.address(), (block.clone(), root, made.clone()));
+                made
+            }
+        }
+    }
+
+    fn resolve(&mut self, destination: &Destination, target: &Target, env: &mut Env) -> Result<Target, RuntimeError> {
+        Ok(match destination {
+            Destination::Own => Target::Own,
+            Destination::Nowhere => Target::Nowhere,
+            Destination::Choice(c, yes, no) => {
+                let chosen = if self.eval(c, env)? == Value::Bool(true) { yes } else { no };
+                self.resolve(chosen, target, env)?
+            }
+            Destination::Parts(parts) => {
+                Target::Parts(parts.iter().map(|d| self.resolve(d, target, env)).collect::<Result<_, _>>()?)
+            }
+            Destination::Add(path) => {
+                let mut at = target.clone();
+                for step in path {
+                    at = match step {
+                        Step::Component(i) => at.component(i - 1),
+                        Step::Element(i) => {
+                            let Target::Add(place) = &at else { panic!("an element of what is not added to") };
+                            Target::Add(self.element(place, i, env)?)
+                        }
+                    };
+                }
+                at
+            }
+        })
+    }
+
+    fn element(&mut self, place: &Place, i: &Expr, env: &mut Env) -> Result<Place, RuntimeError> {
+        let index = self.eval(i, env)?;
+        let Value::Tensor(elements) = self.part(place) else { panic!("an element of no tensor") };
+        Ok(place.below(offset(elements, &index)?))
+    }
+
+    fn prim_into(
+        &mut self,
+        p: Prim,
+        e: &Expr,
+        args: &[Expr],
+        env: &mut Env,
+        target: &Target,
+        planned: Option<&Planned>,
+    ) -> Outcome {
+        match (p, target) {
+            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
+                args.iter().try_for_each(|a| self.eval_into(a, env, target, planned).map(drop))?;
+                Ok(nothing())
+            }
+            (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::DeltaAt, Target::Add(place)) => {
+                let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
+                self.eval_into(&args[2], env, &Target::Add(place), planned)
+            }
+            (Prim::SumBuild, _) => {
+                let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
+                let [witness @ .., n, Value::Function(f)] = values.as_slice() else {
+                    panic!("sumbuild of no function")
+                };
+                let outcome = match (witness, target) {
+                    ([], Target::Add(_)) => self.sum_into(None, n, f, target),
+                    ([], _) => {
+                        let value = self.eval(e, env)?;
+                        return self.distribute(value, target);
+                    }
+                    ([w, ..], _) => self.sum_into(Some(w), n, f, target),
+                };
+                outcome.map_err(|error| located(error, e.span()))
+            }
+            (Prim::Loop, _) => {
+                let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
+                let [Value::Integer(n), Value::Function(f), start, w] = values.as_slice() else {
+                    panic!("a loop over {values:?}")
+                };
+                self.loop_into(*n, f, start, w, target)
+            }
+            (Prim::Build, Target::Add(place)) => {
+                let n = Position::of(&self.eval(&args[0], env)?);
+                let Value::Tensor(elements) = self.part(place) else { panic!("elements of no tensor") };
+                let size = elements.size().to_vec();
+                if n.as_size().as_deref() != Some(&size) {
+                    let value = self.eval(e, env)?;
+                    return self.distribute(value, target).map_err(|error| located(error, e.span()));
+                }
+                let Value::Function(f) = self.eval(&args[1], env)? else { panic!("build of no function") };
+                let mut calls = Calls::of(&f);
+                for (at, i) in Tensor::positions(&size).enumerate() {
+                    calls.run(self, i.value(), &Target::Add(place.below(at)))?;
+                }
+                Ok(nothing())
+            }
+            _ => {
+                let value = self.eval(e, env)?;
+                self.distribute(value, target).map_err(|error| located(error, e.span()))
+            }
+        }
+    }
+
+    /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
+    pub(super) fn sum_into(&mut self, w: Option<&Value>, n: &Value, f: &Closure, target: &Target) -> Outcome {
+        let size = size_of(&Position::of(n))?;
+        let roots = self.roots.len();
+        let inner = match w {
+            Some(w) => self.with_zeros(w, target),
+            None => target.clone(),
+        };
+        let mut calls = Calls::of(f);
+        for i in Tensor::positions(&size) {
+            calls.run(self, i.value(), &inner)?;
+        }
+        let sum = self.collect(target, &mut roots.clone());
+        self.roots.truncate(roots);
+        Ok(sum)
+    }
+
+    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
+    pub(super) fn loop_into(&mut self, n: i64, f: &Closure, start: &Value, w: &Value, target: &Target) -> Outcome {
+        let roots = self.roots.len();
+        let sum = self.with_zeros(w, &target.component(1));
+        let inner = Target::Parts(vec![Target::Own, sum]);
+        let mut calls = Calls::of(f);
+        let mut state = start.clone();
+        for i in 0..n {
+            let before = std::mem::replace(&mut state, nothing());
+            let Value::Tuple(mut parts) = calls.run(self, Value::Tuple(vec![Value::Integer(i), before]), &inner)?
+            else {
+                panic!("a step of a loop gives a pair")
+            };
+            state = parts.swap_remove(0);
+        }
+        let sum = self.collect(&target.component(1), &mut roots.clone());
+        self.roots.truncate(roots);
+        let state = self.distribute(state, &target.component(0))?;
+        Ok(Value::Tuple(vec![state, sum]))
+    }
+
+    /// The target with a value of zeros for each part that goes back to the caller.
+    fn with_zeros(&mut self, w: &Value, target: &Target) -> Target {
+        match target {
+            Target::Add(_) | Target::Nowhere => target.clone(),
+            Target::Own => {
+                let zero = self.zero(w);
+                self.roots.push(zero);
+                Target::Add(Place { root: self.roots.len() - 1, way: Vec::new() })
+            }
+            Target::Parts(parts) => {
+                let witnesses = w.as_tuple().expect("a witness of a tuple");
+                Target::Parts(parts.iter().zip(witnesses).map(|(part, w)| self.with_zeros(w, part)).collect())
+            }
+        }
+    }
+
+    /// What `with_zeros` made room for, from root `next` on, now that all was added.
+    fn collect(&mut self, target: &Target, next: &mut usize) -> Value {
+        match target {
+            Target::Add(_) | Target::Nowhere => nothing(),
+            Target::Own => {
+                *next += 1;
+                std::mem::replace(&mut self.roots[*next - 1], nothing())
+            }
+            Target::Parts(parts) => Value::Tuple(parts.iter().map(|part| self.collect(part, next)).collect()),
+        }
+    }
+
+    /// `a + b`: b is added to a.
+    pub(super) fn sum_of_two(&mut self, a: &Expr, b: &Expr, env: &mut Env) -> Outcome {
+        let a = self.eval(a, env)?;
+        self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
+    }
+
+    /// The value, after `work` has added to it.
+    pub(super) fn adding_to(
+        &mut self,
+        value: Value,
+        work: impl FnOnce(&mut Self, &Target) -> Result<(), RuntimeError>,
+    ) -> Outcome {
+        let root = self.roots.len();
+        self.roots.push(value);
+        let outcome = work(self, &Target::Add(Place { root, way: Vec::new() }));
+        let sum = std::mem::replace(&mut self.roots[root], nothing());
+        self.roots.truncate(root);
+        outcome.map(|()| sum)
+    }
+
+    /// A value to where it goes.
+    fn distribute(&mut self, value: Value, target: &Target) -> Outcome {
         match (target, value) {
-            (Target::Store(place), value) => **place = value,
-            (Target::Add(sum), value) => self.add_to(sum, &value)?,
+            (Target::Own, value) => Ok(value),
+            (Target::Nowhere, _) => Ok(nothing()),
+            (Target::Add(place), value) => {
+                let mut sum = std::mem::replace(self.part(place), nothing());
+                let outcome = self.add_to(&mut sum, &value);
+                *self.part(place) = sum;
+                outcome.map(|()| nothing())
+            }
             (Target::Parts(parts), Value::Tuple(values)) => {
-                parts.iter_mut().zip(values).try_for_each(|(part, value)| self.distribute(value, part))?;
+                let parts = parts.iter().zip(values).map(|(part, value)| self.distribute(value, part));
+                Ok(Value::Tuple(parts.collect::<Result<_, _>>()?))
             }
             (Target::Parts(_), value) => panic!("{value:?} is no tuple"),
         }
-        Ok(())
     }
 
-    /// `sum := sum + e`.
-    pub(super) fn eval_add(&mut self, e: &Expr, env: &mut Env, sum: &mut Value) -> Result<(), RuntimeError> {
-        match e.kind() {
-            Kind::Let(..) | Kind::App(Op::If, _) => self.eval_to(e, env, &mut Target::Add(sum)),
-            Kind::App(Op::Tuple, args) => {
-                let Value::Tuple(parts) = sum else { panic!("{sum:?} is no tuple") };
-                args.iter().zip(parts).try_for_each(|(e, part)| self.eval_add(e, env, part))
-            }
-            Kind::App(Op::Prim(Prim::Add), args) if !is_scalar(sum) => {
-                args.iter().try_for_each(|a| self.eval_add(a, env, sum))
-            }
-            Kind::App(Op::Prim(Prim::ZeroOf), _) => Ok(()),
-            Kind::App(Op::Prim(Prim::DeltaAt), args) => {
-                let i = self.eval(&args[1], env)?;
-                let Value::Tensor(elements) = sum else { panic!("{sum:?} is no tensor") };
-                let at = offset(elements, &i).map_err(|error| super::located(error, e.span()))?;
-                self.own(elements);
-                self.eval_add(&args[2], env, &mut Arc::make_mut(elements).elements_mut()[at])
-            }
-            Kind::App(Op::Prim(Prim::SumBuild), args) => {
-                let n = self.eval(&args[args.len() - 2], env)?;
-                let Value::Function(f) = self.eval(&args[args.len() - 1], env)? else { panic!("sumbuild of no function") };
-                let size = super::arrays::size_of(&Position::of(&n)).map_err(|error| super::located(error, e.span()))?;
-                let mut calls = Calls::of(&f);
-                Tensor::positions(&size).try_for_each(|i| calls.add_to(self, i.value(), sum))
-            }
-            Kind::App(Op::Prim(Prim::Build), args) => {
-                let n = self.eval(&args[0], env)?;
-                let Value::Function(f) = self.eval(&args[1], env)? else { panic!("build of no function") };
-                let n = Position::of(&n);
-                let Value::Tensor(elements) = sum else { panic!("{sum:?} is no tensor") };
-                if n.as_size().as_deref() != Some(elements.size()) {
-                    let y = self.eval(e, env)?;
-                    return self.add_to(sum, &y);
+    /// The value at a place, its own: a tensor that others see, too, is copied before.
+    fn part(&mut self, place: &Place) -> &mut Value {
+        let mut value = &mut self.roots[place.root];
+        for &i in &place.way {
+            value = match value {
+                Value::Tuple(parts) => &mut parts[i],
+                Value::Tensor(tensor) => {
+                    count_copy(tensor, &mut self.counts.moves);
+                    &mut Arc::make_mut(tensor).elements_mut()[i]
                 }
-                self.own(elements);
-                let size = elements.size().to_vec();
-                let mut calls = Calls::of(&f);
-                let places = Arc::make_mut(elements).elements_mut();
-                Tensor::positions(&size).zip(places).try_for_each(|(i, place)| calls.add_to(self, i.value(), place))
-            }
-            _ => {
-                let y = self.eval(e, env)?;
-                self.add_to(sum, &y).map_err(|error| super::located(error, e.span()))
-            }
+                other => panic!("{other:?} has no parts"),
+            };
         }
+        value
     }
 
     /// `x := x + y`.
@@ -161,7 +411,7 @@ impl Interpreter<'_> {
             (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
             (Value::Tensor(xs), Value::Tensor(ys)) => {
                 super::space::common_size(xs, ys)?;
-                self.own(xs);
+                count_copy(xs, &mut self.counts.moves);
                 let places = Arc::make_mut(xs).elements_mut();
                 places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))
             }
@@ -175,17 +425,17 @@ impl Interpreter<'_> {
     /// The zero of a shape: so many Floats are written.
     pub(super) fn zero(&mut self, shape: &Value) -> Value {
         let zero = map::zero(shape);
-        if !is_scalar(&zero) {
+        if matches!(zero, Value::Tuple(_) | Value::Tensor(_)) {
             self.counts.moves += zero.floats().len() as u64;
         }
         zero
     }
+}
 
-    /// A tensor that others see, too, is copied before it is changed.
-    fn own(&mut self, tensor: &mut Arc<Tensor>) {
-        if Arc::get_mut(tensor).is_none() {
-            self.counts.moves += tensor.elements().iter().map(own_floats).sum::<u64>();
-        }
+/// A tensor that others see, too, is copied before it is changed.
+fn count_copy(tensor: &mut Arc<Tensor>, moves: &mut u64) {
+    if Arc::get_mut(tensor).is_none() {
+        *moves += tensor.elements().iter().map(own_floats).sum::<u64>();
     }
 }
 
@@ -196,8 +446,4 @@ pub(super) fn own_floats(x: &Value) -> u64 {
         Value::Tuple(parts) => parts.iter().map(own_floats).sum(),
         _ => 0,
     }
-}
-
-fn is_scalar(x: &Value) -> bool {
-    !matches!(x, Value::Tuple(_) | Value::Tensor(_))
 }

@@ -1,7 +1,7 @@
 //! The value of each primitive on tensors.
 
+use super::accumulate::{Calls, Target, own_floats};
 use super::space::common_size;
-use super::accumulate::{Calls, own_floats};
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
@@ -19,9 +19,9 @@ impl Interpreter<'_> {
     pub(super) fn array(&mut self, p: Prim, args: &[Value], ty: &Type) -> Option<Outcome> {
         Some(match (p, args) {
             (Prim::Build, [n, Function(f)]) => self.build(&Position::of(n), f),
-            (Prim::SumBuild, [n, Function(f)]) => self.sum_build(None, &Position::of(n), f, ty),
-            (Prim::SumBuild, [w, n, Function(f)]) => self.sum_build(Some(w), &Position::of(n), f, ty),
-            (Prim::Loop, [Integer(n), Function(f), a, w]) => self.iterate(*n, f, a, w),
+            (Prim::SumBuild, [n, Function(f)]) => self.sum_build(None, n, f, ty),
+            (Prim::SumBuild, [w, n, Function(f)]) => self.sum_build(Some(w), n, f, ty),
+            (Prim::Loop, [Integer(n), Function(f), a, w]) => self.loop_into(*n, f, a, w, &Target::Own),
             (Prim::Size, [Value::Tensor(v)]) => Ok(Position::from(v.size()).value()),
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
@@ -50,33 +50,18 @@ impl Interpreter<'_> {
     }
 
     /// The sum of `f(i)`, each added in place.
-    fn sum_build(&mut self, w: Option<&Value>, n: &Position, f: &Closure, ty: &Type) -> Outcome {
-        let size = size_of(n)?;
+    fn sum_build(&mut self, w: Option<&Value>, n: &Value, f: &Closure, ty: &Type) -> Outcome {
+        if let Some(w) = w {
+            return self.sum_into(Some(w), n, f, &Target::Own);
+        }
+        let size = size_of(&Position::of(n))?;
         let mut calls = Calls::of(f);
         let mut positions = Tensor::positions(&size);
-        let mut sum = match (w, positions.next()) {
-            (Some(w), first) => {
-                let mut zero = self.zero(w);
-                first.map_or(Ok(()), |i| calls.add_to(self, i.value(), &mut zero))?;
-                zero
-            }
-            (None, Some(i)) => calls.value(self, i.value())?,
-            (None, None) => return witness(ty).ok_or(RuntimeError::shape_unknown()),
+        let Some(first) = positions.next() else {
+            return witness(ty).ok_or(RuntimeError::shape_unknown());
         };
-        positions.try_for_each(|i| calls.add_to(self, i.value(), &mut sum))?;
-        Ok(sum)
-    }
-
-    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
-    fn iterate(&mut self, n: i64, f: &Closure, a: &Value, w: &Value) -> Outcome {
-        let mut sum = self.zero(w);
-        let mut state = a.clone();
-        let mut calls = Calls::of(f);
-        for i in 0..n {
-            let before = std::mem::replace(&mut state, Value::Tuple(vec![]));
-            calls.split(self, Tuple(vec![Integer(i), before]), &mut state, &mut sum)?;
-        }
-        Ok(Tuple(vec![state, sum]))
+        let first = calls.value(self, first.value())?;
+        self.adding_to(first, |cx, target| positions.try_for_each(|i| calls.run(cx, i.value(), target).map(drop)))
     }
 
     /// Zeros of the shape of `w`, with x at i.

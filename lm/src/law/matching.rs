@@ -4,6 +4,7 @@ use super::pattern::Pat;
 use crate::prim::Prim;
 use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use crate::types::Type;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 type Name = Arc<str>;
@@ -201,37 +202,79 @@ pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
 
 /// A witness of a linear map's domain, when it can be told from the map.
 pub fn domain(m: &Expr) -> Option<Expr> {
-    let (s, _) = m.ty().as_lm()?;
-    space(m, s, true)
+    Spaces::default().domain(m)
 }
 
 /// A witness of a linear map's codomain, when it can be told from the map.
 pub fn codomain(m: &Expr) -> Option<Expr> {
-    let (_, t) = m.ty().as_lm()?;
-    space(m, t, false)
+    Spaces::default().codomain(m)
 }
 
-fn space(m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
-    if ty.has_fixed_shape() {
-        return Some(Expr::dummy(ty.clone()));
+/// Witnesses of the spaces of linear maps, among them variables.
+#[derive(Debug, Default)]
+pub struct Spaces(HashMap<u32, [Option<Expr>; 2]>);
+
+impl Spaces {
+    /// Makes the spaces of `m` those of the variable.
+    pub fn bind(&mut self, x: &Var, m: &Expr) {
+        self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
     }
-    let Kind::App(Op::Prim(p), args) = m.kind() else {
-        return None;
-    };
-    match (p, of_domain) {
-        (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
-        (Prim::LmZero, false) => Some(args[1].clone()),
-        (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
-        (Prim::LmAdd, _) => space(&args[0], ty, of_domain).or_else(|| space(&args[1], ty, of_domain)),
-        (Prim::LmCompose, true) => domain(&args[1]),
-        (Prim::LmCompose, false) => codomain(&args[0]),
-        (Prim::LmTranspose, true) => codomain(&args[0]),
-        (Prim::LmTranspose, false) => domain(&args[0]),
-        (Prim::LmVCat, true) => args.iter().find_map(domain),
-        (Prim::LmVCat, false) => Some(Expr::tuple(args.iter().map(codomain).collect::<Option<Vec<_>>>()?)),
-        (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(domain).collect::<Option<Vec<_>>>()?)),
-        (Prim::LmHCat, false) => args.iter().find_map(codomain),
-        _ => None,
+
+    /// A witness of a linear map's domain, when it can be told from the map.
+    pub fn domain(&self, m: &Expr) -> Option<Expr> {
+        self.space(m, m.ty().as_lm()?.0, true)
+    }
+
+    /// A witness of a linear map's codomain, when it can be told from the map.
+    pub fn codomain(&self, m: &Expr) -> Option<Expr> {
+        self.space(m, m.ty().as_lm()?.1, false)
+    }
+
+    fn space(&self, m: &Expr, ty: &Type, of_domain: bool) -> Option<Expr> {
+        if ty.has_fixed_shape() {
+            return Some(Expr::dummy(ty.clone()));
+        }
+        let (p, args) = match m.kind() {
+            Kind::Var(x) => return self.0.get(&x.id())?[usize::from(!of_domain)].clone(),
+            Kind::App(Op::Prim(p), args) => (p, args),
+            Kind::App(Op::LmGet(i, _), args) => {
+                return Some(if of_domain { args[0].clone() } else { Expr::get(*i, args[0].clone()) });
+            }
+            Kind::App(Op::JacobianOfFun(f), args) => {
+                let argument = || if let [one] = args.as_slice() { one.clone() } else { Expr::tuple(args.clone()) };
+                return Some(if of_domain { argument() } else { Expr::app(Op::Call(f.clone()), args.clone()) });
+            }
+            Kind::App(Op::If, args) => {
+                let [yes, no] = [self.space(&args[1], ty, of_domain)?, self.space(&args[2], ty, of_domain)?];
+                return Some(if yes == no { yes } else { Expr::conditional(args[0].clone(), yes, no) });
+            }
+            _ => return None,
+        };
+        match (p, of_domain) {
+            (Prim::LmZero, true) | (Prim::LmOne | Prim::LmScale, _) => Some(args[0].clone()),
+            (Prim::LmZero, false) => Some(args[1].clone()),
+            (Prim::LmScaleR, false) | (Prim::LmDot, true) => Some(args[0].clone()),
+            (Prim::LmAdd, _) => self.space(&args[0], ty, of_domain).or_else(|| self.space(&args[1], ty, of_domain)),
+            (Prim::LmCompose, true) => self.domain(&args[1]),
+            (Prim::LmCompose, false) => self.codomain(&args[0]),
+            (Prim::LmTranspose, true) => self.codomain(&args[0]),
+            (Prim::LmTranspose, false) => self.domain(&args[0]),
+            (Prim::LmVCat, true) => args.iter().find_map(|m| self.domain(m)),
+            (Prim::LmVCat, false) => {
+                Some(Expr::tuple(args.iter().map(|m| self.codomain(m)).collect::<Option<Vec<_>>>()?))
+            }
+            (Prim::LmHCat, true) => Some(Expr::tuple(args.iter().map(|m| self.domain(m)).collect::<Option<Vec<_>>>()?)),
+            (Prim::LmHCat, false) => args.iter().find_map(|m| self.codomain(m)),
+            (Prim::LmVCatV, false) if args.len() == 2 => Some(args[0].clone()),
+            (Prim::LmAddV | Prim::LmTo, false) => Some(args[0].clone()),
+            (Prim::LmTo, true) => self.domain(&args[1]),
+            (Prim::LmIndex, true) => Some(args[1].clone()),
+            (Prim::LmIndex, false) => Some(Expr::prim(Prim::Index, args.clone())),
+            (Prim::LmSum, true) => Some(args[0].clone()),
+            (Prim::LmFold, true) => Some(args[1].clone()),
+            (Prim::LmFold, false) => Some(args[2].clone()),
+            _ => None,
+        }
     }
 }
 

@@ -10,8 +10,8 @@ mod native;
 mod parse;
 mod pattern;
 
-pub use matching::{codomain, domain, name_it, sum};
-pub use native::Head;
+pub use matching::{Spaces, codomain, domain, name_it, sum};
+pub use native::{Head, component_source};
 
 use crate::prim::{self, Derivative, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
@@ -111,15 +111,39 @@ impl Law {
     }
 }
 
-/// Whether copying the map copies no work: a variable, 0, 1, a projection, a scale by an atom.
+/// A juxtaposition of at most so many maps is copied, if its parts are free to copy.
+const SHORT: usize = 4;
+
+/// Whether copying the map copies no work: a variable, 0, 1, a projection, a scale by an atom, a few of
+/// these side by side.
 pub fn is_free_to_copy(m: &Expr) -> bool {
     match m.kind() {
         Kind::Var(_) => true,
-        Kind::App(Op::Prim(Prim::LmZero | Prim::LmOne | Prim::LmScale | Prim::LmScaleR | Prim::LmDot), args) => {
-            args.iter().all(Expr::is_atom)
+        Kind::App(Op::Prim(Prim::LmZero | Prim::LmOne | Prim::LmSum), args) => args.iter().all(is_shape),
+        Kind::App(Op::Prim(Prim::LmScale), args) => is_shape(&args[0]) && args[1].is_atom(),
+        Kind::App(Op::Prim(Prim::LmScaleR | Prim::LmDot), args) => args.iter().all(Expr::is_atom),
+        Kind::App(Op::Prim(Prim::LmIndex), args) => is_shape(&args[0]) && is_shape(&args[1]),
+        Kind::App(Op::Prim(Prim::LmTranspose), args) => {
+            args[0].args_of_prim(Prim::LmSum).is_some() && is_free_to_copy(&args[0])
         }
-        Kind::App(Op::LmGet(..), args) => args[0].is_atom(),
+        // What sends one vector to all elements: an element of it is the vector again.
+        Kind::App(Op::Prim(Prim::LmCompose), args) => {
+            let spread =
+                args[0].args_of_prim(Prim::LmTranspose).is_some_and(|m| m[0].args_of_prim(Prim::LmSum).is_some());
+            let selects = |m: &Expr| matches!(m.kind(), Kind::App(Op::LmGet(..), _));
+            (spread || args.iter().all(selects)) && args.iter().all(is_free_to_copy)
+        }
+        Kind::App(Op::Prim(Prim::LmVCat), args) => args.len() <= SHORT && args.iter().all(is_free_to_copy),
+        Kind::App(Op::LmGet(..), args) => is_shape(&args[0]),
         Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
+    }
+}
+
+/// Whether the term only puts together what has a name: as a witness, or an index, it costs nothing.
+fn is_shape(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_shape),
+        _ => e.is_atom(),
     }
 }
 

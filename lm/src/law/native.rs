@@ -3,6 +3,7 @@
 
 use super::matching::{domain, sum};
 use crate::prim::Prim;
+use crate::scope::occurrences;
 use crate::term::{Constant, Expr, Kind, Op};
 
 /// A right side as a function of the matched term; `None` where the law does not fire.
@@ -63,6 +64,9 @@ pub static NATIVE: &[Native] = &[
     Native { name: "reverse-get",     source: "Fig. 2",     text: "r ⊙ᴿ π(i,n) = (0, .., r, .., 0)",                   head: Some(Head::Prim(Prim::LmApplyR)),    rewrite: reverse_get },
     Native { name: "get-vcat",        source: "Fig. 2",     text: "π(i,n) ∘ ×(m ..) = m.i",                            head: Some(Head::Prim(Prim::LmCompose)),   rewrite: get_vcat },
     Native { name: "transpose-get",   source: "Fig. 2",     text: "π(i,n)ᵀ = 0 × .. × 1 × .. × 0",                     head: Some(Head::Prim(Prim::LmTranspose)), rewrite: transpose_get },
+    Native { name: "vcatv-zero",      source: "Fig. 4",     text: "V(w, build(n, λi. 0(s, t))) = 0(s, w)",             head: Some(Head::Prim(Prim::LmVCatV)),     rewrite: family_zero },
+    Native { name: "addv-zero",       source: "Fig. 4",     text: "lmAddV(w, build(n, λi. 0(s, t))) = 0(s, w)",        head: Some(Head::Prim(Prim::LmAddV)),      rewrite: family_zero },
+    Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
     Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
     Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
@@ -116,8 +120,24 @@ fn transpose_get(e: &Expr) -> Option<Expr> {
     Some(Expr::prim(Prim::LmVCat, (1..=n).map(part).collect::<Vec<_>>()))
 }
 
+fn family_zero(e: &Expr) -> Option<Expr> {
+    let Kind::App(_, args) = e.kind() else { return None };
+    let [w, maps] = args.as_slice() else { return None };
+    let Kind::Lam(i, body) = maps.args_of_prim(Prim::Build)?[1].kind() else { return None };
+    let s = &body.args_of_prim(Prim::LmZero)?[0];
+    let depends = occurrences(s).contains_key(&i.id());
+    (!depends).then(|| Expr::prim(Prim::LmZero, [s.clone(), w.clone()]))
+}
+
+fn sumbuild_zero(e: &Expr) -> Option<Expr> {
+    let [w, _, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
+    let Kind::Lam(_, body) = f.kind() else { return None };
+    body.args_of_prim(Prim::ZeroOf)?;
+    Some(Expr::prim(Prim::ZeroOf, [w.clone()]))
+}
+
 /// A dummy tuple as a tuple of dummies, whose components can be selected.
-fn component_source(s: &Expr) -> Expr {
+pub fn component_source(s: &Expr) -> Expr {
     match (s.args_of(&Op::Dummy), s.ty().as_tuple()) {
         (Some(_), Some(parts)) => Expr::tuple(parts.iter().map(|t| Expr::dummy(t.clone())).collect::<Vec<_>>()),
         _ => s.clone(),

@@ -80,9 +80,11 @@ impl<'a> Parser<'a> {
 
     fn word(&mut self) -> Option<&'a str> {
         self.blank();
-        let starts = self.rest.starts_with(|c: char| c.is_ascii_alphabetic());
-        let end =
-            self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '\'')).unwrap_or(self.rest.len());
+        let starts = self.rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '$');
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '\''))
+            .unwrap_or(self.rest.len());
         if !starts {
             return None;
         }

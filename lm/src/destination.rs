@@ -1,0 +1,295 @@
+//! Destinations: which bindings of a block may be evaluated right into the place where they are added.
+//!
+//!   let t = sumbuild(w, n, f) in (t.1, $delta_at(x, k, t.2))          added to D, a pair
+//!     =  add f's sum into D.1 and, its second component, into D.2[k]
+//!
+//! A block is evaluated into a destination; what is added to it in the end and used nowhere else needs
+//! no place of its own. Without that, each step of a loop would make a vector of zeros of the size of
+//! all that the loop touches.
+//!
+//! Source: destination-passing style, Shaikhha, Fitzgibbon, Vytiniotis and Peyton Jones, Efficient
+//! differentiable programming in a functional array-processing language, 2019, there for values that are
+//! stored; here they are added. Takes: normal form, or terms near it. Used by the interpreter and by the
+//! native code.
+
+use crate::prim::Prim;
+use crate::scope::free_variables;
+use crate::term::{Binding, Expr, Kind, Op, Pattern, Var};
+use crate::types::Type;
+use indexmap::IndexMap;
+use std::collections::HashMap;
+
+/// A step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A component of a tuple, from 1.
+    Component(usize),
+    /// The element of a tensor at an index, an atom.
+    Element(Expr),
+}
+
+/// Where a value goes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Destination {
+    /// It gets a place of its own.
+    Own,
+    /// It is added to that part of the block's destination.
+    Add(Vec<Step>),
+    /// A tuple, each component with a destination.
+    Parts(Vec<Destination>),
+    /// The first where the condition, an atom, holds, else the second.
+    Choice(Expr, Box<Destination>, Box<Destination>),
+    /// Nobody looks at it.
+    Nowhere,
+}
+
+impl Destination {
+    /// The destination of the i-th of n components, from 1.
+    pub fn component(&self, i: usize) -> Destination {
+        match self {
+            Destination::Own | Destination::Nowhere => self.clone(),
+            Destination::Add(path) => Destination::Add([path.as_slice(), &[Step::Component(i)]].concat()),
+            Destination::Parts(parts) => parts[i - 1].clone(),
+            Destination::Choice(c, yes, no) => choice(c, yes.component(i), no.component(i)),
+        }
+    }
+
+    /// Whether it is a place of the value's own, as a whole.
+    pub fn is_own(&self) -> bool {
+        match self {
+            Destination::Own => true,
+            Destination::Add(_) | Destination::Choice(..) | Destination::Nowhere => false,
+            Destination::Parts(parts) => parts.iter().all(Destination::is_own),
+        }
+    }
+}
+
+fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
+    Destination::Choice(c.clone(), Box::new(yes), Box::new(no))
+}
+
+/// The destinations of a block's variables, by number; all others have places of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Plan(HashMap<u32, Destination>);
+
+impl Plan {
+    /// The destination of what a binding binds.
+    pub fn of(&self, pattern: &Pattern) -> Destination {
+        let of = |x: &Var| self.0.get(&x.id()).cloned().unwrap_or(Destination::Own);
+        match pattern {
+            Pattern::Var(x) => of(x),
+            Pattern::Tuple(xs) => Destination::Parts(xs.iter().map(of).collect()),
+        }
+    }
+
+    /// Whether the term, a variable or a component of one, was added where it was bound.
+    pub fn is_added(&self, e: &Expr) -> bool {
+        let Some((x, path)) = selection(e) else { return false };
+        let whole = self.0.get(&x.id()).cloned().unwrap_or(Destination::Own);
+        let part = path.iter().fold(whole, |d, i| d.component(*i));
+        !part.is_own()
+    }
+}
+
+/// The plan for a block that is evaluated into `root`.
+pub fn plan(block: &Expr, root: &Destination) -> Plan {
+    let (bindings, result) = block.as_block();
+    let mut planner = Planner::default();
+    planner.see(block);
+    for (i, b) in bindings.iter().enumerate() {
+        planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
+    }
+    planner.consume(result, root);
+    let mut plan = Plan::default();
+    for (i, b) in bindings.iter().enumerate().rev() {
+        planner.binding(i, b, &mut plan);
+    }
+    plan
+}
+
+/// A path of components, from 1; empty for the whole.
+type Path = Vec<usize>;
+
+/// A part of a variable that is added.
+struct Claim {
+    path: Path,
+    destination: Destination,
+    /// How many uses of the part that is: in the branches of a conditional it may be two.
+    uses: usize,
+}
+
+type Claims = HashMap<u32, Vec<Claim>>;
+
+#[derive(Default)]
+struct Planner {
+    /// The parts of each variable that are used, one entry for each use.
+    uses: HashMap<u32, Vec<Path>>,
+    /// The parts that are added.
+    claims: Claims,
+    /// The number of the binding that binds a variable.
+    bound: HashMap<u32, usize>,
+}
+
+impl Planner {
+    fn see(&mut self, e: &Expr) {
+        if let Some((x, path)) = selection(e) {
+            self.uses.entry(x.id()).or_default().push(path);
+            return;
+        }
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::App(_, args) => args.iter().for_each(|a| self.see(a)),
+            Kind::Lam(_, body) => self.see(body),
+            Kind::Let(bindings, body) => {
+                // The block's own ones get their numbers later: what is bound further inside is known
+                // to none of its bindings.
+                let inside = bindings.iter().flat_map(|b| b.pattern.vars());
+                self.bound.extend(inside.map(|x| (x.id(), usize::MAX)));
+                bindings.iter().for_each(|b| self.see(&b.rhs));
+                self.see(body);
+            }
+        }
+    }
+
+    fn binding(&mut self, i: usize, b: &Binding, plan: &mut Plan) {
+        if !is_producer(&b.rhs) {
+            return;
+        }
+        for x in b.pattern.vars() {
+            let claims = self.claims.remove(&x.id()).unwrap_or_default();
+            let alone = |c: &Claim| self.uses[&x.id()].iter().filter(|used| overlap(used, &c.path)).count() == c.uses;
+            let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
+            let claims = claims.map(|c| (c.path, c.destination)).collect();
+            let destination = gather(x.ty(), claims);
+            if !destination.is_own() {
+                plan.0.insert(x.id(), destination);
+            }
+        }
+        self.consume(&b.rhs, &plan.of(&b.pattern));
+    }
+
+    /// Whether the indices on the way are known before binding `i`.
+    fn is_ready(&self, destination: &Destination, i: usize) -> bool {
+        match destination {
+            Destination::Own | Destination::Nowhere => true,
+            Destination::Parts(parts) => parts.iter().all(|part| self.is_ready(part, i)),
+            Destination::Choice(c, yes, no) => self.is_known(c, i) && self.is_ready(yes, i) && self.is_ready(no, i),
+            Destination::Add(path) => path.iter().all(|step| match step {
+                Step::Component(_) => true,
+                Step::Element(index) => self.is_known(index, i),
+            }),
+        }
+    }
+
+    fn is_known(&self, e: &Expr, i: usize) -> bool {
+        free_variables(e).iter().all(|x| self.bound.get(&x.id()).is_none_or(|at| *at < i))
+    }
+
+    /// Claims what `e`, which goes to the destination, adds there.
+    fn consume(&mut self, e: &Expr, destination: &Destination) {
+        // What has a fixed shape is best held in registers.
+        if destination.is_own() || e.ty().has_fixed_shape() {
+            return;
+        }
+        if let Some((x, path)) = selection(e) {
+            let claim = Claim { path, destination: destination.clone(), uses: 1 };
+            self.claims.entry(x.id()).or_default().push(claim);
+            return;
+        }
+        match e.kind() {
+            Kind::App(Op::If, args) => {
+                let [yes, no] = [&args[1], &args[2]].map(|branch| {
+                    let outer = std::mem::take(&mut self.claims);
+                    self.consume(branch.as_block().1, destination);
+                    std::mem::replace(&mut self.claims, outer)
+                });
+                self.choose(&args[0], yes, no);
+            }
+            Kind::App(Op::Tuple, parts) => {
+                parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
+            }
+            Kind::App(Op::Prim(Prim::Add), args) => args.iter().for_each(|a| self.consume(a, destination)),
+            Kind::App(Op::Prim(Prim::DeltaAt), args) if is_index(&args[1]) => {
+                if let Destination::Add(path) = destination {
+                    let element = [path.as_slice(), &[Step::Element(args[1].clone())]].concat();
+                    self.consume(&args[2], &Destination::Add(element));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Planner {
+    /// What the branches of a conditional claim goes where the condition says.
+    fn choose(&mut self, c: &Expr, yes: Claims, no: Claims) {
+        let mut merged: IndexMap<(u32, Path), [Vec<Claim>; 2]> = IndexMap::new();
+        for (side, claims) in [yes, no].into_iter().enumerate() {
+            for (x, claim) in claims.into_iter().flat_map(|(x, claims)| claims.into_iter().map(move |c| (x, c))) {
+                merged.entry((x, claim.path.clone())).or_default()[side].push(claim);
+            }
+        }
+        for ((x, path), sides) in merged {
+            if sides.iter().any(|claims| claims.len() > 1) || !is_index(c) {
+                continue;
+            }
+            let uses = sides.iter().flatten().map(|claim| claim.uses).sum();
+            let [yes, no] = sides.map(|mut claims| claims.pop().map_or(Destination::Nowhere, |c| c.destination));
+            self.claims.entry(x).or_default().push(Claim { path, destination: choice(c, yes, no), uses });
+        }
+    }
+}
+
+/// The destination of a value of type `ty`, from those of some of its parts.
+fn gather(ty: &Type, claims: Vec<(Path, Destination)>) -> Destination {
+    if let [(path, destination)] = claims.as_slice() {
+        if path.is_empty() {
+            return destination.clone();
+        }
+    }
+    let Some(parts) = ty.as_tuple().filter(|_| !claims.is_empty()) else { return Destination::Own };
+    let part = |(i, ty): (usize, &Type)| {
+        let mine = claims.iter().filter(|(path, _)| path[0] == i + 1);
+        gather(ty, mine.map(|(path, d)| (path[1..].to_vec(), d.clone())).collect())
+    };
+    Destination::Parts(parts.iter().enumerate().map(part).collect())
+}
+
+/// Whether one is a part of the other.
+fn overlap(a: &[usize], b: &[usize]) -> bool {
+    a.starts_with(b) || b.starts_with(a)
+}
+
+/// Whether evaluating the term into a destination is better than adding its value to it; or it is
+/// another name of what is.
+fn is_producer(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::If | Op::Tuple | Op::Call(_), _) | Kind::Let(..) => true,
+        Kind::App(
+            Op::Prim(Prim::Add | Prim::ZeroOf | Prim::DeltaAt | Prim::Build | Prim::SumBuild | Prim::Loop),
+            _,
+        ) => true,
+        _ => selection(e).is_some(),
+    }
+}
+
+/// A variable, or a component of a component .. of one.
+pub fn selection(e: &Expr) -> Option<(&Var, Vec<usize>)> {
+    match e.kind() {
+        Kind::Var(x) => Some((x, Vec::new())),
+        Kind::App(Op::Get(i, _), args) => {
+            let (x, mut path) = selection(&args[0])?;
+            path.push(*i);
+            Some((x, path))
+        }
+        _ => None,
+    }
+}
+
+/// An index that costs nothing to look at again.
+fn is_index(e: &Expr) -> bool {
+    match e.kind() {
+        Kind::App(Op::Tuple, parts) => parts.iter().all(is_index),
+        _ => e.is_atom() || selection(e).is_some(),
+    }
+}
