@@ -9,6 +9,7 @@ mod archive;
 mod emit;
 mod error;
 mod header;
+mod interface;
 mod jit;
 mod layout;
 mod link;

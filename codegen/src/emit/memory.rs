@@ -56,6 +56,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let value = self.load_stored(address, ty);
                 frame.set(*x, value);
             }
+            Memory::View(x, b, i) => {
+                let (address, _) = self.cell(frame, b, i);
+                frame.set(*x, address.into());
+            }
             Memory::Store(b, i, value) => {
                 let (address, ty) = self.cell(frame, b, i);
                 let value = self.operand(frame, value);

@@ -18,6 +18,7 @@ mod support;
 pub(crate) mod target;
 
 use crate::loops::{self, Scalar, Ty};
+use crate::lower::Outside;
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -37,6 +38,8 @@ pub(crate) struct Request<'a> {
     pub module: &'a loops::Module,
     /// The symbols of the entries.
     pub symbols: &'a [Symbol],
+    /// The entries as C calls them; those without a form in C are not exported.
+    pub interfaces: &'a [Outside],
     /// Where errors point.
     pub source: &'a SourceInfo,
     /// The machine.

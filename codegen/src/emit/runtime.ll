@@ -232,3 +232,104 @@ define ptr @lmc.slid(ptr %arena, ptr %buffer, ptr %piece, i64 %distance) {
   %now = select i1 %inside, ptr %moved, ptr %buffer
   ret ptr %now
 }
+
+; Whether a result has storage of the caller: it has data; or nobody else could have it.
+define i1 @lmc.has_storage(ptr %tensor, ptr %ctx, i1 %has_data) noinline {
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %none, label %look
+none:
+  ret i1 true
+look:
+  %data = load ptr, ptr %tensor
+  %given = icmp ne ptr %data, null
+  %no_context = icmp eq ptr %ctx, null
+  %either = or i1 %given, %no_context
+  %units = xor i1 %has_data, true
+  %storage = select i1 %units, i1 %given, i1 %either
+  ret i1 %storage
+}
+
+; Whether a tensor of the caller is one: { data, sizes... }. Without `given`, it is there only to be filled in.
+define i1 @lmc.tensor_ok(ptr %tensor, i64 %rank, i1 %has_data, i1 %given) noinline {
+start:
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %bad, label %look
+look:
+  br i1 %given, label %loop, label %good
+loop:
+  %i = phi i64 [ 0, %look ], [ %next, %step ]
+  %count = phi i64 [ 1, %look ], [ %product, %step ]
+  %more = icmp slt i64 %i, %rank
+  br i1 %more, label %step, label %counted
+step:
+  %next = add i64 %i, 1
+  %field = getelementptr i64, ptr %tensor, i64 %next
+  %size = load i64, ptr %field
+  %negative = icmp slt i64 %size, 0
+  %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %count, i64 %size)
+  %product = extractvalue { i64, i1 } %both, 0
+  %overflow = extractvalue { i64, i1 } %both, 1
+  %wrong = or i1 %negative, %overflow
+  br i1 %wrong, label %bad, label %loop
+counted:
+  %some = icmp ne i64 %count, 0
+  %needs = and i1 %some, %has_data
+  %data = load ptr, ptr %tensor
+  %null = icmp eq ptr %data, null
+  %lacks = and i1 %needs, %null
+  br i1 %lacks, label %bad, label %good
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; Whether a jagged tensor of the caller is one: { data, offsets, size }.
+define i1 @lmc.jagged_ok(ptr %tensor, i1 %has_data, i1 %given) noinline {
+start:
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %bad, label %look
+look:
+  br i1 %given, label %sized, label %good
+sized:
+  %size_field = getelementptr i64, ptr %tensor, i64 2
+  %offsets_field = getelementptr i64, ptr %tensor, i64 1
+  %size = load i64, ptr %size_field
+  %offsets = load ptr, ptr %offsets_field
+  %negative = icmp slt i64 %size, 0
+  br i1 %negative, label %bad, label %some
+some:
+  %empty = icmp eq i64 %size, 0
+  br i1 %empty, label %good, label %listed
+listed:
+  %null_offsets = icmp eq ptr %offsets, null
+  br i1 %null_offsets, label %bad, label %first
+first:
+  %start_offset = load i64, ptr %offsets
+  %below = icmp slt i64 %start_offset, 0
+  br i1 %below, label %bad, label %loop
+loop:
+  %i = phi i64 [ 0, %first ], [ %next, %step ]
+  %before = phi i64 [ %start_offset, %first ], [ %end, %step ]
+  %more = icmp slt i64 %i, %size
+  br i1 %more, label %step, label %counted
+step:
+  %next = add i64 %i, 1
+  %place = getelementptr i64, ptr %offsets, i64 %next
+  %end = load i64, ptr %place
+  %falls = icmp slt i64 %end, %before
+  br i1 %falls, label %bad, label %loop
+counted:
+  %any = icmp ne i64 %before, 0
+  %needs = and i1 %any, %has_data
+  %data = load ptr, ptr %tensor
+  %null = icmp eq ptr %data, null
+  %lacks = and i1 %needs, %null
+  br i1 %lacks, label %bad, label %good
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)

@@ -6,8 +6,17 @@
    uint8_t (0 or 1; any other byte counts as 1), String a NUL-terminated UTF-8 text; a tuple is its
    components in order, unit is nothing.
 
-   Memory: outputs point to storage of the caller, one element each, not null, and are written only when
-   the result is 0. Text outputs are constants of the library, or texts that came in.
+   Tensors are structures (below, those that are used): the data, contiguous, the last index running fastest,
+   and the size in each dimension. A tensor of tuples is one such structure for each component, all of one size;
+   a tensor of units one without data. A vector of vectors has the data of all rows one after the other, and
+   offsets, one more than it has rows: row i is data[offsets[i]] .. data[offsets[i + 1] - 1].
+
+   Memory: inputs are only read, and must not overlap with outputs. Outputs point to storage of the caller, not
+   null, and are written only when the result is 0. A scalar's is one element. A tensor's is a structure: set its
+   data, sizes and offsets to those of your storage, and the result is copied there when it has these very sizes,
+   else the call fails. Set data to null, and the result lies in the context's arena, until the next call with
+   that context: data, sizes and offsets are set. Without a context, there must be storage. Gradients have the
+   sizes of what they are gradients of. Text outputs are constants of the library, or texts that came in.
 
    Threads: there is no global state. Calls from several threads are safe, each with its own context or
    with none (a null pointer). Nothing aborts, prints or leaks. */
@@ -85,3 +94,6 @@ typedef struct lmc_context {
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Gives back the memory that calls reserved for a context; it can be used again. Null is fine. */
+void lmc_context_free(lmc_context *ctx);

@@ -28,6 +28,8 @@ pub enum Memory {
     Store(Operand, Operand, Operand),
     /// `add b[i] += a`, of Floats or Integers.
     Add(Operand, Operand, Operand),
+    /// `x = b[i..]`: the same buffer from element i on.
+    View(Local, Operand, Operand),
     /// `move b[0..n] <- a[0..n]`; the two may overlap.
     Move {
         /// The buffer that is written.

@@ -15,6 +15,7 @@ mod blocks;
 mod body;
 mod calls;
 mod facts;
+mod interface;
 mod into;
 mod keep;
 mod prim;
@@ -25,17 +26,22 @@ mod tensor;
 mod value;
 
 use crate::error::Error;
+use crate::interface::{Interface, parameters};
 use crate::loops::{self, FunId, Memory, Module, Stmt};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
+use lm::types::Type;
 use petgraph::graph::{DiGraph, NodeIndex};
 use target::Form;
 
-/// The loops of the entries, which come first and in order, and of all that they call.
+/// What an entry is for C; a type that has no form there, otherwise.
+pub(crate) type Outside = Result<Interface, Type>;
+
+/// The loops of the entries, which come first and in order, of all that they call, and of what C calls.
 ///
 /// Errors: an entry or a called function is not defined; an operation is not supported.
-pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
+pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
     let mut wanted = Wanted::default();
     entries.iter().for_each(|name| {
         wanted.id(name, Form::Own);
@@ -46,12 +52,35 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
         module.functions.push(Body::of(def, &form, &mut wanted)?);
     }
+    let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
     mark_recursive(&mut module);
     mark_allocating(&mut module);
     if cfg!(debug_assertions) {
         loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
     }
-    Ok(module)
+    Ok((module, outside))
+}
+
+fn add_interfaces(
+    program: &Program,
+    entries: &[FunName],
+    module: &mut Module,
+    wanted: &mut Wanted,
+) -> Result<Vec<Outside>, Error> {
+    let mut outside = Vec::new();
+    for (i, name) in entries.iter().enumerate() {
+        let def = &program.defs[name];
+        outside.push(match parameters(def) {
+            Err(ty) => Err(ty),
+            Ok(parameters) => {
+                let next = FunId(module.functions.len());
+                let (interface, function) = interface::interface(def, parameters, FunId(i), next, wanted)?;
+                module.functions.extend(function);
+                Ok(interface)
+            }
+        });
+    }
+    Ok(outside)
 }
 
 /// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
