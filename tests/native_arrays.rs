@@ -201,6 +201,10 @@ fn sums_into_destinations() {
         "(def f (Vec Float) ((v : Vec Float) (w : Vec Float) (c : Bool)) (add v (if c (add w v) w)))",
         "(def f (Tuple Float (Vec Float)) ((v : Vec Float) (x : Float) (c : Bool))
            (ts_add (tuple x v) (if c (ts_add (tuple 0.1 v) (tuple 0.2 v)) (tuple 0.3 (ts_add v v)))))",
+        "(def f (Vec (Tuple Float (Vec Float))) ((v : Vec (Tuple Float (Vec Float))) (w : Vec (Tuple Float (Vec Float))))
+           (add v (ts_add (ts_scale 2.0 v) (ts_neg w))))",
+        "(def g (Vec Float) ((v : Vec Float) (n : Integer)) (ts_add (deltaVec (size v) n 1.0) (ts_scale (to_float n) v)))
+         (def f (Vec Float) ((v : Vec Float) (n : Integer)) (sumbuild n (lam (i : Integer) (g v i))))",
         "(def f Float ((n : Integer) (m : Integer))
            (sumbuild n (lam (i : Integer) (sumbuild m (lam (j : Integer) (div 0.1 (to_float (add 1 (add i j)))))))))",
         "(def f Float (n : Integer) (sumbuild n (lam (i : Integer) (if (gt i 1) (neg 0.0) (neg 0.0)))))",

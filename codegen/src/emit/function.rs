@@ -19,7 +19,7 @@ pub(super) struct Frame<'ctx, 'f> {
 }
 
 /// The parameters that every function has: context, limit, depth, arena.
-const HIDDEN: usize = 4;
+pub(super) const HIDDEN: usize = 4;
 
 impl<'ctx> Frame<'ctx, '_> {
     fn ctx(&self) -> PointerValue<'ctx> {

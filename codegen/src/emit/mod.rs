@@ -89,7 +89,22 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         for function in &self.request.module.functions {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
+            self.mark_buffers(function, declared);
             self.functions.push(declared);
+        }
+    }
+
+    /// What is in a buffer that a function gets changes, while the function runs, only through that
+    /// parameter: inputs are not changed at all, and what is added to belongs to nobody else.
+    fn mark_buffers(&self, function: &loops::Function, declared: FunctionValue<'ctx>) {
+        if function.between {
+            return;
+        }
+        for (i, x) in function.params.iter().enumerate() {
+            if function.locals[x.0 as usize].ty.as_scalar().is_none() {
+                let place = AttributeLoc::Param((function::HIDDEN + i) as u32);
+                declared.add_attribute(place, self.flag("noalias"));
+            }
         }
     }
 

@@ -129,6 +129,9 @@ pub struct Function {
     pub body: Block,
     /// Whether it may call itself, directly or not: then it watches the stack.
     pub recursive: bool,
+    /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
+    /// passed one of them twice.
+    pub between: bool,
     /// Whether it takes anything from the arena, directly or by what it calls.
     pub allocates: bool,
     /// Where the body stands in the source.

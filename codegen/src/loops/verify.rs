@@ -203,6 +203,7 @@ mod tests {
             results: vec![Scalar::Float.ty()],
             body: Block { stmts, results: vec![result] },
             recursive: false,
+            between: false,
             allocates: false,
             span: Span::default(),
         };

@@ -36,7 +36,17 @@ impl<'a> Body<'a> {
         let name = if *form == Form::Own { def.fun.name.clone() } else { def.fun.name.derived(&form.to_string()) };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
-        Ok(Function { name, locals, params, results, body: block, recursive: false, allocates: false, span })
+        Ok(Function {
+            name,
+            locals,
+            params,
+            results,
+            body: block,
+            recursive: false,
+            between: false,
+            allocates: false,
+            span,
+        })
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.

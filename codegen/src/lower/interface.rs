@@ -67,8 +67,17 @@ pub(super) fn interface(
     let name = def.fun.name.derived("c");
     let (span, locals) = (def.body.span(), body.locals);
     let block = Block { stmts: body.stmts, results: out };
-    let function =
-        Function { name, locals, params, results: types, body: block, recursive: false, allocates: false, span };
+    let function = Function {
+        name,
+        locals,
+        params,
+        results: types,
+        body: block,
+        recursive: false,
+        between: true,
+        allocates: false,
+        span,
+    };
     Ok((Interface { inputs, outputs, function: next }, Some(function)))
 }
 

@@ -4,6 +4,7 @@
 //!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
 //!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
 //!   build n f        add f(i) to element i    g(e)      g's body, into the target
+//!   k v, -v          add k v[i], -v[i] to element i
 //!
 //! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
 //! them. What of a block goes where is planned by `lm::destination`; the order of additions is that of the
@@ -149,6 +150,18 @@ impl Body<'_> {
             (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
             (Prim::Loop, _) => self.loop_into(args, target),
             (Prim::Build, Target::Add(sum)) => self.build_into(e, args, sum),
+            (Prim::Mul, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+                let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
+                let times = &mut |body: &mut Self, x| body.op(Op::MulF, [k.clone(), x]);
+                self.at(e.span(), |body| body.add_changed(sum, &value, times))?;
+                Ok(nothing())
+            }
+            (Prim::Neg, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+                let value = self.value(&args[0])?;
+                let negated = &mut |body: &mut Self, x| body.op(Op::NegF, [x]);
+                self.at(e.span(), |body| body.add_changed(sum, &value, negated))?;
+                Ok(nothing())
+            }
             _ => {
                 let value = self.value(e)?;
                 self.at(e.span(), |body| body.distribute(&value, target))
@@ -299,20 +312,26 @@ impl Body<'_> {
 
     /// Adds a value to a place.
     pub(super) fn add_value(&mut self, sum: &Sum, y: &Val) -> Result<(), Error> {
+        self.add_changed(sum, y, &mut |_, x| x)
+    }
+
+    /// Adds a value, with its Floats changed, to a place.
+    fn add_changed(
+        &mut self,
+        sum: &Sum,
+        y: &Val,
+        change: &mut dyn FnMut(&mut Self, Operand) -> Operand,
+    ) -> Result<(), Error> {
         match sum {
-            Sum::Slot(slot) => {
-                let y = y.leaf();
-                let op = if self.addable(&y)? == Scalar::Float { Op::AddF } else { Op::AddI };
-                let x = self.slots[*slot].clone();
-                self.slots[*slot] = self.op(op, [x, y]);
+            Sum::Slot(_) | Sum::Cell(..) => {
+                let scalar = self.addable(&y.leaf())?;
+                let y = if scalar == Scalar::Float { change(self, y.leaf()) } else { y.leaf() };
+                self.add_number(sum, scalar, y);
                 Ok(())
             }
-            Sum::Cell(buffer, offset) => {
-                self.addable(&y.leaf())?;
-                self.add_to_cell(buffer, offset, y.leaf());
-                Ok(())
+            Sum::Tuple(parts) => {
+                parts.iter().zip(y.parts()).try_for_each(|(part, y)| self.add_changed(part, y, change))
             }
-            Sum::Tuple(parts) => parts.iter().zip(y.parts()).try_for_each(|(part, y)| self.add_value(part, y)),
             Sum::Tensor(tensor) => {
                 let other = y.tensor();
                 self.check_same_size(&tensor.sizes, &other.sizes);
@@ -320,11 +339,23 @@ impl Body<'_> {
                 self.count_to(&count, vec![], |body, i, _| {
                     let element = body.element_sum(tensor, &i);
                     let y = body.load_element(other, &i);
-                    body.add_value(&element, &y)?;
+                    body.add_changed(&element, &y, change)?;
                     Ok(vec![])
                 })?;
                 Ok(())
             }
+        }
+    }
+
+    fn add_number(&mut self, sum: &Sum, scalar: Scalar, y: Operand) {
+        match sum {
+            Sum::Slot(slot) => {
+                let op = if scalar == Scalar::Float { Op::AddF } else { Op::AddI };
+                let x = self.slots[*slot].clone();
+                self.slots[*slot] = self.op(op, [x, y]);
+            }
+            Sum::Cell(buffer, offset) => self.add_to_cell(buffer, offset, y),
+            Sum::Tuple(_) | Sum::Tensor(_) => panic!("a number is added to a number"),
         }
     }
 
