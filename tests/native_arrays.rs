@@ -217,6 +217,38 @@ fn sums_into_destinations() {
     }
 }
 
+/// A binding whose parts go to different places, in one branch only.
+#[test]
+fn sums_that_a_condition_directs() {
+    for text in [
+        "(def f (Tuple (Vec Float) (Vec Float)) ((v : Vec Float) (n : Integer))
+           ($loop n (lam (t : Tuple Integer (Vec Float))
+                      (let ((i s) t)
+                        (let (c (gt i 1))
+                          (let (p (tuple (ts_scale 2.0 s) (ts_scale 3.0 s)))
+                            (if c p (tuple s (ts_scale 0.5 v)))))))
+                  v v))",
+        "(def f (Tuple (Vec Float) (Vec Float)) ((v : Vec Float) (n : Integer))
+           ($loop n (lam (t : Tuple Integer (Vec Float))
+                      (let ((i s) t)
+                        (let (c (gt i 1))
+                          (let (p (tuple (ts_scale 2.0 s) (ts_scale 3.0 s)))
+                            (if c (tuple s (ts_scale 0.5 v)) p)))))
+                  v v))",
+        "(def f (Vec Float) ((v : Vec Float) (n : Integer) (i : Integer) (c : Bool))
+           (add v (sumbuild v n (lam (k : Integer)
+             (let (a (ts_scale 2.0 v))
+               (let (b (add a v))
+                 (if c b (add v a))))))))",
+        // The size is checked in one branch only.
+        "(def f (Vec Integer) ((n : Integer) (c : Bool))
+           (let (k (if c (size (build n (lam (i : Integer) i))) 1))
+             (build n (lam (i : Integer) k))))",
+    ] {
+        check(text);
+    }
+}
+
 #[test]
 fn states_and_calls() {
     for text in [

@@ -28,6 +28,12 @@ struct Checker<'a> {
 
 type Check = Result<(), String>;
 
+/// A local that a statement sets, and its type.
+type Set = (Local, Ty);
+
+/// An operand, and the type that it should have.
+type Given<'o> = (&'o Operand, Ty);
+
 impl Checker<'_> {
     fn function(&mut self) -> Check {
         for &x in &self.function.params {
@@ -103,7 +109,7 @@ impl Checker<'_> {
     /// The local that the statement sets.
     fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
         let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
-        let (target, given): (Option<(Local, Ty)>, Vec<(&Operand, Ty)>) = match memory {
+        let (target, given): (Option<Set>, Vec<Given>) = match memory {
             Memory::Alloc { buffer, count, .. } => {
                 let ty = self.function.locals[buffer.0 as usize].ty;
                 self.element(&Operand::Local(*buffer))?;

@@ -74,7 +74,13 @@ impl<'a> Body<'a> {
                 self.produce(body, sharing)
             }
             Kind::Lam(..) => Err(self.unsupported("a function as a value")),
-            Kind::App(op, args) => self.at(e.span(), |body| body.app(e, op, args, sharing)),
+            Kind::App(op, args) => {
+                let slots = self.slots.len();
+                let value = self.at(e.span(), |body| body.app(e, op, args, sharing));
+                // Sums on the way are in the value now.
+                self.slots.truncate(slots);
+                value
+            }
         }
     }
 

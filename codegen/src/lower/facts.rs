@@ -10,16 +10,27 @@ use std::collections::{HashMap, HashSet};
 pub(super) struct Facts {
     /// Not negative, and no more than elements fit in memory.
     sizes: HashSet<Local>,
-    /// 0 <= index < size.
+    /// 0 <= index < size. An index is known nowhere outside of its loop.
     below: HashMap<Local, Operand>,
-    /// Two equal numbers: the later one stands for the earlier one.
-    equal: Vec<(Local, Operand)>,
+    /// Two equal numbers: the second stands for the first.
+    equal: HashMap<Local, Operand>,
+    /// What was learnt, in order.
+    learnt: Vec<Fact>,
+}
+
+enum Fact {
+    Size(Local),
+    Equal(Local),
 }
 
 impl Facts {
     /// These are sizes of a tensor.
     pub(super) fn are_sizes(&mut self, sizes: &[Operand]) {
-        self.sizes.extend(sizes.iter().filter_map(local));
+        for x in sizes.iter().filter_map(local) {
+            if self.sizes.insert(x) {
+                self.learnt.push(Fact::Size(x));
+            }
+        }
     }
 
     /// Whether a number is known to be no wrong size.
@@ -47,15 +58,15 @@ impl Facts {
     /// Two numbers were found equal.
     pub(super) fn are_equal(&mut self, a: &Operand, b: &Operand) {
         let (a, b) = (self.resolved(a), self.resolved(b));
-        match (local(&a), local(&b)) {
-            (Some(x), Some(y)) if x != y => {
-                let (older, newer) = if x.0 < y.0 { (x, y) } else { (y, x) };
-                self.equal.push((newer, Operand::Local(older)));
-            }
-            (Some(x), None) => self.equal.push((x, b)),
-            (None, Some(y)) => self.equal.push((y, a)),
-            _ => {}
-        }
+        let (x, stands) = match (local(&a), local(&b)) {
+            (Some(x), Some(y)) if x == y => return,
+            (Some(x), Some(y)) if x.0 < y.0 => (y, a),
+            (Some(x), _) => (x, b),
+            (None, Some(y)) => (y, a),
+            (None, None) => return,
+        };
+        self.equal.insert(x, stands);
+        self.learnt.push(Fact::Equal(x));
     }
 
     pub(super) fn known_equal(&self, a: &Operand, b: &Operand) -> bool {
@@ -64,19 +75,22 @@ impl Facts {
 
     /// To be given to [`Facts::forget_since`] at the end of a block.
     pub(super) fn now(&self) -> usize {
-        self.equal.len()
+        self.learnt.len()
     }
 
     /// What was learnt since in a block that ends.
     pub(super) fn forget_since(&mut self, then: usize) {
-        self.equal.truncate(then);
+        for fact in self.learnt.drain(then..) {
+            match fact {
+                Fact::Size(x) => drop(self.sizes.remove(&x)),
+                Fact::Equal(x) => drop(self.equal.remove(&x)),
+            }
+        }
     }
 
     fn resolved(&self, a: &Operand) -> Operand {
         let mut a = a.clone();
-        while let Some(x) = local(&a)
-            && let Some((_, other)) = self.equal.iter().find(|(y, _)| *y == x)
-        {
+        while let Some(other) = local(&a).and_then(|x| self.equal.get(&x)) {
             a = other.clone();
         }
         a

@@ -177,7 +177,7 @@ impl Body<'_> {
                 let (start, length) = body.row(column, &i);
                 match &size {
                     None => size = Some(length),
-                    Some(size) => body.check_argument(&[size.clone()], &[length], column.number),
+                    Some(size) => body.check_argument(std::slice::from_ref(size), &[length], column.number),
                 }
                 if let Some(data) = &column.data {
                     let view = |x| Memory::View(x, data.clone(), start.clone());

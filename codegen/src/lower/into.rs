@@ -15,7 +15,7 @@ use super::body::{Body, Sharing};
 use super::target::{Planned, Sum, Target};
 use super::value::Val;
 use crate::error::Error;
-use crate::loops::{Op, Operand, Scalar};
+use crate::loops::{Op, Operand};
 use lm::destination::{Destination, Step, plan};
 use lm::prim::Prim;
 use lm::term::{self, Expr, Kind};
@@ -78,29 +78,54 @@ impl Body<'_> {
             let destination = plan.of(&b.pattern);
             let value = match destination.is_own() {
                 true => self.value(&b.rhs)?,
-                false => self.planned_into(&b.rhs, &destination, target, &planned)?,
+                false => {
+                    let given = given(&destination, b.rhs.ty());
+                    self.planned_into(&b.rhs, &destination, &given, target, &planned)?
+                }
             };
             self.bind_pattern(&b.pattern, value);
         }
         self.value_into(result, target, Some(&planned))
     }
 
-    /// Evaluates into a destination, once for each case that a condition distinguishes.
-    fn planned_into(&mut self, e: &Expr, destination: &Destination, root: &Target, planned: &Planned) -> Lowered {
+    /// Evaluates into a destination, once for each case that a condition distinguishes. In every case
+    /// a value of type `given` comes back.
+    fn planned_into(
+        &mut self,
+        e: &Expr,
+        destination: &Destination,
+        given: &Type,
+        root: &Target,
+        planned: &Planned,
+    ) -> Lowered {
         match first_choice(destination) {
             None => {
                 let target = self.resolve(destination, root)?;
-                self.value_into(e, &target, Some(planned))
+                let value = self.value_into(e, &target, Some(planned))?;
+                self.filled(value, destination, given)
             }
             Some(condition) => {
                 let decide = |taken| decided(destination, &condition, taken);
                 let condition = self.value(&condition)?.leaf();
                 self.choose_value(
                     condition,
-                    |body| body.planned_into(e, &decide(true), root, planned),
-                    |body| body.planned_into(e, &decide(false), root, planned),
+                    |body| body.planned_into(e, &decide(true), given, root, planned),
+                    |body| body.planned_into(e, &decide(false), given, root, planned),
                 )
             }
+        }
+    }
+
+    /// The value with something in place of what nobody looks at in this case.
+    fn filled(&mut self, value: Val, destination: &Destination, given: &Type) -> Lowered {
+        match (destination, given) {
+            (Destination::Nowhere, given) => self.dummy(given),
+            (Destination::Parts(parts), Type::Tuple(types)) => {
+                let parts = value.parts().iter().zip(parts).zip(types.iter());
+                let parts = parts.map(|((value, part), given)| self.filled(value.clone(), part, given));
+                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            _ => Ok(value),
         }
     }
 
@@ -310,68 +335,26 @@ impl Body<'_> {
         }
     }
 
-    /// Adds a value to a place.
-    pub(super) fn add_value(&mut self, sum: &Sum, y: &Val) -> Result<(), Error> {
-        self.add_changed(sum, y, &mut |_, x| x)
-    }
-
-    /// Adds a value, with its Floats changed, to a place.
-    fn add_changed(
-        &mut self,
-        sum: &Sum,
-        y: &Val,
-        change: &mut dyn FnMut(&mut Self, Operand) -> Operand,
-    ) -> Result<(), Error> {
-        match sum {
-            Sum::Slot(_) | Sum::Cell(..) => {
-                let scalar = self.addable(&y.leaf())?;
-                let y = if scalar == Scalar::Float { change(self, y.leaf()) } else { y.leaf() };
-                self.add_number(sum, scalar, y);
-                Ok(())
-            }
-            Sum::Tuple(parts) => {
-                parts.iter().zip(y.parts()).try_for_each(|(part, y)| self.add_changed(part, y, change))
-            }
-            Sum::Tensor(tensor) => {
-                let other = y.tensor();
-                self.check_same_size(&tensor.sizes, &other.sizes);
-                let count = self.count(&tensor.sizes);
-                self.count_to(&count, vec![], |body, i, _| {
-                    let element = body.element_sum(tensor, &i);
-                    let y = body.load_element(other, &i);
-                    body.add_changed(&element, &y, change)?;
-                    Ok(vec![])
-                })?;
-                Ok(())
-            }
-        }
-    }
-
-    fn add_number(&mut self, sum: &Sum, scalar: Scalar, y: Operand) {
-        match sum {
-            Sum::Slot(slot) => {
-                let op = if scalar == Scalar::Float { Op::AddF } else { Op::AddI };
-                let x = self.slots[*slot].clone();
-                self.slots[*slot] = self.op(op, [x, y]);
-            }
-            Sum::Cell(buffer, offset) => self.add_to_cell(buffer, offset, y),
-            Sum::Tuple(_) | Sum::Tensor(_) => panic!("a number is added to a number"),
-        }
-    }
-
-    fn addable(&self, x: &Operand) -> Result<Scalar, Error> {
-        match self.scalar_of(x) {
-            scalar @ (Scalar::Float | Scalar::Integer) => Ok(scalar),
-            other => Err(self.unsupported(&format!("the sum of values with a {other} in them"))),
-        }
-    }
-
     /// The sum of two terms that may hold tensors.
     pub(super) fn add_terms(&mut self, args: &[Expr]) -> Lowered {
         let first = self.produce(&args[0], Sharing::Owned)?;
         let sum = self.sum_of(&first);
         self.value_into(&args[1], &Target::Add(sum.clone()), None)?;
         Ok(self.sum_value(&sum))
+    }
+}
+
+/// The type of what comes back of a value of type `ty`: unit for what is added.
+fn given(destination: &Destination, ty: &Type) -> Type {
+    match destination {
+        Destination::Own => ty.clone(),
+        Destination::Nowhere | Destination::Add(_) => Type::unit(),
+        Destination::Parts(parts) => {
+            let types = ty.as_tuple().expect("parts are those of a tuple");
+            Type::tuple(parts.iter().zip(types).map(|(part, ty)| given(part, ty)))
+        }
+        Destination::Choice(_, yes, no) if **yes == Destination::Nowhere => given(no, ty),
+        Destination::Choice(_, yes, _) => given(yes, ty),
     }
 }
 

@@ -10,6 +10,7 @@
 //! is computed once, in order; the work is linear in the size of the program, because a tuple is a
 //! shared tree of operands that is laid out only where it crosses a call or a branch.
 
+mod adding;
 mod arrays;
 mod blocks;
 mod body;
