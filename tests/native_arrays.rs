@@ -10,35 +10,42 @@ use lm::tensor::Tensor;
 use lm::term::FunName;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::gradcheck::same_bits;
+use lmc::gradcheck::{Random, same_bits};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
 use std::sync::Arc;
 
-/// A program with its function `f`, and the derivatives that it calls.
+/// A program with its function `f`, and its derivatives where it has any.
 struct Case {
     pipeline: Pipeline,
     info: SourceInfo,
+    entries: Vec<FunName>,
 }
 
 impl Case {
-    fn new(text: &str) -> Case {
+    fn new(text: &str, derivations: &[&str]) -> Case {
         let source = Source::new("case.ks", text);
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&f()).unwrap_or_else(|error| panic!("{text}: {error}"));
-        Case { pipeline, info: SourceInfo::new("case.ks", text) }
+        let mut entries = vec![f()];
+        let fun = &pipeline.program().defs[&f()].fun;
+        if fun.argument().is_differentiable() && fun.result.is_differentiable() {
+            let derived = derivations.iter().map(|derivation| f().derived(derivation));
+            entries.extend(derived.filter(|name| pipeline.require(name).is_ok()));
+        }
+        Case { pipeline, info: SourceInfo::new("case.ks", text), entries }
     }
 
     fn jit(&self, opt_level: u8) -> Jit {
         let options = codegen::Options { opt_level, ..codegen::Options::default() };
-        Jit::new(self.pipeline.program(), &[f()], &self.info, &options).unwrap_or_else(|error| panic!("{error}"))
+        Jit::new(self.pipeline.program(), &self.entries, &self.info, &options).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn interpreted(&self, args: &[Value]) -> (Result<Value, RuntimeError>, Vec<u8>) {
+    fn interpreted(&self, name: &FunName, args: &[Value]) -> (Result<Value, RuntimeError>, Vec<u8>) {
         let mut text = Vec::new();
-        let result = Interpreter::with_output(self.pipeline.program(), &mut text).call(&f(), args);
+        let result = Interpreter::with_output(self.pipeline.program(), &mut text).call(name, args);
         (result, text)
     }
 
@@ -51,21 +58,31 @@ fn f() -> FunName {
     FunName::base("f")
 }
 
-fn agree(case: &Case, jits: &[Jit], args: &[Value]) {
-    let (wanted, text) = case.interpreted(args);
+/// Compares a call; gives its value.
+fn agree(case: &Case, jits: &[Jit], name: &FunName, args: &[Value]) -> Option<Value> {
+    let (wanted, text) = case.interpreted(name, args);
     for (level, jit) in jits.iter().enumerate() {
         let mut found_text = Vec::new();
-        let found = jit.call_with_output(&f(), args, &mut found_text);
+        let found = jit.call_with_output(name, args, &mut found_text);
         let same = match (&wanted, &found) {
             (Ok(wanted), Ok(found)) => same_bits(wanted, found),
             (wanted, found) => wanted == found,
         };
-        assert!(
-            same,
-            "level {level} {args:?}:\ninterpreted {wanted:?}\nnative      {found:?}\n{}",
-            jit.module().loops()
-        );
+        let loops = jit.module().loops();
+        assert!(same, "{name} at level {level} {args:?}:\ninterpreted {wanted:?}\nnative      {found:?}\n{loops}");
         assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&found_text), "level {level} {args:?}");
+    }
+    wanted.ok()
+}
+
+/// Compares a call of the function, and calls of its derivatives at the same point.
+fn agree_with_derivatives(case: &Case, jits: &[Jit], args: &[Value], random: &mut Random) {
+    let Some(y) = agree(case, jits, &f(), args) else { return };
+    let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
+    for name in &case.entries[1..] {
+        let at = if *name == f().derived("fwd") { &point } else { &y };
+        let direction = random.direction(at);
+        agree(case, jits, name, &[point.clone(), direction]);
     }
 }
 
@@ -99,8 +116,12 @@ impl Sized {
 }
 
 fn check(text: &str) {
+    check_with(text, &["fwd", "rev"]);
+}
+
+fn check_with(text: &str, derivations: &[&str]) {
     with_large_stack(|| {
-        let case = Case::new(text);
+        let case = Case::new(text, derivations);
         let jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
         let params = case.params();
         for (seed, sizes) in
@@ -109,7 +130,7 @@ fn check(text: &str) {
             let mut random = Sized { random: SplitMix::new(seed as u64), sizes };
             for _ in 0..6 {
                 let args: Vec<Value> = params.iter().map(|ty| random.value(ty)).collect();
-                agree(&case, &jits, &args);
+                agree_with_derivatives(&case, &jits, &args, &mut Random::new(seed as u64));
             }
         }
     });
@@ -197,7 +218,6 @@ fn sums_into_destinations() {
            (add v (sumbuild n (lam (i : Integer) (deltaVec (size v) i (sumbuild i (lam (j : Integer) 0.1)))))))",
         "(def f (Vec Float) (v : Vec (Vec Float)) (sum v))",
         "(def f (Tuple Float (Vec Float)) (v : Vec (Tuple Float (Vec Float))) (sum v))",
-        "(def f (Vec Float) ((v : Vec Float) (w : Vec Float)) (sub (add v w) (add (add w v) v)))",
         "(def f (Vec Float) ((v : Vec Float) (w : Vec Float) (c : Bool)) (add v (if c (add w v) w)))",
         "(def f (Tuple Float (Vec Float)) ((v : Vec Float) (x : Float) (c : Bool))
            (ts_add (tuple x v) (if c (ts_add (tuple 0.1 v) (tuple 0.2 v)) (tuple 0.3 (ts_add v v)))))",
@@ -249,6 +269,18 @@ fn sums_that_a_condition_directs() {
     }
 }
 
+/// Their derivation stops with a bug of a law so far ("a group has a term").
+#[test]
+fn sums_of_one_thing_twice() {
+    for text in [
+        "(def f (Vec Float) ((v : Vec Float) (w : Vec Float)) (sub (add v w) (add (add w v) v)))",
+        "(def id (Vec Float) (v : Vec Float) v)
+         (def f (Tuple (Vec Float) (Vec Float)) (v : Vec Float) (tuple (ts_add (id v) v) (id v)))",
+    ] {
+        check_with(text, &[]);
+    }
+}
+
 #[test]
 fn states_and_calls() {
     for text in [
@@ -262,8 +294,6 @@ fn states_and_calls() {
                       (if (eq i 0) (index i (get$1$2 t)) (ts_scale (get$2$2 t) (index i (get$1$2 t))))))) v w))",
         "(def twice (Vec Float) (v : Vec Float) (ts_add v v))
          (def f (Vec Float) (v : Vec Float) (twice (twice v)))",
-        "(def id (Vec Float) (v : Vec Float) v)
-         (def f (Tuple (Vec Float) (Vec Float)) (v : Vec Float) (tuple (ts_add (id v) v) (id v)))",
         "(def grow (Vec Float) ((v : Vec Float) (n : Integer))
            (if (lte n 0) v (grow (build (add (size v) 1) (lam (i : Integer) (if (lt i (size v)) (index i v) (to_float n)))) (sub n 1))))
          (def f (Vec Float) (v : Vec Float) (grow v 6))",

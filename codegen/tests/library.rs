@@ -135,6 +135,65 @@ fn errors_fill_the_context() {
     }
 }
 
+/// `lmc_tensor_f64_1` of the header.
+#[repr(C)]
+struct Vector {
+    data: *mut f64,
+    size: [i64; 1],
+}
+
+impl Vector {
+    fn of(data: &mut [f64]) -> Vector {
+        Vector { data: data.as_mut_ptr(), size: [data.len() as i64] }
+    }
+}
+
+type Scale = unsafe extern "C" fn(*mut abi::Context, f64, *const Vector, *mut Vector) -> i32;
+
+#[test]
+fn a_program_in_rust_passes_tensors() {
+    let mut b = Build::default();
+    b.def("scale", &[("k", float()), ("v", Type::vec(float()))], |_, xs| Expr::prim(Prim::Mul, xs.to_vec()));
+    let module = compile(&b.program, &[FunName::base("scale")], &SourceInfo::default(), &Options::default());
+    let path = directory("tensors").join("scale.so");
+    module.expect("compiles").write(Kind::So, &path).expect("links");
+    // SAFETY: as above; the structures hold as much as they say.
+    unsafe {
+        let library = libloading::Library::new(&path).expect("loads");
+        let scale: libloading::Symbol<Scale> = library.get(b"scale").expect("is exported");
+        let free: libloading::Symbol<unsafe extern "C" fn(*mut abi::Context)> =
+            library.get(b"lmc_context_free").expect("is exported");
+        let mut ctx = abi::Context::new();
+        ctx.arena.bytes = 1 << 16;
+        let (mut input, mut output) = ([1.0, -2.0, 0.5], [0.0; 3]);
+        let v = Vector::of(&mut input);
+        assert_eq!(scale(std::ptr::null_mut(), 2.0, &v, &mut Vector::of(&mut output)), 0);
+        assert_eq!(output, [2.0, -4.0, 1.0]);
+        let mut result = Vector { data: std::ptr::null_mut(), size: [0] };
+        assert_eq!(scale(&mut ctx, 3.0, &v, &mut result), 0);
+        assert_eq!(std::slice::from_raw_parts(result.data, result.size[0] as usize), [3.0, -6.0, 1.5]);
+        assert_eq!(scale(&mut ctx, 3.0, &v, &mut Vector::of(&mut output[..2])), 11);
+        assert_eq!(ctx.error.number[..3], [3, 3, 2]);
+        assert_eq!(scale(&mut ctx, 3.0, std::ptr::null(), &mut result), 10);
+        free(&mut ctx);
+        assert!(ctx.arena.base.is_null());
+    }
+}
+
+#[test]
+fn what_has_no_form_in_c_is_refused() {
+    let mut b = Build::default();
+    let deep = Type::vec(Type::vec(Type::vec(float())));
+    b.def("deep", &[("v", deep.clone())], |_, xs| xs[0].clone());
+    let module = compile(&b.program, &[FunName::base("deep")], &SourceInfo::default(), &Options::default());
+    let module = module.expect("compiles");
+    for kind in [Kind::Obj, Kind::Header] {
+        let error = module.output(kind).expect_err("is refused").to_string();
+        assert!(error.starts_with(&format!("`deep` cannot be called from C: `{deep}` has no form there")), "{error}");
+    }
+    assert!(module.output(Kind::Loops).is_ok());
+}
+
 #[test]
 fn the_header_is_c_and_cpp() {
     let directory = directory("header");

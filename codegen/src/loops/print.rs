@@ -53,7 +53,9 @@ impl Printer<'_> {
 
     fn block(&self, f: &mut Formatter<'_>, block: &Block, depth: usize) -> fmt::Result {
         block.stmts.iter().try_for_each(|stmt| self.stmt(f, stmt, depth))?;
-        writeln!(f, "{}yield {}", "  ".repeat(depth), self.operands(&block.results))
+        let results = self.operands(&block.results);
+        let space = if results.is_empty() { "" } else { " " };
+        writeln!(f, "{}yield{space}{results}", "  ".repeat(depth))
     }
 
     fn stmt(&self, f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
