@@ -1,6 +1,7 @@
 //! Diagnostics: what is wrong with a user's file, where, and what to do about it.
 
 use crate::check::CheckError;
+use crate::passes::rules::EndlessRule;
 use crate::reader::SyntaxError;
 use crate::source::SourceError;
 use lm::term::Span;
@@ -18,6 +19,8 @@ pub enum Cause {
     Check(#[from] CheckError),
     /// A function has no derivative.
     Derive(#[from] crate::pipeline::Error),
+    /// A rule does not come to an end: a warning.
+    Rule(#[from] EndlessRule),
 }
 
 impl Cause {
@@ -28,6 +31,15 @@ impl Cause {
             Cause::Syntax(error) => error.code(),
             Cause::Check(error) => error.code(),
             Cause::Derive(error) => error.code(),
+            Cause::Rule(_) => "W401",
+        }
+    }
+
+    /// `error`, or `warning` for what the program can do without.
+    pub fn severity(&self) -> &'static str {
+        match self {
+            Cause::Source(_) | Cause::Syntax(_) | Cause::Check(_) | Cause::Derive(_) => "error",
+            Cause::Rule(_) => "warning",
         }
     }
 
@@ -38,13 +50,14 @@ impl Cause {
             Cause::Syntax(error) => error.remedy(),
             Cause::Check(error) => error.remedy(),
             Cause::Derive(_) => None,
+            Cause::Rule(_) => Some("a rule should make a term simpler".into()),
         }
     }
 
     /// A few words for the marked text.
     pub fn label(&self) -> Option<String> {
         match self {
-            Cause::Source(_) | Cause::Syntax(_) | Cause::Derive(_) => None,
+            Cause::Source(_) | Cause::Syntax(_) | Cause::Derive(_) | Cause::Rule(_) => None,
             Cause::Check(error) => error.label(),
         }
     }

@@ -2,9 +2,12 @@
 
 use crate::check::{self, Checked, Options};
 use crate::diagnostic::Diagnostic;
+use crate::passes::sums;
+use crate::pipeline;
 use crate::reader::{Reading, Sexp, Shape, read};
 use crate::source::Source;
 use lm::term::{Def, FunName, Span};
+use lm::timing::Timings;
 
 /// Reads and checks a program. The prelude is checked with it.
 ///
@@ -13,21 +16,29 @@ use lm::term::{Def, FunName, Span};
 ///
 /// Errors: all errors of the text, in order of place; [`render`](crate::render) shows them.
 pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options::default())
+    load_timed(source, &Timings::default())
+}
+
+/// As [`load`], with the times of reading and checking added to a table.
+pub fn load_timed(source: &Source, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(source, Options { record: Some(pipeline::record), ..Options::default() }, timings)
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
 /// does not define.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { orphan_derivatives: true })
+    load_with(source, Options { orphan_derivatives: true, record: Some(pipeline::record) }, &Timings::default())
 }
 
-fn load_with(source: &Source, options: Options) -> Result<Checked, Vec<Diagnostic>> {
-    let Reading { forms, errors, structure_is_sound } = read(source.text());
+fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read(source.text()));
     if !structure_is_sound {
         return Err(errors);
     }
-    let checked = check::check(&forms, &prelude_forms(), options);
+    let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
+        sums::sums(&mut checked.program);
+        checked
+    });
     if errors.is_empty() {
         return checked;
     }

@@ -308,7 +308,7 @@ impl Random {
                 let elements = (0..count).map(|_| self.value(element)).collect();
                 Value::Tensor(Arc::new(Tensor::new(vec![self.side; *rank], elements)))
             }
-            Type::Lam(..) | Type::LM(..) => panic!("no random {ty}"),
+            Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("no random {ty}"),
         }
     }
 
@@ -323,7 +323,7 @@ impl Random {
             Value::Tensor(t) => {
                 Value::Tensor(Arc::new(t.with(t.elements().iter().map(|v| self.direction(v)).collect())))
             }
-            Value::Map(_) | Value::Function(_) | Value::Support(_) => panic!("no tangent at {at}"),
+            Value::Map(_) | Value::Function(_) | Value::Support(_) | Value::Record(_) => panic!("no tangent at {at}"),
         }
     }
 }

@@ -103,22 +103,26 @@ impl<'a> Lexer<'a> {
         self.at += rest.find(|c| !keep(c)).unwrap_or(rest.len());
     }
 
+    /// Skips white space, and a comment if one follows it: where it stands, or where it opens when it has no end.
+    pub fn next_comment(&mut self) -> Option<Result<Span, Span>> {
+        self.skip_while(char::is_whitespace);
+        let start = self.at;
+        if self.rest().starts_with(';') {
+            self.skip_while(|c| c != '\n');
+        } else if self.rest().starts_with("#|") {
+            if !self.skip_block_comment() {
+                self.at = self.text.len();
+                return Some(Err(Span { start: start as u32, end: start as u32 + 2 }));
+            }
+        } else {
+            return None;
+        }
+        Some(Ok(self.span_from(start)))
+    }
+
     /// Skips white space and comments; the opening of a comment that has no end, if there is one.
     fn skip_blanks(&mut self) -> Option<Span> {
-        loop {
-            self.skip_while(char::is_whitespace);
-            if self.rest().starts_with(';') {
-                self.skip_while(|c| c != '\n');
-            } else if self.rest().starts_with("#|") {
-                let start = self.at;
-                if !self.skip_block_comment() {
-                    self.at = self.text.len();
-                    return Some(Span { start: start as u32, end: start as u32 + 2 });
-                }
-            } else {
-                return None;
-            }
-        }
+        std::iter::from_fn(|| self.next_comment()).find_map(Result::err)
     }
 
     /// Skips a block comment with those inside it; false when it has no end.

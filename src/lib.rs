@@ -24,6 +24,8 @@ pub mod demos;
 pub mod dependence;
 pub mod derivation;
 pub mod diagnostic;
+pub mod explain;
+pub mod fmt;
 pub mod front;
 pub mod gradcheck;
 mod lexer;

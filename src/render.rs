@@ -71,7 +71,7 @@ impl Paint {
 }
 
 fn human(source: &Source, diagnostic: &Diagnostic, paint: Paint) -> String {
-    let head = paint.red(&format!("error[{}]", diagnostic.cause.code()));
+    let head = paint.red(&format!("{}[{}]", diagnostic.cause.severity(), diagnostic.cause.code()));
     let mut out = format!("{head}{}\n", paint.bold(&format!(": {diagnostic}")));
     if let Some(span) = diagnostic.span {
         let label = diagnostic.cause.label().unwrap_or_default();
@@ -147,23 +147,44 @@ fn printable(c: char) -> (char, usize) {
 }
 
 fn json(source: &Source, diagnostic: &Diagnostic) -> String {
-    let mut out = String::from("{\"severity\":\"error\"");
-    let _ = write!(out, ",\"code\":\"{}\"", diagnostic.cause.code());
-    let _ = write!(out, ",\"message\":{}", quoted(&diagnostic.to_string()));
-    let _ = write!(out, ",\"file\":{}", quoted(source.name()));
-    if let Some(span) = diagnostic.span {
-        let _ = write!(out, ",{}", json_place(source, span));
-    }
-    let related = diagnostic.related.iter();
-    let related: Vec<String> = related
-        .map(|(span, words)| format!("{{{},\"message\":{}}}", json_place(source, *span), quoted(words)))
-        .collect();
-    let _ = write!(out, ",\"related\":[{}]", related.join(","));
-    if let Some(remedy) = diagnostic.cause.remedy() {
-        let _ = write!(out, ",\"help\":{}", quoted(&remedy));
-    }
-    out.push_str("}\n");
-    out
+    let note = |kind: &str, span: Option<Span>, words: &str| {
+        let place = span.map(|span| json_place(source, span) + ",").unwrap_or_default();
+        format!("{{\"kind\":\"{kind}\",{place}\"message\":{}}}", quoted(words))
+    };
+    let label = diagnostic.cause.label().map(|words| note("label", None, &words));
+    let related = diagnostic.related.iter().map(|(span, words)| note("related", Some(*span), words));
+    let help = diagnostic.cause.remedy().map(|words| note("help", None, &words));
+    let notes: Vec<String> = label.into_iter().chain(related).chain(help).collect();
+    let place = diagnostic.span.map(|span| json_place(source, span));
+    let (code, message) = (diagnostic.cause.code(), diagnostic.to_string());
+    json_line("error", Some(code), &message, Some(source.name()), place, &notes)
+}
+
+/// An error without a code as a JSON object on a line, with the keys of all others.
+pub fn json_without_code(severity: &str, message: &str, place: Option<(&str, Position)>) -> String {
+    let position = place.map(|(_, Position { line, column })| format!("\"line\":{line},\"column\":{column}"));
+    json_line(severity, None, message, place.map(|(file, _)| file), position, &[])
+}
+
+/// The keys are always there; what is not known is null.
+fn json_line(
+    severity: &str,
+    code: Option<&str>,
+    message: &str,
+    file: Option<&str>,
+    place: Option<String>,
+    notes: &[String],
+) -> String {
+    let text = |text: Option<&str>| text.map_or("null".into(), quoted);
+    let place = place.unwrap_or_else(|| "\"line\":null,\"column\":null".into());
+    format!(
+        "{{\"severity\":{},\"code\":{},\"message\":{},\"file\":{},{place},\"notes\":[{}]}}\n",
+        quoted(severity),
+        text(code),
+        quoted(message),
+        text(file),
+        notes.join(",")
+    )
 }
 
 fn json_place(source: &Source, span: Span) -> String {
@@ -214,7 +235,7 @@ mod tests {
         assert_eq!(render(&source, &diagnostic, Format::Short, true), "a.ks:1:2: this `)` closes nothing\n");
         let expected = "{\"severity\":\"error\",\"code\":\"E109\",\"message\":\"this `)` closes nothing\",\
             \"file\":\"a.ks\",\"line\":1,\"column\":2,\"end_line\":1,\"end_column\":3,\"start\":1,\"end\":2,\
-            \"related\":[]}\n";
+            \"notes\":[]}\n";
         assert_eq!(render(&source, &diagnostic, Format::Json, false), expected);
     }
 

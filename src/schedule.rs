@@ -2,7 +2,7 @@
 
 use lm::law::{self, Law};
 use lm::strategy::Strategy;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// A named strategy.
 #[derive(Debug)]
@@ -46,9 +46,9 @@ const VECTORS: &[&str] = &[
 
 /// The schedules, in the order in which they are used.
 pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
-    let jacobians: Vec<&str> = law::all().keys().map(String::as_str).filter(|n| n.starts_with("jacobian-")).collect();
+    let jacobians: Vec<&str> = law::all().keys().map(|name| &**name).filter(|n| n.starts_with("jacobian-")).collect();
     let schedule = |name, purpose, groups: &[&[&'static str]]| {
-        let laws: Vec<&'static Law> = groups.iter().copied().flatten().map(|name| law::named(name)).collect();
+        let laws: Vec<Arc<Law>> = groups.iter().copied().flatten().map(|name| law::named(name).clone()).collect();
         Schedule { name, purpose, strategy: Strategy::innermost(laws) }
     };
     vec![

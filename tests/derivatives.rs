@@ -44,7 +44,7 @@ fn of_10_000_programs() {
 
 fn of_programs(cases: u32) {
     let config = common::random::config(cases);
-    let smooth = programs(Options { smooth: true, functions: 3, depth: 4 });
+    let smooth = programs(Options { smooth: true, functions: 3, depth: 4 }).prop_map(Box::new);
     // Native code takes most of the time.
     let natively = prop::bool::weighted(0.1);
     let outcome = with_large_stack(|| {

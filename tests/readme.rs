@@ -120,6 +120,20 @@ fn the_files_it_names_exist() {
     assert!(missing.is_empty(), "README.md names {missing:?}");
 }
 
+/// The table of commands has those of `lmc --help`, in that order.
+#[test]
+fn the_commands_are_listed() {
+    let help = printed("lmc --help", Path::new(TOP)).join("\n");
+    let (_, commands) = help.split_once("Commands:\n").expect("the help lists commands");
+    let commands =
+        commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
+    let expected: Vec<&str> = commands.filter(|command| *command != "help").collect();
+    let text = readme();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `lmc "));
+    let listed: Vec<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
+    assert_eq!(listed, expected);
+}
+
 /// `demos/README.md` has the rows of the tables, which have every program.
 #[test]
 fn the_demos_are_listed() {

@@ -138,7 +138,7 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
             }
             _ => return Err(ty.clone()),
         },
-        Type::Lam(..) | Type::LM(..) => return Err(ty.clone()),
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
     }
     Ok(())
 }

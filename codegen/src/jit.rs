@@ -40,10 +40,12 @@ impl Jit {
     /// Errors: those of [`compile`], and [`Error::Llvm`] when the code does not link.
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
-        let linked = Linked::new(&module.code(Form::Object, true)?).map_err(Error::Llvm)?;
+        let object = module.code(Form::Object, true)?;
+        let linked = options.timings.time("linking", || Linked::new(&object)).map_err(Error::Llvm)?;
         let mut functions = IndexMap::new();
         for entry in module.entries() {
-            let address = linked.address(&packed_name(&entry.symbol)).map_err(Error::Llvm)?;
+            let symbol = packed_name(&entry.symbol);
+            let address = options.timings.time("linking", || linked.address(&symbol)).map_err(Error::Llvm)?;
             // SAFETY: the emitter gave the function of that name this type.
             let function = unsafe { std::mem::transmute::<usize, Packed>(address) };
             functions.insert(entry.def.fun.name.clone(), function);

@@ -30,7 +30,7 @@ fn push_components(ty: &Type, out: &mut Vec<Ty>) -> Result<(), Type> {
             push_components(element, out)?;
             out[start..].iter_mut().for_each(|component| *component = component.buffer());
         }
-        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => return Err(ty.clone()),
+        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
     }
     Ok(())
 }

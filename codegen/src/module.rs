@@ -12,6 +12,7 @@ use inkwell::context::Context;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
 use lm::term::{Def, FunName, Program};
+use lm::timing::Timings;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -20,11 +21,13 @@ pub struct Options {
     pub opt_level: u8,
     /// A processor as LLVM names it (`x86-64-v3`); none, or `native`, for the one at hand.
     pub target_cpu: Option<String>,
+    /// Where the times of lowering, of LLVM and of linking are added.
+    pub timings: Timings,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { opt_level: 2, target_cpu: None }
+        Options { opt_level: 2, target_cpu: None, timings: Timings::default() }
     }
 }
 
@@ -60,7 +63,7 @@ pub fn compile(
     Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
-    let (loops, outside) = lower(program, &entries)?;
+    let (loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
     let symbols = symbols(&entries)?;
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
@@ -84,6 +87,11 @@ impl Module {
     /// The entry of a function, when it is one.
     pub fn entry(&self, name: &FunName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.def.fun.name == *name)
+    }
+
+    /// How it is compiled.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     /// The lowered program.
@@ -118,18 +126,23 @@ impl Module {
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
         let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
         let context = Context::create();
-        let module = emit::emit(&context, &request);
+        let timings = &self.options.timings;
+        let module = timings.time("LLVM emission", || emit::emit(&context, &request));
         if let Err(violation) = module.verify() {
             panic!("emission broke a rule of LLVM: {violation}\n{}", self.loops);
         }
         let is_long = longest_function(&module) > LONG_FUNCTION;
         let passes =
             format!("default<O{}>", if is_long { self.options.opt_level.min(1) } else { self.options.opt_level });
-        let optimised = module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
+        let optimise = || module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
+        let optimised = timings.time("LLVM optimisation", optimise);
         optimised.map_err(|e| Error::Llvm(e.to_string()))?;
         let level = if is_long { 0 } else { self.options.opt_level };
         let target = Target::new(self.options.target_cpu.as_deref(), level)?;
-        let file = |ty| target.machine().write_to_memory_buffer(&module, ty).map_err(|e| Error::Llvm(e.to_string()));
+        let file = |ty| {
+            let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
+            written.map_err(|e| Error::Llvm(e.to_string()))
+        };
         match form {
             Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
             Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),

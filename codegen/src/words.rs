@@ -117,7 +117,7 @@ pub(crate) unsafe fn unpack(ty: &Type, words: &mut dyn Iterator<Item = u64>) -> 
             let elements = (0..count).map(|i| unsafe { unpack(element, &mut at(i)) }).collect();
             Value::Tensor(Arc::new(Tensor::new(size, elements)))
         }
-        Type::Lam(..) | Type::LM(..) => panic!("{ty} has no layout"),
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("{ty} has no layout"),
     }
 }
 

@@ -1,12 +1,14 @@
 //! Equality of terms up to the numbers and names of bound variables.
 
-use crate::term::{Def, Expr, Kind, Program, Var};
+use crate::term::{Def, Expr, Kind, Program, Rule, Var};
 use std::collections::HashMap;
 
-/// Whether two programs have the same definitions, in any order.
+/// Whether two programs have the same definitions and external functions, in any order, and the same rules.
 pub fn programs(a: &Program, b: &Program) -> bool {
     let same = |(name, def): (_, &Def)| b.defs.get(name).is_some_and(|other| defs(def, other));
-    a.defs.len() == b.defs.len() && a.defs.iter().all(same)
+    let same_rule = |(a, b): (&Rule, &Rule)| defs(&a.as_def(), &b.as_def());
+    let same_rules = a.rules.len() == b.rules.len() && a.rules.iter().zip(&b.rules).all(same_rule);
+    same_rules && a.externals == b.externals && a.defs.len() == b.defs.len() && a.defs.iter().all(same)
 }
 
 /// Whether two definitions have the same name, types and body.

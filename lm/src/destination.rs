@@ -17,7 +17,7 @@ use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,14 +68,20 @@ fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
     Destination::Choice(c.clone(), Box::new(yes), Box::new(no))
 }
 
-/// The destinations of a block's variables, by number; all others have places of their own.
+/// The plan for a block.
 #[derive(Clone, Debug, Default)]
-pub struct Plan(HashMap<u32, Destination>);
+pub struct Plan {
+    /// The destinations of its variables, by number; all others have places of their own.
+    destinations: HashMap<u32, Destination>,
+    /// The addresses of terms that are the only use of what a binding of the block makes, or of a part of
+    /// that: who evaluates one may take the value and change it.
+    only_uses: HashSet<usize>,
+}
 
 impl Plan {
     /// The destination of what a binding binds.
     pub fn of(&self, pattern: &Pattern) -> Destination {
-        let of = |x: &Var| self.0.get(&x.id()).cloned().unwrap_or(Destination::Own);
+        let of = |x: &Var| self.destinations.get(&x.id()).cloned().unwrap_or(Destination::Own);
         match pattern {
             Pattern::Var(x) => of(x),
             Pattern::Tuple(xs) => Destination::Parts(xs.iter().map(of).collect()),
@@ -85,9 +91,14 @@ impl Plan {
     /// Whether the term, a variable or a component of one, was added where it was bound.
     pub fn is_added(&self, e: &Expr) -> bool {
         let Some((x, path)) = selection(e) else { return false };
-        let whole = self.0.get(&x.id()).cloned().unwrap_or(Destination::Own);
+        let whole = self.destinations.get(&x.id()).cloned().unwrap_or(Destination::Own);
         let part = path.iter().fold(whole, |d, i| d.component(*i));
         !part.is_own()
+    }
+
+    /// The addresses of terms whose values may be taken.
+    pub fn only_uses(&self) -> impl Iterator<Item = usize> {
+        self.only_uses.iter().copied()
     }
 }
 
@@ -95,12 +106,13 @@ impl Plan {
 pub fn plan(block: &Expr, root: &Destination) -> Plan {
     let (bindings, result) = block.as_block();
     let mut planner = Planner::default();
-    planner.see(block);
+    planner.see(block, false);
     for (i, b) in bindings.iter().enumerate() {
         planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
     }
     planner.consume(result, root);
-    let mut plan = Plan::default();
+    let own = bindings.iter().flat_map(|b| b.pattern.vars());
+    let mut plan = Plan { only_uses: own.flat_map(|x| planner.only_uses(x)).collect(), ..Plan::default() };
     for (i, b) in bindings.iter().enumerate().rev() {
         planner.binding(i, b, &mut plan);
     }
@@ -118,12 +130,20 @@ struct Claim {
     uses: usize,
 }
 
+/// A use of a part of a variable.
+struct Use {
+    path: Path,
+    address: usize,
+    /// Inside of a function, which may be called more than once.
+    inside: bool,
+}
+
 type Claims = HashMap<u32, Vec<Claim>>;
 
 #[derive(Default)]
 struct Planner {
     /// The parts of each variable that are used, one entry for each use.
-    uses: HashMap<u32, Vec<Path>>,
+    uses: HashMap<u32, Vec<Use>>,
     /// The parts that are added.
     claims: Claims,
     /// The number of the binding that binds a variable.
@@ -131,24 +151,30 @@ struct Planner {
 }
 
 impl Planner {
-    fn see(&mut self, e: &Expr) {
+    fn see(&mut self, e: &Expr, inside: bool) {
         if let Some((x, path)) = selection(e) {
-            self.uses.entry(x.id()).or_default().push(path);
+            self.uses.entry(x.id()).or_default().push(Use { path, address: e.address(), inside });
             return;
         }
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) => {}
-            Kind::App(_, args) => args.iter().for_each(|a| self.see(a)),
-            Kind::Lam(_, body) => self.see(body),
+            Kind::App(_, args) => args.iter().for_each(|a| self.see(a, inside)),
+            Kind::Lam(_, body) => self.see(body, true),
             Kind::Let(bindings, body) => {
                 // The block's own ones get their numbers later: what is bound further inside is known
                 // to none of its bindings.
-                let inside = bindings.iter().flat_map(|b| b.pattern.vars());
-                self.bound.extend(inside.map(|x| (x.id(), usize::MAX)));
-                bindings.iter().for_each(|b| self.see(&b.rhs));
-                self.see(body);
+                let own = bindings.iter().flat_map(|b| b.pattern.vars());
+                self.bound.extend(own.map(|x| (x.id(), usize::MAX)));
+                bindings.iter().for_each(|b| self.see(&b.rhs, inside));
+                self.see(body, inside);
             }
         }
+    }
+
+    fn only_uses(&self, x: &Var) -> Vec<usize> {
+        let uses = self.uses.get(&x.id()).map_or(&[][..], Vec::as_slice);
+        let overlapping = |u: &Use| uses.iter().filter(|v| overlap(&u.path, &v.path)).count();
+        uses.iter().filter(|u| !u.inside && overlapping(u) == 1).map(|u| u.address).collect()
     }
 
     fn binding(&mut self, i: usize, b: &Binding, plan: &mut Plan) {
@@ -157,12 +183,12 @@ impl Planner {
         }
         for x in b.pattern.vars() {
             let claims = self.claims.remove(&x.id()).unwrap_or_default();
-            let alone = |c: &Claim| self.uses[&x.id()].iter().filter(|used| overlap(used, &c.path)).count() == c.uses;
+            let alone = |c: &Claim| self.uses[&x.id()].iter().filter(|u| overlap(&u.path, &c.path)).count() == c.uses;
             let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
             let claims = claims.map(|c| (c.path, c.destination)).collect();
             let destination = gather(x.ty(), claims);
             if !destination.is_own() {
-                plan.0.insert(x.id(), destination);
+                plan.destinations.insert(x.id(), destination);
             }
         }
         self.consume(&b.rhs, &plan.of(&b.pattern));
@@ -266,7 +292,7 @@ fn is_producer(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::If | Op::Tuple | Op::Call(_), _) | Kind::Let(..) => true,
         Kind::App(
-            Op::Prim(Prim::Add | Prim::ZeroOf | Prim::DeltaAt | Prim::Build | Prim::SumBuild | Prim::Loop),
+            Op::Prim(Prim::Add | Prim::ZeroOf | Prim::DeltaAt | Prim::Build | Prim::SumBuild | Prim::Loop | Prim::Into),
             _,
         ) => true,
         _ => selection(e).is_some(),

@@ -18,7 +18,7 @@ use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, 
 use crate::types::Type;
 use crate::value::Value;
 use accumulate::Target;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -70,6 +70,9 @@ pub enum ErrorKind {
     /// `L'` applied to a function whose support is not known to be finite.
     #[error("the sum over all Integers has no value")]
     InfiniteSum,
+    /// A call of a function that is implemented elsewhere.
+    #[error("`{0}` is external: only native code can call it")]
+    External(String),
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),
@@ -153,7 +156,8 @@ impl Closure {
     }
 }
 
-const CALL_DEPTH: usize = 100_000;
+/// A call takes up to 17 KB of the stack in debug builds, and more where it stands deep in a term.
+const CALL_DEPTH: usize = 40_000;
 
 /// A function that a built-in calls takes as much of the stack as so many calls.
 const CALLS_PER_CLOSURE: usize = 8;
@@ -167,6 +171,8 @@ pub struct Interpreter<'a> {
     roots: Vec<Value>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
     plans: HashMap<usize, (Expr, Destination, Arc<Plan>)>,
+    /// The addresses of terms in these blocks whose values may be taken.
+    only_uses: HashSet<usize>,
     /// What has been done so far.
     pub counts: Counts,
 }
@@ -185,6 +191,7 @@ impl<'a> Interpreter<'a> {
             depth: 0,
             roots: Vec::new(),
             plans: HashMap::new(),
+            only_uses: HashSet::new(),
             counts: Counts::default(),
         }
     }
@@ -196,7 +203,10 @@ impl<'a> Interpreter<'a> {
 
     fn call_into(&mut self, name: &FunName, args: &[Value], target: &Target) -> Result<Value, RuntimeError> {
         let Some(def) = self.program.defs.get(name) else {
-            let kind = ErrorKind::Undefined(name.to_string());
+            let kind = match self.program.externals.contains_key(name) {
+                true => ErrorKind::External(name.to_string()),
+                false => ErrorKind::Undefined(name.to_string()),
+            };
             return Err(RuntimeError { kind, span: Span::default() });
         };
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
@@ -227,6 +237,10 @@ impl<'a> Interpreter<'a> {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
             Kind::Let(bindings, body) => {
+                if !e.ty().has_fixed_shape() {
+                    // What is used once may be changed in place.
+                    self.plan(e, Destination::Own);
+                }
                 for binding in bindings {
                     self.bind(binding, env)?;
                 }
@@ -258,6 +272,9 @@ impl<'a> Interpreter<'a> {
                 _ => Err(RuntimeError { kind: ErrorKind::AssertFailed, span: e.span() }),
             };
         }
+        if let Op::Prim(Prim::Into) = op {
+            return self.into_zeros(&args[0], &args[1], env, &Target::Own);
+        }
         if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
             return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));
         }
@@ -267,6 +284,11 @@ impl<'a> Interpreter<'a> {
             Op::Get(i, _) => Ok(values[0].as_tuple().expect("get of a tuple")[i - 1].clone()),
             Op::If | Op::Assert => unreachable!("handled above"),
             Op::Dummy => Ok(Value::dummy(e.ty())),
+            Op::Pack(_) => Ok(Value::Record(Arc::new(values.into_iter().next().expect("one argument")))),
+            Op::Unpack(_) => match &values[0] {
+                Value::Record(value) => Ok((**value).clone()),
+                other => panic!("{other:?} is no record"),
+            },
             Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {

@@ -208,7 +208,9 @@ fn over_support(
 pub fn zero(shape: &Value) -> Value {
     match shape {
         Value::Float(_) => Value::Float(0.0),
-        Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) => Value::Tuple(vec![]),
+        Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Record(_) => {
+            Value::Tuple(vec![])
+        }
         Value::Tuple(vs) => Value::Tuple(vs.iter().map(zero).collect()),
         Value::Tensor(t) => Value::Tensor(Arc::new(t.with(t.elements().iter().map(zero).collect()))),
         Value::Support(_) | Value::Function(_) => Value::Support(vec![]),

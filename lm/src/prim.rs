@@ -99,6 +99,7 @@ primitives! {
     Ranhashdoub  "$ranhashdoub" ["Integer -> Float"]                        Zero;
     Print        "print"        ["t .. -> Integer"]                         Zero;
     Trace        "$trace"       ["t -> t"]                                  Law("1(x)");
+    Bench        "$BENCH"       ["(Lam (Tuple) t) -> Float"]                Zero;
     StopGradient "stop_gradient" ["t -> t"]                                 Zero;
 
     Dot          "ts_dot"       ["t t -> Float"]                            Law("lmDot(y) ⋈ lmDot(x)");
@@ -114,6 +115,7 @@ primitives! {
     Scanl        "scanl"        ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Structural;
     AddAt        "$add_at"      ["(Tensor i t) (Tensor k (Tuple i t)) -> (Tensor i t)"] Structural;
     Loop         "$loop"        ["Integer (Lam (Tuple Integer s) (Tuple s (d t))) s t -> (Tuple s (d t))"] Structural;
+    Into         "$into"        ["t (d t) -> (d t)"]                        Structural;
     DeltaAt      "$delta_at"    ["(Tensor i t) i (d t) -> (Tensor i (d t))"] Structural;
 
     LmZero       "lmZero"       ["s t -> (LM s t)"]                         Structural;
@@ -174,6 +176,6 @@ impl Prim {
     /// Whether evaluating it shows in another way than by its value, so that it may be neither
     /// repeated nor moved.
     pub fn has_effect(self) -> bool {
-        matches!(self, Prim::Print | Prim::Trace)
+        matches!(self, Prim::Print | Prim::Trace | Prim::Bench)
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The law's name.
-    pub law: &'static str,
+    pub law: Arc<str>,
     /// The variable whose definition was rewritten, if any.
     pub place: Option<Arc<str>>,
     /// The term before.
@@ -30,7 +30,7 @@ pub struct OutOfFuel {
     /// The steps allowed.
     pub fuel: usize,
     /// The laws that fired among the last steps, most frequent first.
-    pub laws: Vec<&'static str>,
+    pub laws: Vec<Arc<str>>,
 }
 
 /// How many of the last steps a diagnostic of divergence looks at.
@@ -43,10 +43,10 @@ pub struct Rewriter<'a> {
     /// Each step, when it is asked for.
     pub trace: Option<Vec<Step>>,
     /// How often each law fired.
-    pub fired: IndexMap<&'static str, usize>,
+    pub fired: IndexMap<Arc<str>, usize>,
     fuel: usize,
     left: usize,
-    recent: Vec<&'static str>,
+    recent: Vec<Arc<str>>,
     floats: Vec<Vec<Binding>>,
     places: Vec<Arc<str>>,
     normal: HashMap<usize, Expr>,
@@ -119,7 +119,7 @@ impl<'a> Rewriter<'a> {
         let mut e = e.clone();
         while let Some(next) = self.apply(s, &e)? {
             e = next;
-            self.burn("repeat")?;
+            self.burn(&"repeat".into())?;
         }
         Ok(Some(e))
     }
@@ -161,7 +161,7 @@ impl<'a> Rewriter<'a> {
             let mut floats = Vec::new();
             if let Some(new) = law.rewrite(e, self.supply, &mut floats) {
                 self.burn(&law.name)?;
-                *self.fired.entry(&law.name).or_default() += 1;
+                *self.fired.entry(law.name.clone()).or_default() += 1;
                 self.record(law, e, &floats, &new);
                 self.floats.last_mut().expect("a strategy runs inside a frame").extend(floats);
                 return Ok(Some(new));
@@ -170,27 +170,27 @@ impl<'a> Rewriter<'a> {
         Ok(None)
     }
 
-    fn record(&mut self, law: &'static Law, before: &Expr, floats: &[Binding], new: &Expr) {
+    fn record(&mut self, law: &Law, before: &Expr, floats: &[Binding], new: &Expr) {
         let place = self.places.last().cloned();
         if let Some(trace) = &mut self.trace {
             let after = Expr::block(floats.to_vec(), new.clone());
-            trace.push(Step { law: &law.name, place, before: before.clone(), after });
+            trace.push(Step { law: law.name.clone(), place, before: before.clone(), after });
         }
     }
 
-    fn burn(&mut self, law: &'static str) -> Result<(), OutOfFuel> {
+    fn burn(&mut self, law: &Arc<str>) -> Result<(), OutOfFuel> {
         if self.recent.len() == WINDOW {
             self.recent.remove(0);
         }
-        self.recent.push(law);
+        self.recent.push(law.clone());
         match self.left.checked_sub(1) {
             Some(left) => {
                 self.left = left;
                 Ok(())
             }
             None => {
-                let mut counts: IndexMap<&'static str, usize> = IndexMap::new();
-                self.recent.iter().for_each(|law| *counts.entry(law).or_default() += 1);
+                let mut counts: IndexMap<Arc<str>, usize> = IndexMap::new();
+                self.recent.iter().for_each(|law| *counts.entry(law.clone()).or_default() += 1);
                 counts.sort_by(|_, a, _, b| b.cmp(a));
                 Err(OutOfFuel { fuel: self.fuel, laws: counts.into_keys().collect() })
             }

@@ -93,6 +93,21 @@ impl Rule {
         Some((bound.into_iter().map(|((name, _), ty)| (name, ty)).collect(), result))
     }
 
+    /// The types of the arguments, when there is no choice.
+    pub fn only_arguments(&self) -> Option<Vec<Type>> {
+        let (params, _) = self.at_arity(self.params.len())?;
+        params.iter().map(|p| known(p, &Vec::new())).collect()
+    }
+
+    /// What the i-th argument, a function, is applied to, as far as the types of others tell.
+    pub fn domain(&self, args: &[Option<Type>], i: usize) -> Option<Type> {
+        let (params, _) = self.at_arity(args.len())?;
+        let mut bound = Vec::new();
+        let mut known_args = params.iter().zip(args).filter_map(|(p, t)| Some((p, t.as_ref()?)));
+        let Scheme::Lam(s, _) = &params[i] else { return None };
+        if known_args.all(|(p, t)| matches_type(p, t, &mut bound)) { known(s, &bound) } else { None }
+    }
+
     /// Whether the rule says of every function among the arguments that it is one: a type variable
     /// stands for functions in the core only.
     pub fn says_functions(&self, args: &[Type]) -> bool {

@@ -23,24 +23,24 @@ use std::sync::Arc;
 /// A set of laws, tried in order, found by the operator at the root.
 #[derive(Clone, Debug)]
 pub struct LawSet {
-    laws: Vec<&'static Law>,
+    laws: Vec<Arc<Law>>,
     /// For each head of a law: the laws of that head and those of any, in order.
-    by_head: HashMap<Head, Vec<&'static Law>>,
+    by_head: HashMap<Head, Vec<Arc<Law>>>,
     /// The laws of any head.
-    headless: Vec<&'static Law>,
+    headless: Vec<Arc<Law>>,
 }
 
 impl LawSet {
     /// The set of the given laws.
-    pub fn new(laws: Vec<&'static Law>) -> LawSet {
-        let mut by_head: HashMap<Head, Vec<&'static Law>> = HashMap::new();
+    pub fn new(laws: Vec<Arc<Law>>) -> LawSet {
+        let mut by_head: HashMap<Head, Vec<Arc<Law>>> = HashMap::new();
         let mut headless = Vec::new();
-        for &law in &laws {
+        for law in &laws {
             match law.head() {
-                Some(head) => by_head.entry(head).or_insert_with(|| headless.clone()).push(law),
+                Some(head) => by_head.entry(head).or_insert_with(|| headless.clone()).push(law.clone()),
                 None => {
-                    headless.push(law);
-                    by_head.values_mut().for_each(|laws| laws.push(law));
+                    headless.push(law.clone());
+                    by_head.values_mut().for_each(|laws| laws.push(law.clone()));
                 }
             }
         }
@@ -48,14 +48,14 @@ impl LawSet {
     }
 
     /// The laws, in order.
-    pub fn laws(&self) -> &[&'static Law] {
+    pub fn laws(&self) -> &[Arc<Law>] {
         &self.laws
     }
 
     /// The laws that may apply to the term, in order.
-    pub(crate) fn candidates(&self, e: &Expr) -> impl Iterator<Item = &'static Law> {
+    pub(crate) fn candidates(&self, e: &Expr) -> impl Iterator<Item = &Arc<Law>> {
         let at_head = Head::of(e).and_then(|head| self.by_head.get(&head));
-        at_head.unwrap_or(&self.headless).iter().copied()
+        at_head.unwrap_or(&self.headless).iter()
     }
 }
 
@@ -96,8 +96,27 @@ pub enum Strategy {
 
 impl Strategy {
     /// `innermost` of a set of laws.
-    pub fn innermost(laws: Vec<&'static Law>) -> Strategy {
+    pub fn innermost(laws: Vec<Arc<Law>>) -> Strategy {
         Strategy::Innermost(Arc::new(Strategy::Laws(Arc::new(LawSet::new(laws)))))
+    }
+
+    /// The laws that it may apply, in order.
+    pub fn laws(&self) -> Vec<Arc<Law>> {
+        match self {
+            Strategy::Id | Strategy::Fail => Vec::new(),
+            Strategy::Laws(set) => set.laws.clone(),
+            Strategy::Seq(a, b) | Strategy::Choice(a, b) => [a.laws(), b.laws()].concat(),
+            Strategy::Try(s)
+            | Strategy::Repeat(s)
+            | Strategy::One(s)
+            | Strategy::Some(s)
+            | Strategy::All(s)
+            | Strategy::Child(_, s)
+            | Strategy::TopDown(s)
+            | Strategy::BottomUp(s)
+            | Strategy::Innermost(s)
+            | Strategy::Normalize(s) => s.laws(),
+        }
     }
 }
 
@@ -107,7 +126,7 @@ impl fmt::Display for Strategy {
             Strategy::Id => write!(f, "id"),
             Strategy::Fail => write!(f, "fail"),
             Strategy::Laws(set) => {
-                let names: Vec<&str> = set.laws.iter().map(|law| law.name.as_str()).collect();
+                let names: Vec<&str> = set.laws.iter().map(|law| &*law.name).collect();
                 write!(f, "{}", names.join(" <+ "))
             }
             Strategy::Seq(a, b) => write!(f, "({a} ; {b})"),

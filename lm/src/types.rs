@@ -1,12 +1,13 @@
 //! Types, and the tangent type of each.
 //!
-//!   T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T)
+//!   T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T) | (Record f)
 //!
 //!   d Float = Float      d Integer = d Bool = d String = (Tuple)
 //!   d (Tuple T1 .. Tn) = (Tuple dT1 .. dTn)      d (Tensor k T) = (Tensor k dT)
 //!
 //! Source: working notes, Fig. 1, with n-ary tuples and tensors of any rank.
 
+use crate::term::FunName;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub enum Type {
     Lam(Arc<Type>, Arc<Type>),
     /// A linear map from the first type's tangents to the second's.
     LM(Arc<Type>, Arc<Type>),
+    /// What the first half of a function's reverse derivative records for the second; named, since that of
+    /// a recursive function holds records of itself.
+    Record(Arc<FunName>),
 }
 
 impl Type {
@@ -67,7 +71,7 @@ impl Type {
             Type::Tuple(parts) => Type::tuple(parts.iter().map(Type::tangent)),
             Type::Tensor(rank, element) => Type::Tensor(*rank, Arc::new(element.tangent())),
             Type::Lam(s, t) => Type::Lam(s.clone(), Arc::new(t.tangent())),
-            Type::LM(..) => Type::unit(),
+            Type::LM(..) | Type::Record(_) => Type::unit(),
         }
     }
 
@@ -75,7 +79,7 @@ impl Type {
     pub fn is_differentiable(&self) -> bool {
         match self {
             Type::Float => true,
-            Type::Integer | Type::Bool | Type::String | Type::LM(..) => false,
+            Type::Integer | Type::Bool | Type::String | Type::LM(..) | Type::Record(_) => false,
             Type::Tuple(parts) => parts.iter().any(Type::is_differentiable),
             Type::Tensor(_, element) => element.is_differentiable(),
             Type::Lam(_, t) => t.is_differentiable(),
@@ -85,7 +89,7 @@ impl Type {
     /// Whether every value of this type has the same shape, so that the type alone gives its zero.
     pub fn has_fixed_shape(&self) -> bool {
         match self {
-            Type::Float | Type::Integer | Type::Bool | Type::String | Type::LM(..) => true,
+            Type::Float | Type::Integer | Type::Bool | Type::String | Type::LM(..) | Type::Record(_) => true,
             Type::Tuple(parts) => parts.iter().all(Type::has_fixed_shape),
             Type::Tensor(..) | Type::Lam(..) => false,
         }
@@ -95,7 +99,7 @@ impl Type {
     pub fn has_sums(&self) -> bool {
         match self {
             Type::Float | Type::Integer => true,
-            Type::Bool | Type::String | Type::LM(..) => false,
+            Type::Bool | Type::String | Type::LM(..) | Type::Record(_) => false,
             Type::Tuple(parts) => parts.iter().all(Type::has_sums),
             Type::Tensor(_, element) => element.has_sums(),
             Type::Lam(_, t) => t.has_sums(),
@@ -106,10 +110,21 @@ impl Type {
     pub fn mentions_lm(&self) -> bool {
         match self {
             Type::LM(..) => true,
-            Type::Float | Type::Integer | Type::Bool | Type::String => false,
+            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => false,
             Type::Tuple(parts) => parts.iter().any(Type::mentions_lm),
             Type::Tensor(_, element) => element.mentions_lm(),
             Type::Lam(s, t) => s.mentions_lm() || t.mentions_lm(),
+        }
+    }
+
+    /// Whether a record stands anywhere in this type.
+    pub fn mentions_record(&self) -> bool {
+        match self {
+            Type::Record(_) => true,
+            Type::Float | Type::Integer | Type::Bool | Type::String => false,
+            Type::Tuple(parts) => parts.iter().any(Type::mentions_record),
+            Type::Tensor(_, element) => element.mentions_record(),
+            Type::Lam(s, t) | Type::LM(s, t) => s.mentions_record() || t.mentions_record(),
         }
     }
 
@@ -117,7 +132,7 @@ impl Type {
     pub fn mentions_array(&self) -> bool {
         match self {
             Type::Tensor(..) | Type::Lam(..) => true,
-            Type::Float | Type::Integer | Type::Bool | Type::String => false,
+            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => false,
             Type::Tuple(parts) => parts.iter().any(Type::mentions_array),
             Type::LM(s, t) => s.mentions_array() || t.mentions_array(),
         }
@@ -153,7 +168,7 @@ impl Type {
             Type::Integer => Some(1),
             Type::Tuple(parts) if parts.len() >= 2 && parts.iter().all(|t| *t == Type::Integer) => Some(parts.len()),
             Type::Float | Type::Bool | Type::String | Type::Tuple(_) => None,
-            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => None,
+            Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => None,
         }
     }
 
@@ -161,7 +176,13 @@ impl Type {
     /// of a tensor whose elements have shapes that the type gives, else the tensor of their shapes.
     pub fn shape(&self) -> Type {
         match self {
-            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => Type::unit(),
+            Type::Float
+            | Type::Integer
+            | Type::Bool
+            | Type::String
+            | Type::Lam(..)
+            | Type::LM(..)
+            | Type::Record(_) => Type::unit(),
             Type::Tuple(parts) => Type::tuple(parts.iter().map(Type::shape)),
             Type::Tensor(rank, element) if element.has_fixed_shape() => Type::index(*rank),
             Type::Tensor(rank, element) => Type::Tensor(*rank, Arc::new(element.shape())),
@@ -186,6 +207,7 @@ impl fmt::Display for Type {
             Type::Tensor(rank, element) => write!(f, "(Tensor {rank} {element})"),
             Type::Lam(s, t) => write!(f, "(Lam {s} {t})"),
             Type::LM(s, t) => write!(f, "(LM {s} {t})"),
+            Type::Record(name) => write!(f, "(Record {name})"),
         }
     }
 }

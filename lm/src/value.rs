@@ -22,6 +22,8 @@ pub enum Value {
     Tuple(Vec<Value>),
     /// A tensor.
     Tensor(Arc<Tensor>),
+    /// A record: what it was made of, shared, since records hold records.
+    Record(Arc<Value>),
     /// A linear map.
     Map(Arc<LinearMap>),
     /// A function.
@@ -59,7 +61,14 @@ impl Value {
             Value::Float(x) => vec![*x],
             Value::Tuple(vs) | Value::Support(vs) => vs.iter().flat_map(Value::floats).collect(),
             Value::Tensor(t) => t.elements().iter().flat_map(Value::floats).collect(),
-            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => vec![],
+            Value::Integer(_)
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Map(_)
+            | Value::Function(_)
+            | Value::Record(_) => {
+                vec![]
+            }
         }
     }
 
@@ -73,6 +82,7 @@ impl Value {
             Type::Tuple(parts) => Value::Tuple(parts.iter().map(Value::dummy).collect()),
             Type::Tensor(rank, _) => Value::Tensor(Arc::new(Tensor::new(vec![0; *rank], vec![]))),
             Type::Lam(..) => Value::Support(vec![]),
+            Type::Record(_) => Value::Record(Arc::new(Value::Tuple(vec![]))),
             Type::LM(s, t) => Value::Map(Arc::new(LinearMap::Zero(Value::dummy(s), Value::dummy(t)))),
         }
     }
@@ -103,6 +113,7 @@ impl fmt::Display for Value {
             }
             Value::Map(m) => write!(f, "{m:?}"),
             Value::Function(_) => write!(f, "<function>"),
+            Value::Record(_) => write!(f, "<record>"),
         }
     }
 }

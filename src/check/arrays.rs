@@ -1,35 +1,18 @@
 //! Built-ins on arrays that go by the structure of a type: shapes, zeros, `unzip`, `ts_add` and its
 //! like on tensors with discrete parts.
-//!
-//!   shape(e) = size(e)      zero(e) = ts_zero(e)      where the elements of e are of fixed shape, Floats
-//!   shape(e) = build(size(e), \i. shape(e[i]))        and else element by element; tuples by component
 
 use crate::check::builtins::sparse_parts;
 use crate::check::call::apply;
 use crate::check::{CheckError, Checker};
 use lm::prim::Prim;
-use lm::term::{Constant, Expr, Op, Span};
+use lm::shape;
+use lm::term::{Expr, Kind, Op, Span};
 use lm::types::Type;
 
 impl Checker {
     /// `(shape e)`.
     pub(super) fn shape_of(&mut self, e: Expr, span: Span) -> Expr {
-        let ty = e.ty().clone();
-        let (bindings, e) = self.name_of(e);
-        let shape = match &ty {
-            ty if ty.has_fixed_shape() => unit_shape(ty, span),
-            Type::Tuple(parts) => {
-                let parts = (1..=parts.len()).map(|i| get(i, parts.len(), &e, span)).collect::<Vec<_>>();
-                let parts = parts.into_iter().map(|part| self.shape_of(part, span)).collect();
-                apply(Op::Tuple, parts, span)
-            }
-            Type::Tensor(_, element) if element.has_fixed_shape() => size(&e, span),
-            _ => self.over(&ty, size(&e, span), span, |cx, i| {
-                let element = element(&i, &e, span);
-                cx.shape_of(element, span)
-            }),
-        };
-        Expr::block(bindings, shape).at(span)
+        placed(&shape::of_term(e, &mut self.supply), span)
     }
 
     /// The zero of the type and shape of `e`; `None` where there is none, which is reported.
@@ -42,35 +25,32 @@ impl Checker {
     /// The zero of a type, of a shape; `None` where there is none, which is reported.
     pub(super) fn zeros(&mut self, ty: &Type, shape: Expr, span: Span) -> Option<Expr> {
         let (bindings, shape) = self.name_of(shape);
-        let zero = match ty {
-            Type::Float => apply(Op::Prim(Prim::ZeroOf), vec![Expr::dummy(Type::Float)], span),
-            Type::Integer => Expr::integer(0),
-            Type::Bool => Expr::constant(Constant::Bool(false)),
-            Type::String => Expr::constant(Constant::String("".into())),
-            Type::Tuple(parts) => {
-                let zero = |cx: &mut Checker, (i, ty): (usize, &Type)| {
-                    let part = get(i + 1, parts.len(), &shape, span);
-                    cx.zeros(ty, part, span)
-                };
-                let parts: Option<Vec<Expr>> = parts.iter().enumerate().map(|part| zero(self, part)).collect();
-                apply(Op::Tuple, parts?, span)
+        match shape::zeros(ty, &shape, &mut self.supply) {
+            Some(zero) => Some(Expr::block(bindings, placed(&zero, span))),
+            None => self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span),
+        }
+    }
+
+    /// The tangent from x to y: their difference, without discrete parts.
+    pub(super) fn difference(&mut self, y: Expr, x: Expr, span: Span) -> Expr {
+        let ty = y.ty().clone();
+        if ty.tangent() == ty {
+            return apply(Op::Prim(Prim::Sub), vec![y, x], span);
+        }
+        let (bindings, named) = self.names_of(vec![y, x]);
+        let [y, x] = named.as_slice() else { panic!("checker: two names for two terms") };
+        let difference = match &ty {
+            Type::Tensor(..) => {
+                let bounds = apply(Op::Prim(Prim::CommonSize), vec![y.clone(), x.clone()], span);
+                self.over(&ty, bounds, span, |cx, i| cx.difference(element(&i, y, span), element(&i, x, span), span))
             }
-            Type::Tensor(_, inner) => {
-                let is_size = inner.has_fixed_shape();
-                let bounds = if is_size { shape.clone() } else { size(&shape, span) };
-                let mut zero = None;
-                let built = self.over(ty, bounds, span, |cx, i| {
-                    let part = if is_size { unit_shape(inner, span) } else { element(&i, &shape, span) };
-                    zero = cx.zeros(inner, part, span);
-                    zero.clone().unwrap_or(Expr::dummy((**inner).clone()))
-                });
-                zero.map(|_| built)?
-            }
-            Type::Lam(..) | Type::LM(..) => {
-                return self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span);
+            _ => {
+                let n = ty.as_tuple().map_or(0, <[Type]>::len);
+                let part = |i| self.difference(get(i, n, y, span), get(i, n, x, span), span);
+                apply(Op::Tuple, (1..=n).map(part).collect(), span)
             }
         };
-        Some(Expr::block(bindings, zero.at(span)))
+        Expr::block(bindings, difference)
     }
 
     /// A tensor of tuples as a tuple of tensors.
@@ -130,10 +110,10 @@ impl Checker {
     }
 }
 
-/// The shape of all values of a type of fixed shape.
-fn unit_shape(ty: &Type, span: Span) -> Expr {
-    let parts = ty.as_tuple().unwrap_or_default();
-    apply(Op::Tuple, parts.iter().map(|part| unit_shape(part, span)).collect(), span)
+/// The term, what has no place in the source at this place.
+fn placed(e: &Expr, span: Span) -> Expr {
+    let e = e.map_children(|child| placed(child, span));
+    if e.span() == Span::default() && !matches!(e.kind(), Kind::Let(..)) { e.at(span) } else { e }
 }
 
 fn get(i: usize, n: usize, tuple: &Expr, span: Span) -> Expr {

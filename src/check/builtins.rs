@@ -34,14 +34,14 @@ pub enum Meaning {
     Unzip,
     /// `buildFromSparse` of several tensors at once.
     SparseTupled,
-    /// Not in this version.
-    NotYet,
+    /// One of two linear maps, chosen by a Bool.
+    Variant,
 }
 
 /// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, NotYet, Primitive, Shape, SparseTupled, Unzip};
+use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Unzip, Variant};
 
 /// One row.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("lmL",           OWN,                          Core(Prim::LmL)),
     ("lmLT",          OWN,                          Core(Prim::LmLT)),
     ("lmFold",        OWN,                          Core(Prim::LmFold)),
-    ("lmVariant",     OWN,                          NotYet),
+    ("lmVariant",     &["Bool (LM s t) (LM s t) -> (LM s t)"], Variant),
     // Arrays; others are in `arrays.ks`.
     ("build",         OWN,                          Core(Prim::Build)),
     ("index",         OWN,                          Core(Prim::Index)),
@@ -153,12 +153,12 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
+    ("$into",         OWN,                          Core(Prim::Into)),
     ("$loop",         OWN,                          Core(Prim::Loop)),
     ("shape",         &["t -> t"],                  Shape),
     ("unzip",         &["(Tensor i t) -> t"],       Unzip),
     ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
-    ("$check",        OWN,                          NotYet),
-    ("$BENCH",        OWN,                          NotYet),
+    ("$BENCH",        OWN,                          Core(Prim::Bench)),
 ];
 
 static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
@@ -199,7 +199,7 @@ impl Builtin {
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
             Componentwise(_) => args.get(1).cloned(),
-            NotYet => None,
+            Variant => args.get(1).cloned(),
         }
     }
 
@@ -209,7 +209,7 @@ impl Builtin {
             Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
-            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | NotYet => None,
+            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | Variant => None,
         }
     }
 
@@ -239,6 +239,11 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().map(|(row, _)| row).filter(move |row| row.name == name)
 }
 
+/// The typings of a name, in order.
+pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
+    BUILTINS.iter().filter(move |(row, _)| row.name == name).flat_map(|(_, rules)| rules)
+}
+
 /// The row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
@@ -263,7 +268,7 @@ impl Builtin {
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Unzip => args.first().and_then(unzipped).is_some(),
             SparseTupled => is_sparse(args),
-            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | NotYet => true,
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | Variant => true,
         }
     }
 }
@@ -295,7 +300,7 @@ fn is_numeric(ty: &Type) -> bool {
         Type::Float | Type::Integer => true,
         Type::Tuple(parts) => parts.iter().all(is_numeric),
         Type::Tensor(_, element) => is_numeric(element),
-        Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => false,
+        Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
     }
 }
 
@@ -325,7 +330,7 @@ mod tests {
         assert_eq!(arity("print"), None);
         assert_eq!(arity("build"), Some(2));
         assert_eq!(arity("map2"), Some(3));
-        assert_eq!(arity("lmL"), None);
+        assert_eq!(arity("Vec_init"), None);
     }
 
     #[test]

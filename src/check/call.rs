@@ -3,8 +3,10 @@
 //! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
 //! the core a call has one argument per parameter, so tuples are taken apart or put together here.
 
+use crate::check::arguments::Argument;
 use crate::check::builtins::{self, Builtin, Meaning};
 use crate::check::names::{is_projection, old_spelling, projection};
+use crate::check::second_order::takes_functions;
 use crate::check::signatures::{argument_type, derivations};
 use crate::check::suggest::closest;
 use crate::check::{CheckError, Checker, derived};
@@ -16,23 +18,26 @@ use lm::types::Type;
 impl Checker {
     /// `(name args)`.
     pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
-        if name.derivations.is_empty() && is_not_yet(&name.base) && self.functions.overloads(&name.base).is_empty() {
-            return self.fail(CheckError::NotSupported(format!("`{}` is", name.base)), span);
-        }
-        let args: Vec<Option<Expr>> = args.iter().map(|arg| self.argument(arg)).collect();
+        let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
-        let args: Vec<Expr> = args.into_iter().collect::<Option<_>>()?;
+        let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
+        let args = self.with_functions(&name, args, span)?;
+        self.call_of(&name, args, span)
+    }
+
+    /// A call of a known name.
+    pub(super) fn call_of(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         match name.derivations.is_empty() {
             true if is_projection(&name.base) => self.get(&name.base, args, span),
-            true => self.plain_call(&name, args, span),
-            false => self.derived_call(&name, args, span),
+            true => self.plain_call(name, args, span),
+            false => self.derived_call(name, args, span),
         }
     }
 
     /// The name, its old spelling resolved; `None` when no function has it.
-    fn known_name(&self, name: &FunName) -> Option<FunName> {
+    pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
         let is_known = |name: &FunName| {
             let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
             self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
@@ -83,6 +88,9 @@ impl Checker {
         }
         if let Some(entry) = self.functions.select(&name.base, &argument).filter(|_| self.expansion.is_none()) {
             let fun = entry.fun.clone();
+            if takes_functions(&fun) {
+                return self.specialised_call(&fun, args, span);
+            }
             let params = fun.params.clone();
             return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
         }
@@ -100,7 +108,7 @@ impl Checker {
     }
 
     /// A built-in applied to arguments that its row admits.
-    fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         match row.meaning {
             Meaning::Core(prim) | Meaning::Primitive(prim) => Some(apply(Op::Prim(prim), args, span)),
             Meaning::Argument => args.pop(),
@@ -114,7 +122,7 @@ impl Checker {
             Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
             Meaning::Unzip => Some(self.unzip(args.pop()?, span)),
             Meaning::SparseTupled => self.sparse_tupled(args, span),
-            Meaning::NotYet => self.fail(CheckError::NotSupported(format!("`{}` is", row.name)), span),
+            Meaning::Variant => Some(apply(Op::If, args, span)),
         }
     }
 
@@ -234,7 +242,8 @@ impl Checker {
             funs.retain(|fun| fun.argument() == *ty);
             funs.extend(builtins_of(name, ty, &funs));
         }
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun));
+        let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {
@@ -249,18 +258,13 @@ fn builtins_of(name: &FunName, ty: &Type, found: &[Fun]) -> Option<Fun> {
     if found.is_empty() { super::signatures::builtin_function(&name.base, ty) } else { None }
 }
 
-fn is_not_yet(base: &str) -> bool {
-    let mut rows = builtins::rows(base).peekable();
-    rows.peek().is_some() && rows.all(|row| row.meaning == Meaning::NotYet)
-}
-
 /// The types of arguments.
 pub(super) fn types(args: &[Expr]) -> Vec<Type> {
     args.iter().map(|arg| arg.ty().clone()).collect()
 }
 
 /// The one argument, or the tuple of all.
-fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
     match args.len() {
         1 => args.remove(0),
         _ => apply(Op::Tuple, args, span),

@@ -1,9 +1,11 @@
 //! Declarations as written: the head of each definition, before any body is looked at.
 //!
-//!   (def name T params body)    (gdef derivation name)    (edef ...)    (rule ...)
+//!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
+//!   (rule "name" params template replacement)
 
 use crate::check::builtins::PRIMITIVE_PREFIX;
 use crate::check::names::{is_reserved, symbol};
+use crate::check::types::is_constructor;
 use crate::check::{CheckError, Checker, derived};
 use crate::diagnostic::Diagnostic;
 use crate::reader::{Sexp, Shape};
@@ -29,8 +31,8 @@ pub struct Header<'a> {
     pub result: Option<Type>,
     /// The parameters as written.
     pub params: Option<Vec<Param>>,
-    /// The body.
-    pub body: &'a Sexp,
+    /// The body; none of a function that is implemented elsewhere.
+    pub body: Option<&'a Sexp>,
     /// The place of the name.
     pub span: Span,
     /// Whether it comes from the prelude.
@@ -44,6 +46,21 @@ impl Header<'_> {
     }
 }
 
+/// A rewrite rule whose sides are not checked yet.
+#[derive(Debug)]
+pub struct RuleHead<'a> {
+    /// What diagnostics call it.
+    pub name: Arc<str>,
+    /// What stands for any term; missing when wrong.
+    pub params: Option<Vec<Param>>,
+    /// What is replaced.
+    pub template: &'a Sexp,
+    /// What replaces it.
+    pub replacement: &'a Sexp,
+    /// The place of the name.
+    pub span: Span,
+}
+
 /// A top-level form.
 #[derive(Debug)]
 pub enum Item<'a> {
@@ -51,9 +68,16 @@ pub enum Item<'a> {
     Def(Header<'a>),
     /// `(gdef derivation name)`: the name of the derivative, and its place.
     Gdef(FunName, Span),
+    /// A rewrite rule.
+    Rule(RuleHead<'a>),
 }
 
+/// Lets a type pass, or reports it.
+pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
+
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
+const EDEF: &str = "(edef name Type (Type ...))";
+const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
 const GDEF: &str = "(gdef derivation [name Type])";
 
 impl Checker {
@@ -66,8 +90,8 @@ impl Checker {
         match items.first().and_then(symbol).map(|word| &**word) {
             Some("def") => self.def(items, form.span, is_prelude).map(Item::Def),
             Some("gdef") => self.gdef(items, form.span),
-            Some("edef") => self.unsupported(items, "external definitions (`edef`) are", form.span),
-            Some("rule") => self.unsupported(&[], "rewrite rules are", form.span),
+            Some("edef") => self.edef(items, form.span).map(Item::Def),
+            Some("rule") => self.rule_head(items, form.span).map(Item::Rule),
             _ => self.malformed("definition", DEF, form.span),
         }
     }
@@ -81,11 +105,36 @@ impl Checker {
         let header = Header {
             name: self.defined_name(name),
             result: self.supported_type(result_type, result.span),
-            params: self.params(params),
-            body,
+            params: self.params(params, Checker::parameter_type),
+            body: Some(body),
             span: name.span,
             is_prelude,
         };
+        if header.result.is_none() || header.types().is_none() {
+            self.disown(items);
+        }
+        Some(header)
+    }
+
+    /// `(edef name T (S1 .. Sn))`, `(edef name T S)`.
+    fn edef<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<Header<'a>> {
+        let [_, name, result, params] = items else {
+            self.disown(items);
+            return self.malformed("external definition", EDEF, span);
+        };
+        let params = match &params.shape {
+            Shape::List(items) if !items.first().is_some_and(is_constructor) => items,
+            _ => std::slice::from_ref(params),
+        };
+        let mut supported = |s: &Sexp| {
+            let ty = self.ty(s);
+            self.supported_type(ty, s.span)
+        };
+        let result = supported(result);
+        let params = params.iter().map(|s| Param { name: "x".into(), ty: supported(s) }).collect();
+        let name_span = name.span;
+        let name = self.defined_name(name);
+        let header = Header { name, result, params: Some(params), body: None, span: name_span, is_prelude: false };
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
         }
@@ -110,24 +159,25 @@ impl Checker {
         }
     }
 
-    fn params(&mut self, s: &Sexp) -> Option<Vec<Param>> {
+    fn params(&mut self, s: &Sexp, admit: Admit) -> Option<Vec<Param>> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter list", DEF, s.span) };
         let params = if is_param(items) { std::slice::from_ref(s) } else { items };
-        let params: Vec<(Option<Param>, Span)> = params.iter().map(|p| (self.param(p), p.span)).collect();
+        let params: Vec<(Option<Param>, Span)> = params.iter().map(|p| (self.param(p, admit), p.span)).collect();
         let named = params.iter().filter_map(|(p, span)| Some((p.as_ref()?.name.clone(), *span)));
         self.distinct(&named.collect::<Vec<_>>(), "parameter list");
         params.into_iter().map(|(param, _)| param).collect()
     }
 
-    pub(super) fn param(&mut self, s: &Sexp) -> Option<Param> {
+    /// `(x : T)`, where the rest of the compiler can take the type: `admit` reports it otherwise.
+    pub(super) fn param(&mut self, s: &Sexp, admit: Admit) -> Option<Param> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter", "(x : Type)", s.span) };
         match items.as_slice() {
-            [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner),
+            [inner @ Sexp { shape: Shape::List(_), .. }] => self.param(inner, admit),
             [name, _, ty @ ..] if is_param(items) && !ty.is_empty() => {
                 let span = Span { start: ty[0].span.start, end: ty[ty.len() - 1].span.end };
                 let name = self.binder(name);
                 let ty = self.type_in_row(ty, span);
-                Some(Param { name: name?, ty: self.supported_type(ty, span) })
+                Some(Param { name: name?, ty: admit(self, ty, span) })
             }
             _ => self.malformed("parameter", "(x : Type)", s.span),
         }
@@ -170,9 +220,12 @@ impl Checker {
         Some(Item::Gdef(name.derived(word), span))
     }
 
-    fn unsupported<T>(&mut self, items: &[Sexp], what: &str, span: Span) -> Option<T> {
-        self.disown(items);
-        self.fail(CheckError::NotSupported(what.into()), span)
+    /// `(rule "name" params template replacement)`.
+    fn rule_head<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<RuleHead<'a>> {
+        let [_, name, params, template, replacement] = items else { return self.malformed("rule", RULE, span) };
+        let Shape::String(text) = &name.shape else { return self.malformed("rule", RULE, name.span) };
+        let params = self.params(params, Checker::supported_type);
+        Some(RuleHead { name: text.clone(), params, template, replacement, span: name.span })
     }
 
     pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {

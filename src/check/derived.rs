@@ -23,8 +23,12 @@ enum Typing {
     ReverseWithValue,
     /// `S -> T`, with the parameters of f.
     Same,
-    /// Not in this version.
-    NotYet,
+    /// `S -> shape of T`, with the parameters of f.
+    Shape,
+    /// `S -> (T, B)`, with the parameters of f.
+    FirstHalf,
+    /// `(dT, B) -> dS`.
+    SecondHalf,
 }
 
 const DERIVATIONS: [(&str, Typing); 11] = [
@@ -34,10 +38,10 @@ const DERIVATIONS: [(&str, Typing); 11] = [
     ("rev", Typing::Reverse),
     ("jvp", Typing::ForwardWithValue),
     ("vjp", Typing::ReverseWithValue),
-    ("suffwdpass", Typing::NotYet),
-    ("sufrevpass", Typing::NotYet),
+    ("suffwdpass", Typing::FirstHalf),
+    ("sufrevpass", Typing::SecondHalf),
     ("sufrev", Typing::Reverse),
-    ("shape", Typing::NotYet),
+    ("shape", Typing::Shape),
     ("CL", Typing::Same),
 ];
 
@@ -55,13 +59,16 @@ pub fn is_derivation(name: &str) -> bool {
     typing(name).is_some()
 }
 
-/// The derivation among these that this version does not have.
-pub fn unsupported<'a>(derivations: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    derivations.into_iter().find(|d| typing(d) == Some(Typing::NotYet))
+/// Whether it is one of the two halves of a reverse derivative, whose types have a B, the type of the
+/// record, that only the derivation itself, or its user, can tell.
+pub fn is_half(derivation: &str) -> bool {
+    matches!(typing(derivation), Some(Typing::FirstHalf | Typing::SecondHalf))
 }
 
 /// The derivative of a function: its name and types. `None` where they are not known.
-pub fn derive(derivation: &str, f: &Fun) -> Option<Fun> {
+///
+/// `record` gives the B of a function.
+pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
     let (s, t) = (f.argument(), &f.result);
     let (params, result) = match typing(derivation)? {
         Typing::Jacobian => (f.params.clone(), Type::lm(s, t.clone())),
@@ -70,30 +77,36 @@ pub fn derive(derivation: &str, f: &Fun) -> Option<Fun> {
         Typing::Reverse => (vec![s.clone(), t.tangent()], s.tangent()),
         Typing::ForwardWithValue => (vec![s.clone(), s.tangent()], Type::tuple([t.clone(), t.tangent()])),
         Typing::ReverseWithValue => (vec![s.clone(), t.tangent()], Type::tuple([t.clone(), s.tangent()])),
+        Typing::Shape => (f.params.clone(), t.shape()),
         Typing::Same => (f.params.clone(), t.clone()),
-        Typing::NotYet => return None,
+        Typing::FirstHalf => (f.params.clone(), Type::tuple([t.clone(), record(f)?])),
+        Typing::SecondHalf => (vec![t.tangent(), record(f)?], s.tangent()),
     };
     Some(Fun { name: f.name.derived(derivation), params, result })
 }
 
 /// The derivative of a derivative of ... a function; derivations outermost first.
-pub fn derive_all<'a>(derivations: impl DoubleEndedIterator<Item = &'a str>, f: &Fun) -> Option<Fun> {
-    derivations.rev().try_fold(f.clone(), |f, derivation| derive(derivation, &f))
+pub fn derive_all<'a>(
+    derivations: impl DoubleEndedIterator<Item = &'a str>,
+    f: &Fun,
+    record: &mut dyn FnMut(&Fun) -> Option<Type>,
+) -> Option<Fun> {
+    derivations.rev().try_fold(f.clone(), |f, derivation| derive(derivation, &f, record))
 }
 
 /// The argument type of f, from that of its derivative; derivations outermost first.
 ///
-/// `None` when no derivative takes such an argument.
+/// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
 pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
     derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
-        Typing::Jacobian | Typing::Transposed | Typing::Same => Some(argument),
+        Typing::Jacobian | Typing::Transposed | Typing::Shape | Typing::Same | Typing::FirstHalf => Some(argument),
         Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
             match argument.as_tuple() {
                 Some([s, _]) => Some(s.clone()),
                 _ => None,
             }
         }
-        Typing::NotYet => None,
+        Typing::SecondHalf => None,
     })
 }
 
@@ -106,7 +119,8 @@ mod tests {
     fn types_follow_the_reference() {
         let f = Fun { name: FunName::base("f"), params: vec![Type::Float, Type::Integer], result: Type::Bool };
         let shown = |derivations: &[&str]| {
-            let d = derive_all(derivations.iter().copied(), &f).expect("a type");
+            let mut record = |f: &Fun| Some(f.argument());
+            let d = derive_all(derivations.iter().copied(), &f, &mut record).expect("a type");
             format!("{} : {} -> {}", d.name, d.argument(), d.result)
         };
         assert_eq!(shown(&["D"]), "[D f] : (Tuple Float Integer) -> (LM (Tuple Float Integer) Bool)");
@@ -114,7 +128,11 @@ mod tests {
         let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
             (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
         assert_eq!(shown(&["fwd", "rev"]), twice);
-        assert!(derive("shape", &f).is_none());
+        assert_eq!(
+            shown(&["sufrevpass"]),
+            "[sufrevpass f] : (Tuple (Tuple) (Tuple Float Integer)) -> (Tuple Float (Tuple))"
+        );
+        assert_eq!(shown(&["shape"]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
     }
 
     #[test]

@@ -4,28 +4,30 @@
 //! built-in that nobody wrote by hand becomes the application of the primitive's Jacobian.
 
 use crate::check::call::{apply, types};
-use crate::check::signatures::{argument_type, derivations};
+use crate::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
 use crate::check::{CheckError, Checker, builtins, derived};
 use lm::prim::Prim;
-use lm::term::{Expr, Fun, FunName, Op, Span};
+use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
+use lm::types::Type;
 use std::sync::Arc;
 
 impl Checker {
     /// A call of a derivative: of the function that its arguments choose.
     pub(super) fn derived_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
-        let is_written = self.functions.derivatives(&name.derivations, &name.base).next().is_some();
-        if let Some(derivation) = derived::unsupported(derivations(name)).filter(|_| !is_written) {
-            return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
-        }
-        let is_orphan = !self.is_function(&name.base) || derived::unsupported(derivations(name)).is_some();
-        if is_orphan {
+        if !self.is_function(&name.base) {
             return self.orphan_call(name, args, span);
         }
+        if self.is_second_order(name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+        }
         let argument = argument_type(&types(&args));
-        let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
-        let fun = base.as_ref().and_then(|base| derived::derive_all(derivations(name), base));
-        let (Some(base), Some(fun)) = (base, fun.filter(|fun| fun.argument() == argument)) else {
-            return self.wrong_arguments(name, &args, span);
+        let reported = self.errors.len();
+        let chosen = self.differentiated(name, &argument, span);
+        let Some((base, fun)) = chosen else {
+            // What has no record has an error, here or in its own definition.
+            let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
+            let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
+            return if is_reported { None } else { self.wrong_arguments(name, &args, span) };
         };
         let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
         if is_builtin && self.functions.derivative(&fun.name).is_none() {
@@ -34,15 +36,42 @@ impl Checker {
             let base = if fits { Fun { params: types(&args), ..base } } else { base };
             return self.builtin_derivative(name, &base, args, span);
         }
+        Some(self.call_derivative(name, &base, fun, args, span))
+    }
+
+    fn call_derivative(&mut self, name: &FunName, base: &Fun, fun: Fun, args: Vec<Expr>, span: Span) -> Expr {
         let params = fun.params.clone();
-        let op = match (is_builtin, &*name.derivations[0]) {
-            (false, "D") => {
-                let inner = derived::derive_all(name.derivations[1..].iter().map(|d| &**d), &base)?;
-                Op::JacobianOfFun(Arc::new(inner))
+        // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
+        let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
+        let inner = name.derivations.get(1..).unwrap_or_default();
+        let op = match &*name.derivations[0] {
+            "D" if is_function => {
+                let mut record = |f: &Fun| self.record(f, span);
+                let inner = derived::derive_all(inner.iter().map(|d| &**d), base, &mut record);
+                Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
             }
             _ => Op::Call(Arc::new(fun)),
         };
-        Some(self.fit(args, &params, span, |args| apply(op, args, span)))
+        self.fit(args, &params, span, |args| apply(op, args, span))
+    }
+
+    /// The function that a call of a derivative is about, and the derivative; `None` where none fits.
+    fn differentiated(&mut self, name: &FunName, argument: &Type, span: Span) -> Option<(Fun, Fun)> {
+        let candidates = match derived::base_argument(derivations(name), argument) {
+            Some(s) => self.base_function(name, &s).into_iter().collect(),
+            None if derivations(name).any(derived::is_half) => {
+                let overloads = self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone());
+                let fits = |fun: &Fun| name.overload.as_ref().is_none_or(|ty| *ty == fun.argument());
+                let builtins = builtin_arguments(name).into_iter().filter_map(|ty| builtin_function(&name.base, &ty));
+                overloads.filter(fits).chain(builtins).collect::<Vec<Fun>>()
+            }
+            None => Vec::new(),
+        };
+        candidates.into_iter().find_map(|base| {
+            let mut record = |f: &Fun| self.record(f, span);
+            let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+            (fun.argument() == *argument).then_some((base, fun))
+        })
     }
 
     /// A call of a derivative whose type is known only from its definition.
@@ -60,7 +89,8 @@ impl Checker {
         }
     }
 
-    /// `[D p]`, `[Dt p]`, `[fwd p]`, `[rev p]` of a primitive, by its Jacobian.
+    /// `[D p]`, `[Dt p]`, `[fwd p]`, `[rev p]` of a primitive, by its Jacobian; other derivatives of built-ins
+    /// as those of functions that call them.
     fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
         let derivation = match name.derivations.as_slice() {
@@ -74,9 +104,27 @@ impl Checker {
                 apply(Op::Prim(Prim::LmTranspose), vec![jacobian], span)
             }
             ("fwd" | "rev", Some(prim)) => self.apply_jacobian(derivation, prim, base, args, span),
-            _ => return self.fail(CheckError::NotSupported(format!("the derivative `{name}` of a built-in is")), span),
+            _ => {
+                let base = self.defined_builtin(base, span)?;
+                let mut record = |f: &Fun| self.record(f, span);
+                let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+                self.call_derivative(name, &base, fun, args, span)
+            }
         };
         Some(body)
+    }
+
+    /// `(def [p S] T ((x : S) ..) (p x ..))`, a definition that derivatives can be made from.
+    pub(super) fn defined_builtin(&mut self, base: &Fun, span: Span) -> Option<Fun> {
+        let name = FunName { overload: Some(base.argument()), ..base.name.clone() };
+        let fun = Fun { name: name.clone(), ..base.clone() };
+        if !self.checked.prelude.contains_key(&name) {
+            let params: Vec<Var> = base.params.iter().map(|ty| self.supply.fresh("x", ty.clone())).collect();
+            let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
+            let body = self.builtin(row, params.iter().map(|x| Expr::var(x).at(span)).collect(), span)?;
+            self.checked.prelude.insert(name.clone(), Def { fun: Arc::new(fun.clone()), params, body });
+        }
+        Some(fun)
     }
 
     fn jacobian(&mut self, prim: Prim, base: &Fun, args: Vec<Expr>, span: Span) -> Expr {

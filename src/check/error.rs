@@ -157,8 +157,43 @@ pub enum CheckError {
         found: String,
     },
     /// `lam` where a value should stand.
-    #[error("a function may stand only as an argument of a built-in")]
+    #[error("a function may stand only as an argument of a call")]
     LambdaAsValue,
+    /// A half of a reverse derivative whose record is not known where it is called.
+    #[error("the type of the record of `{0}` depends on itself")]
+    UnknownRecord(String),
+    /// One half of a reverse derivative by hand.
+    #[error("`{written}` is written by hand, but not `{missing}`")]
+    OneHalf {
+        /// The half that is written.
+        written: String,
+        /// The other one.
+        missing: String,
+    },
+    /// A rule whose sides have different types.
+    #[error("the rule `{name}` replaces a `{template}` by a `{found}`")]
+    SidesDisagree {
+        /// The rule.
+        name: String,
+        /// The template's type.
+        template: Type,
+        /// The replacement's type.
+        found: Type,
+    },
+    /// A rule with a parameter that its template does not mention.
+    #[error("the template of the rule `{name}` does not mention `{variable}`")]
+    UnboundPattern {
+        /// The rule.
+        name: String,
+        /// The parameter.
+        variable: String,
+    },
+    /// A definition that gives itself ever other functions.
+    #[error("`{0}` calls itself with ever other functions")]
+    EndlessFunctions(String),
+    /// A derivative of a definition that takes functions.
+    #[error("`{0}` takes functions, so it has no derivatives of its own")]
+    DerivativeOfSecondOrder(String),
     /// A shape of another type than the tensor has.
     #[error("a shape of `{tensor}` has type `{}`, not `{found}`", tensor.shape())]
     WrongShape {
@@ -200,6 +235,12 @@ impl CheckError {
             CheckError::NotSupported(_) => "E222",
             CheckError::LambdaAsValue => "E223",
             CheckError::WrongShape { .. } => "E224",
+            CheckError::EndlessFunctions(_) => "E225",
+            CheckError::DerivativeOfSecondOrder(_) => "E226",
+            CheckError::UnknownRecord(_) => "E229",
+            CheckError::OneHalf { .. } => "E230",
+            CheckError::SidesDisagree { .. } => "E227",
+            CheckError::UnboundPattern { .. } => "E228",
         }
     }
 
@@ -225,7 +266,19 @@ impl CheckError {
             CheckError::BadProjection(_) => Some("in `get$i$n`, i is from 1 to n".into()),
             CheckError::WrongMain => Some("write `(def main Integer () ...)`".into()),
             CheckError::LambdaAsValue => Some("write it where it is used: `(build n (lam (i : Integer) e))`".into()),
+            CheckError::EndlessFunctions(name) => {
+                Some(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
+            }
+            CheckError::UnknownRecord(_) => {
+                Some("call it from a function that it does not call itself, directly or not".into())
+            }
+            CheckError::OneHalf { .. } => {
+                Some("write both: the second half takes the record that the first gives".into())
+            }
+            CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
+            | CheckError::SidesDisagree { .. }
+            | CheckError::UnboundPattern { .. }
             | CheckError::WrongShape { .. }
             | CheckError::Reserved(_)
             | CheckError::DuplicateVariable(..)

@@ -3,6 +3,7 @@
 //! `None` stands for a term with an error; it is reported where it is found, and never again.
 
 use crate::check::names::{is_reserved, symbol};
+use crate::check::scope::Meaning;
 use crate::check::suggest::closest;
 use crate::check::{CheckError, Checker};
 use crate::reader::{Sexp, Shape};
@@ -27,8 +28,11 @@ impl Checker {
     }
 
     fn name(&mut self, name: &Arc<str>, span: Span) -> Option<Expr> {
-        if let Some(meaning) = self.scope.get(name) {
-            return meaning.as_ref().map(|x| Expr::var(x).at(span));
+        match self.scope.get(name) {
+            Some(Meaning::Variable(x)) => return Some(Expr::var(x).at(span)),
+            Some(Meaning::Function(_)) => return self.fail(CheckError::FunctionAsValue(name.to_string()), span),
+            Some(Meaning::Unknown) => return None,
+            None => {}
         }
         match &**name {
             "true" => Some(Expr::constant(Constant::Bool(true)).at(span)),
@@ -69,7 +73,8 @@ impl Checker {
 
     /// Whether a name in parentheses is but a name in parentheses.
     fn is_value(&self, word: &str) -> bool {
-        matches!(word, "true" | "false") || self.scope.get(word).is_some()
+        let is_variable = |meaning: &Meaning| !matches!(meaning, Meaning::Function(_));
+        matches!(word, "true" | "false") || self.scope.get(word).is_some_and(is_variable)
     }
 
     /// Terms looked at only for their errors.
@@ -93,11 +98,22 @@ impl Checker {
                 let read = self.ty(ty);
                 self.supported_type(read, ty.span).map(|ty| Expr::dummy(ty).at(span))
             }
+            "$pack" => {
+                let [name, e] = args else { return self.malformed("`$pack`", "($pack f e)", span) };
+                let name = self.fun_name(name);
+                let e = self.expr(e)?;
+                Expr::try_app(Op::Pack(Arc::new(name?)), vec![e], span)
+            }
+            "$unpack" => {
+                let [ty, e] = args else { return self.malformed("`$unpack`", "($unpack Type e)", span) };
+                let (ty, e) = (self.ty(ty), self.expr(e));
+                Expr::try_app(Op::Unpack(ty?), vec![e?], span)
+            }
             "lam" => {
                 self.lambda(items, span);
                 self.fail(CheckError::LambdaAsValue, span)
             }
-            "$zero" | "$zeros" if self.expansion.is_some() => self.zero_form(word, args, span),
+            "$zero" | "$zeros" | "$difference" if self.expansion.is_some() => self.vector_form(word, args, span),
             _ if is_reserved(word) && !self.is_function(word) => {
                 self.fail(CheckError::Reserved(word.to_string()), items[0].span)
             }
@@ -106,17 +122,17 @@ impl Checker {
     }
 
     fn call_by_name(&mut self, word: &Arc<str>, items: &[Sexp], span: Span) -> Option<Expr> {
-        if let Some(function) = self.parameter_function(word) {
-            return self.beta(&function, &items[1..], span);
-        }
-        let variable = self.scope.get(word).cloned();
-        match variable.filter(|_| !self.is_function(word)) {
-            Some(meaning) => {
+        match self.scope.get(word).cloned() {
+            Some(Meaning::Function(function)) => self.beta(word, &function, &items[1..], span),
+            Some(Meaning::Variable(x)) if !self.is_function(word) => {
                 self.judge_all(&items[1..]);
-                let ty = meaning?.ty().clone();
+                let ty = x.ty().clone();
                 self.fail(CheckError::NotAFunction { name: word.to_string(), ty }, items[0].span)
             }
-            None => self.call(&FunName::base(word), &items[1..], span, items[0].span),
+            Some(Meaning::Unknown) if !self.is_function(word) => self.judge_all(&items[1..]),
+            Some(Meaning::Variable(_) | Meaning::Unknown) | None => {
+                self.call(&FunName::base(word), &items[1..], span, items[0].span)
+            }
         }
     }
 

@@ -80,6 +80,12 @@ impl Functions {
         self.derived.values().filter(move |e| e.fun.name.derivations == derivations && *e.fun.name.base == *base)
     }
 
+    /// The second halves of reverse derivatives written by hand, each with its place.
+    pub fn second_halves(&self) -> impl Iterator<Item = (Arc<Fun>, Span)> {
+        let is_one = |e: &&Entry| e.fun.name.derivations.first().is_some_and(|d| &**d == "sufrevpass");
+        self.derived.values().filter(is_one).map(|e| (e.fun.clone(), e.span))
+    }
+
     /// Every name, in source order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.written.keys().map(|name| &**name)

@@ -11,11 +11,11 @@
 
 use crate::check::builtins::Builtin;
 use crate::check::call::types;
-use crate::check::expr::form_of;
 use crate::check::names::symbol;
+use crate::check::scope::Meaning;
 use crate::check::{CheckError, Checker};
 use crate::reader::{Sexp, Shape, read};
-use lm::scope::renamed;
+use lm::scheme::Named;
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;
 use std::sync::{Arc, LazyLock};
@@ -80,11 +80,10 @@ fn placed(s: &Sexp, span: Span) -> Sexp {
     Sexp { shape, span }
 }
 
-/// What the names of a definition stand for while its body is checked.
+/// What the type variables of a definition stand for while its body is checked.
 #[derive(Debug)]
 pub struct Expansion {
-    types: Vec<(Arc<str>, Type)>,
-    functions: Vec<(Arc<str>, Expr)>,
+    types: Named,
 }
 
 impl Checker {
@@ -92,52 +91,23 @@ impl Checker {
     pub(super) fn expand(&mut self, row: &Builtin, number: usize, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let definition = &DEFINITIONS[number];
         let (bound, result) = row.instance(&types(&args)).expect("the row was chosen for these arguments");
-        let mark = self.scope.mark();
-        let mut expansion = Expansion { types: bound, functions: Vec::new() };
+        let outer_scope = std::mem::take(&mut self.scope);
         let mut bindings = Vec::new();
         for (name, arg) in definition.params.iter().zip(args) {
             if let Kind::Lam(..) = arg.kind() {
-                expansion.functions.push((name.clone(), arg));
+                self.scope.bind(name, Meaning::Function(arg));
             } else {
                 let x = self.bind(name, Some(arg.ty().clone()))?;
                 bindings.push(Binding { pattern: Pattern::Var(x), rhs: arg });
             }
         }
-        let outer = self.expansion.replace(expansion);
+        let outer = self.expansion.replace(Expansion { types: bound });
         let body = self.expr(&placed(&definition.body, span));
         self.expansion = outer;
-        self.scope.forget(mark);
+        self.scope = outer_scope;
         let body = body?;
         assert_eq!(*body.ty(), result, "arrays.ks: the body of `{}`", definition.name);
         Some(Expr::block(bindings, body).at(span))
-    }
-
-    /// A term that may be a function: an argument of a call.
-    pub(super) fn argument(&mut self, s: &Sexp) -> Option<Expr> {
-        if let Some(function) = symbol(s).and_then(|name| self.parameter_function(name)) {
-            return Some(renamed(&function, &mut self.supply));
-        }
-        match form_of(s, "lam") {
-            Some(items) => self.lambda(items, s.span),
-            None => self.expr(s),
-        }
-    }
-
-    /// `(lam (x : T) e)`.
-    pub(super) fn lambda(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
-        let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
-        let param = self.param(param)?;
-        let mark = self.scope.mark();
-        let x = self.bind(&param.name, param.ty);
-        let body = self.expr(body);
-        self.scope.forget(mark);
-        Some(Expr::lam(x?, body?).at(span))
-    }
-
-    /// The function that a name stands for, as a parameter of the definition that is expanded.
-    pub(super) fn parameter_function(&self, name: &str) -> Option<Expr> {
-        let functions = &self.expansion.as_ref()?.functions;
-        functions.iter().find(|(parameter, _)| **parameter == *name).map(|(_, function)| function.clone())
     }
 
     /// The type that a name stands for in the definition that is expanded.
@@ -146,22 +116,17 @@ impl Checker {
         types.iter().find(|(variable, _)| **variable == *name).map(|(_, ty)| ty.clone())
     }
 
-    /// `(f e)` for a function: its body with its variable bound.
-    pub(super) fn beta(&mut self, function: &Expr, args: &[Sexp], span: Span) -> Option<Expr> {
-        let [arg] = args else { panic!("arrays.ks: a function takes one argument") };
-        let arg = self.expr(arg)?;
-        let copy = renamed(function, &mut self.supply);
-        let Kind::Lam(x, body) = copy.kind() else { panic!("{copy:?} is no function") };
-        let binding = Binding { pattern: Pattern::Var(x.clone()), rhs: arg };
-        Some(Expr::block(vec![binding], body.clone()).at(span))
-    }
-
-    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape.
-    pub(super) fn zero_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
+    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape;
+    /// `($difference y x)`, the tangent from x to y.
+    pub(super) fn vector_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
         match (word, args) {
             ("$zero", [x]) => {
                 let x = self.expr(x)?;
                 self.zero_like(x, span)
+            }
+            ("$difference", [y, x]) => {
+                let (y, x) = (self.expr(y)?, self.expr(x)?);
+                Some(self.difference(y, x, span))
             }
             ("$zeros", [ty, shape]) => {
                 let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);

@@ -6,6 +6,7 @@
 
 use crate::check::expr::form_of;
 use crate::check::names::{is_reserved, symbol};
+use crate::check::scope::Meaning;
 use crate::check::{CheckError, Checker};
 use crate::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Pattern, Span};
@@ -110,7 +111,7 @@ impl Checker {
     /// Brings a variable into scope; without a type, as one with an error.
     pub(super) fn bind(&mut self, name: &Arc<str>, ty: Option<Type>) -> Option<lm::term::Var> {
         let x = ty.map(|ty| self.supply.fresh(name, ty));
-        self.scope.bind(name, x.clone());
+        self.scope.bind(name, x.clone().map_or(Meaning::Unknown, Meaning::Variable));
         x
     }
 

@@ -4,6 +4,7 @@
 //! then the bodies. What is wrong is reported once and becomes `None`, which nobody judges again:
 //! all errors of a file are found, and no error that is but the consequence of another.
 
+mod arguments;
 mod arrays;
 mod builtins;
 mod call;
@@ -14,9 +15,11 @@ mod error;
 mod expr;
 mod functions;
 mod generic;
+mod halves;
 mod lets;
 mod names;
 mod scope;
+mod second_order;
 mod signatures;
 mod suggest;
 mod types;
@@ -24,13 +27,18 @@ mod types;
 pub use error::CheckError;
 
 use crate::diagnostic::Diagnostic;
+use crate::pipeline;
 use crate::reader::Sexp;
-use declaration::{Header, Item};
+use declaration::{Header, Item, RuleHead};
 use functions::Functions;
 use generic::Expansion;
+use halves::order;
 use indexmap::{IndexMap, IndexSet};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
+use lm::scope::free_variables;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Rule, Span, Supply, Var};
+use lm::types::Type;
 use scope::Scope;
+use second_order::{SecondOrder, takes_functions};
 use std::sync::Arc;
 
 /// What the checker lets pass.
@@ -40,7 +48,13 @@ pub struct Options {
     /// split derivations, as it stands. Stages of a derivation need this when printed and read
     /// again; in a user's file it would hide a misspelt name.
     pub orphan_derivatives: bool,
+    /// Gives the B of `[suffwdpass f] : S -> (T, B)` for a function of a program: it is known once the
+    /// derivation was done. Without it, calls of the halves of a function are refused, unless written by hand.
+    pub record: Option<Record>,
 }
+
+/// See [`Options::record`].
+pub type Record = fn(Checked, &FunName) -> Result<Type, pipeline::Error>;
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +98,14 @@ pub fn check(forms: &[Sexp], prelude: &[Sexp], options: Options) -> Result<Check
     let checked = checker.program(forms, prelude);
     let mut errors = checker.errors;
     errors.sort_by_key(|e| e.span.map(|s| s.start));
+    // A body that is looked at for several calls has its errors once.
+    let mut reported: Vec<Diagnostic> = Vec::new();
+    errors.retain(|e| {
+        !reported.contains(e) && {
+            reported.push(e.clone());
+            true
+        }
+    });
     if errors.is_empty() { Ok(checked) } else { Err(errors) }
 }
 
@@ -95,77 +117,147 @@ struct Checker {
     supply: Supply,
     /// The built-in whose body is being checked, when one is.
     expansion: Option<Expansion>,
+    second_order: SecondOrder,
+    /// What is checked so far.
+    checked: Checked,
+    /// Functions whose bodies have errors.
+    unsound: IndexSet<FunName>,
+    /// The records that were asked for; none where there is an error.
+    records: IndexMap<FunName, Option<Type>>,
     errors: Vec<Diagnostic>,
 }
 
 impl Checker {
     fn new(options: Options) -> Checker {
-        let (functions, scope, supply) = (Functions::default(), Scope::default(), Supply::default());
-        Checker { options, functions, scope, supply, expansion: None, errors: Vec::new() }
+        Checker {
+            options,
+            functions: Functions::default(),
+            scope: Scope::default(),
+            supply: Supply::default(),
+            expansion: None,
+            second_order: SecondOrder::default(),
+            checked: Checked::default(),
+            unsound: IndexSet::new(),
+            records: IndexMap::new(),
+            errors: Vec::new(),
+        }
     }
 
     fn program(&mut self, forms: &[Sexp], prelude: &[Sexp]) -> Checked {
         let own = forms.iter().map(|form| (form, false));
         let items = own.chain(prelude.iter().map(|form| (form, true)));
         let items: Vec<Item> = items.filter_map(|(form, is_prelude)| self.declaration(form, is_prelude)).collect();
-        let (mut headers, mut requests) = (Vec::new(), Vec::new());
+        let (mut headers, mut requests, mut rules) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
                 Item::Def(header) => headers.push(header),
                 Item::Gdef(name, span) => requests.push((name, span)),
+                Item::Rule(head) => rules.push(head),
             }
         }
         let funs = self.signatures(&headers);
-        let mut checked = Checked::default();
-        for (header, fun) in headers.iter().zip(funs) {
-            self.definition(header, fun, &mut checked);
+        self.check_halves(&headers);
+        for (header, fun) in headers.iter().zip(&funs) {
+            self.keep_second_order(header, fun.as_ref());
         }
+        for i in order(&headers) {
+            match &funs[i] {
+                Some(fun) if takes_functions(fun) => self.for_any_functions(fun),
+                fun => self.definition(&headers[i], fun.clone()),
+            }
+        }
+        let mut checked = std::mem::take(&mut self.checked);
+        let places = std::mem::take(&mut checked.places);
+        checked.program.defs.sort_by_key(|name, _| places.get(name).map(|place| place.start));
+        checked.places = places;
+        checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
         let requested: IndexSet<FunName> =
             requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();
+        checked.prelude.append(&mut self.checked.prelude);
+        let bases = checked.requested.iter().map(|name| FunName { derivations: Vec::new(), ..name.clone() });
+        bases.collect::<Vec<_>>().iter().for_each(|name| checked.include(name));
+        checked.program.rules = rules.iter().filter_map(|head| self.rule(head)).collect();
         checked.program.supply = self.supply.clone();
-        let called: Vec<FunName> = checked.program.defs.values().flat_map(|def| callees(&def.body)).collect();
+        let bodies = checked.program.defs.values().map(|def| &def.body);
+        let replacements = checked.program.rules.iter().map(|rule| &rule.replacement);
+        let called: Vec<FunName> = bodies.chain(replacements).flat_map(callees).collect();
         called.iter().for_each(|name| checked.include(name));
         checked
     }
 
-    /// Checks a body and files the definition.
-    fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>, checked: &mut Checked) {
+    /// Checks a body and files the definition, or files the external function.
+    fn definition(&mut self, header: &Header, fun: Option<Arc<Fun>>) {
         // A prelude definition that does not suit a user's redefinition of what it calls is left out.
+        let Some(body) = header.body else {
+            if let Some(fun) = fun {
+                self.checked.places.insert(fun.name.clone(), header.span);
+                self.checked.program.externals.insert(fun.name.clone(), fun);
+            }
+            return;
+        };
         let reported = self.errors.len();
-        let def = self.body(header, fun);
+        let def = self.body(header, body, fun.clone());
         if header.is_prelude {
             self.errors.truncate(reported);
         }
-        let Some(def) = def else { return };
+        let Some(def) = def else {
+            self.unsound.extend(fun.map(|fun| fun.name.clone()));
+            return;
+        };
         let name = def.fun.name.clone();
         match header.is_prelude {
             true => {
-                checked.prelude.insert(name, def);
+                self.checked.prelude.insert(name, def);
             }
             false => {
-                checked.places.insert(name.clone(), header.span);
-                checked.program.defs.insert(name, def);
+                self.checked.places.insert(name.clone(), header.span);
+                self.checked.program.defs.insert(name, def);
             }
         }
     }
 
-    fn body(&mut self, header: &Header, fun: Option<Arc<Fun>>) -> Option<Def> {
+    fn body(&mut self, header: &Header, text: &Sexp, fun: Option<Arc<Fun>>) -> Option<Def> {
         let mark = self.scope.mark();
         let written = header.params.iter().flatten();
         let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
         let are_params_known = header.params.is_some();
-        let body = if are_params_known { self.expr(header.body) } else { None };
+        let body = if are_params_known { self.expr(text) } else { None };
         self.scope.forget(mark);
         let (body, declared) = (body?, header.result.as_ref()?);
         if body.ty() != declared {
             let name = header.name.as_ref()?.to_string();
             let (declared, found) = (declared.clone(), body.ty().clone());
-            return self.fail(CheckError::WrongResult { name, declared, found }, header.body.span);
+            return self.fail(CheckError::WrongResult { name, declared, found }, text.span);
         }
         let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
         let (params, body) = self.adapt(params, body, &fun);
         Some(Def { fun, params, body })
+    }
+
+    /// Checks the sides of a rule.
+    fn rule(&mut self, head: &RuleHead) -> Option<Rule> {
+        let mark = self.scope.mark();
+        let written = head.params.iter().flatten();
+        let params: Vec<Option<Var>> = written.map(|p| self.bind(&p.name, p.ty.clone())).collect();
+        let are_params_known = head.params.is_some();
+        let sides = [head.template, head.replacement];
+        let sides = sides.map(|side| if are_params_known { self.expr(side) } else { None });
+        self.scope.forget(mark);
+        let [template, replacement] = sides;
+        let (template, replacement) = (template?, replacement?);
+        let params = params.into_iter().collect::<Option<Vec<Var>>>()?;
+        let name = head.name.to_string();
+        if template.ty() != replacement.ty() {
+            let (template, found) = (template.ty().clone(), replacement.ty().clone());
+            return self.fail(CheckError::SidesDisagree { name, template, found }, head.replacement.span);
+        }
+        let mentioned = free_variables(&template);
+        if let Some(x) = params.iter().find(|x| !mentioned.contains(x)) {
+            let variable = x.name().to_string();
+            return self.fail(CheckError::UnboundPattern { name, variable }, head.template.span);
+        }
+        Some(Rule { name: head.name.clone(), params, template, replacement, span: head.span })
     }
 
     /// Gives a definition the parameters that all calls of the function give it, where a derivative

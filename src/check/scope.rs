@@ -1,11 +1,19 @@
 //! The variables in scope.
 
 use indexmap::IndexMap;
-use lm::term::Var;
+use lm::term::{Expr, Var};
 use std::sync::Arc;
 
-/// What a name in scope stands for: a variable, or one whose definition has an error.
-pub type Meaning = Option<Var>;
+/// What a name in scope stands for.
+#[derive(Clone, Debug)]
+pub enum Meaning {
+    /// A variable.
+    Variable(Var),
+    /// A function: a parameter of type `Lam`, where the definition is looked at for one call.
+    Function(Expr),
+    /// A variable whose definition has an error.
+    Unknown,
+}
 
 /// The variables in scope, innermost last.
 #[derive(Debug, Default)]

@@ -70,25 +70,36 @@ impl Checker {
 
     /// What the function demands of its derivative `found`.
     fn demanded(&mut self, name: &FunName, found: &Fun, span: Span) -> Option<Fun> {
-        if let Some(derivation) = derived::unsupported(derivations(name)) {
-            return match self.options.orphan_derivatives {
-                true => Some(found.clone()),
-                false => self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span),
-            };
-        }
         if self.functions.is_broken(&name.base) {
             return None;
         }
         if !self.is_function(&name.base) {
             return if self.options.orphan_derivatives { Some(found.clone()) } else { self.unknown(&name.base, span) };
         }
+        if self.is_second_order(name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+        }
         let base = derived::base_argument(derivations(name), &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
+        // The record of a half is what its user says; whether both halves agree is seen later.
+        let said = match (found.params.as_slice(), &found.result) {
+            (_, Type::Tuple(parts)) if is_first_half(name) => parts.get(1),
+            ([_, record], _) => Some(record),
+            _ => None,
+        };
+        let said = said.cloned().unwrap_or(Type::unit());
         match base {
-            Some(base) => derived::derive_all(derivations(name), &base),
+            Some(base) => {
+                let mut record = |f: &Fun| match f.name.derivations.len() + 1 == name.derivations.len() {
+                    true => Some(said.clone()),
+                    false => self.record(f, span),
+                };
+                derived::derive_all(derivations(name), &base, &mut record)
+            }
             None => {
                 let candidates = self.functions.overloads(&name.base).iter();
-                let derived = candidates.filter_map(|e| derived::derive_all(derivations(name), &e.fun));
+                let mut record = |_: &Fun| Some(said.clone());
+                let derived = candidates.filter_map(|e| derived::derive_all(derivations(name), &e.fun, &mut record));
                 let expected = derived.map(|fun| arrow(&fun)).collect::<Vec<_>>().join(" or ");
                 let expected = if expected.is_empty() { "that of the built-in".into() } else { expected };
                 self.fail(CheckError::WrongDerivative { name: name.to_string(), expected, found: arrow(found) }, span)
@@ -119,8 +130,8 @@ impl Checker {
 
     /// The derivative a `gdef` asks for.
     pub(super) fn requested(&mut self, name: FunName, span: Span) -> Option<FunName> {
-        if let Some(derivation) = derived::unsupported(derivations(&name)) {
-            return self.fail(CheckError::NotSupported(format!("the derivation `{derivation}` is")), span);
+        if self.is_second_order(&name) {
+            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
         }
         let candidates: Vec<String> =
             self.functions.overloads(&name.base).iter().map(|e| e.fun.name.to_string()).collect();
@@ -130,8 +141,25 @@ impl Checker {
             None if candidates.len() > 1 => {
                 self.fail(CheckError::Ambiguous { name: name.base.to_string(), candidates }, span)
             }
-            None if builtins::rows(&name.base).next().is_some() => {
-                self.fail(CheckError::NotSupported(format!("`gdef` of the built-in `{}` is", name.base)), span)
+            None if builtins::rows(&name.base).next().is_some() => self.requested_of_builtin(name, span),
+            None => {
+                let shown = FunName { derivations: Vec::new(), ..name }.to_string();
+                self.unknown(&shown, span)
+            }
+        }
+    }
+
+    /// The derivative of a built-in that a `gdef` asks for.
+    fn requested_of_builtin(&mut self, name: FunName, span: Span) -> Option<FunName> {
+        let arguments = builtin_arguments(&name);
+        let [argument] = arguments.as_slice() else {
+            let candidates = arguments.iter().map(|ty| format!("[{} {ty}]", name.base)).collect();
+            return self.fail(CheckError::Ambiguous { name: name.base.to_string(), candidates }, span);
+        };
+        match builtin_function(&name.base, argument) {
+            Some(fun) => {
+                let base = self.defined_builtin(&fun, span)?;
+                Some(FunName { overload: base.name.overload.clone(), ..name })
             }
             None => {
                 let shown = FunName { derivations: Vec::new(), ..name }.to_string();
@@ -178,6 +206,23 @@ pub fn argument_type(types: &[Type]) -> Type {
         [one] => one.clone(),
         many => Type::tuple(many.iter().cloned()),
     }
+}
+
+/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
+/// that are for one type only.
+pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
+    match &name.overload {
+        Some(ty) => vec![ty.clone()],
+        None => {
+            let all = builtins::rules(&name.base).filter_map(|rule| rule.only_arguments());
+            all.map(|types| argument_type(&types)).collect()
+        }
+    }
+}
+
+/// Whether a name's outermost derivation is the first half.
+fn is_first_half(name: &FunName) -> bool {
+    name.derivations.first().is_some_and(|d| &**d == "suffwdpass")
 }
 
 /// The derivations of a name, outermost first.

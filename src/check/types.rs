@@ -22,6 +22,11 @@ pub fn looks_like_type(s: &Sexp) -> bool {
     }
 }
 
+/// Whether the s-expression is what a compound type starts with.
+pub fn is_constructor(s: &Sexp) -> bool {
+    matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
+}
+
 impl Checker {
     /// A type; `None` when it is wrong, which is reported.
     pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {
@@ -47,6 +52,14 @@ impl Checker {
         match unsupported_part(&ty) {
             Some(what) => self.fail(CheckError::NotSupported(format!("`{ty}`: {what} are")), span),
             None => Some(ty),
+        }
+    }
+
+    /// A type of a parameter of a definition: it may be a function.
+    pub(super) fn parameter_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
+        match &ty {
+            Some(Type::Lam(s, t)) if unsupported_part(s).or_else(|| unsupported_part(t)).is_none() => ty,
+            _ => self.supported_type(ty, span),
         }
     }
 
@@ -77,6 +90,8 @@ impl Checker {
                 let parts: Vec<Option<Type>> = parts.iter().map(|part| self.ty(part)).collect();
                 Some(Type::tuple(parts.into_iter().collect::<Option<Vec<_>>>()?))
             }
+            // Only the compiler makes these, in stages of derivations.
+            ("Record", [name]) => Some(Type::Record(Arc::new(self.fun_name(name)?))),
             ("Vec", [element]) => self.ty(element).map(Type::vec),
             ("Tensor", [rank, element]) => self.tensor(rank, element),
             ("Lam" | "LM", [s, t]) => {
@@ -115,7 +130,7 @@ impl Checker {
 
 fn unsupported_part(ty: &Type) -> Option<&'static str> {
     match ty {
-        Type::Float | Type::Integer | Type::Bool | Type::String => None,
+        Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => None,
         Type::Tuple(parts) => parts.iter().find_map(unsupported_part),
         Type::LM(s, t) => unsupported_part(s).or_else(|| unsupported_part(t)),
         Type::Tensor(_, element) => unsupported_part(element),

@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
@@ -41,6 +42,8 @@ pub struct Options {
     /// Optimisation level.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 /// A kind of output of this command: those of the code generator, and the program itself.
@@ -52,11 +55,19 @@ enum Emit {
 
 /// Writes what was asked for.
 pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    watched(&options.watch, |watch| compile_watched(options, format, watch, out))
+}
+
+fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read(&options.file, format)?;
+    let mut input = Input::read(&options.file, format, watch)?;
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
-    let native = codegen::Options { opt_level: options.level, target_cpu: options.target_cpu.clone() };
+    let native = codegen::Options {
+        opt_level: options.level,
+        target_cpu: options.target_cpu.clone(),
+        timings: watch.timings.clone(),
+    };
     let module =
         codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     // All are made before the first is written: when one cannot be made, none is left behind.
@@ -66,6 +77,7 @@ pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> R
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;
     for ((_, path), content) in outputs.iter().zip(contents) {
+        watch.say(|| format!("write {}: {} bytes", path.display(), content.len()));
         match path.as_os_str() == "-" {
             true => out.write_all(&content)?,
             false => codegen::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
@@ -89,7 +101,7 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
     }
     for name in &entries {
-        input.pipeline.require(name).map_err(|error| input.underivable(error))?;
+        input.require(name)?;
     }
     Ok(entries)
 }
@@ -100,14 +112,17 @@ fn text(program: &Program, entries: &[FunName]) -> String {
     let mut next = 0;
     while let Some(name) = wanted.get(next).cloned() {
         let mut called = Vec::new();
-        crate::call_order::calls(&program.defs[&name].body, &mut called);
+        if let Some(def) = program.defs.get(&name) {
+            crate::call_order::calls(&def.body, &mut called);
+        }
         called.retain(|callee| !wanted.contains(callee));
         called.dedup();
         wanted.extend(called);
         next += 1;
     }
-    let kept = program.defs.iter().filter(|(name, _)| wanted.contains(name));
-    let kept = Program { defs: kept.map(|(n, d)| (n.clone(), d.clone())).collect(), supply: program.supply.clone() };
+    let mut kept = program.clone();
+    kept.defs.retain(|name, _| wanted.contains(name));
+    kept.externals.retain(|name, _| wanted.contains(name));
     const WIDTH: usize = 100;
     ks::program(&kept, WIDTH)
 }

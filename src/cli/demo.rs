@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
 use crate::pipeline::Stage;
 use crate::source::Source;
@@ -26,6 +27,8 @@ pub struct Options {
     /// Show each rewrite: the law, where, before, after.
     #[arg(long)]
     trace: bool,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -43,11 +46,23 @@ const RULE: &str = "-----";
 
 /// Prints the stages of derivations, or the list of demos.
 pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some(name) = &options.name else { return list(out) };
+    match &options.name {
+        None => list(out),
+        Some(name) => watched(&options.watch, |watch| derive(name, options, format, watch, out)),
+    }
+}
+
+fn derive(
+    name: &str,
+    options: &Options,
+    format: ErrorFormat,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let known = DEMOS.iter().find(|demo| demo.name == name);
     let (mut input, functions) = match known {
-        Some(demo) => of_demo(demo, options, format)?,
-        None => of_file(name, options, format)?,
+        Some(demo) => of_demo(demo, options, format, watch)?,
+        None => of_file(name, options, format, watch)?,
     };
     for function in functions {
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
@@ -63,19 +78,29 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_demo(demo: &Demo, options: &Options, format: ErrorFormat) -> Result<(Input, Vec<FunName>), Failure> {
-    let input = Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), format)?;
+fn of_demo(
+    demo: &Demo,
+    options: &Options,
+    format: ErrorFormat,
+    watch: &Watch,
+) -> Result<(Input, Vec<FunName>), Failure> {
+    let input = Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), format, watch)?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))
 }
 
-fn of_file(name: &str, options: &Options, format: ErrorFormat) -> Result<(Input, Vec<FunName>), Failure> {
+fn of_file(
+    name: &str,
+    options: &Options,
+    format: ErrorFormat,
+    watch: &Watch,
+) -> Result<(Input, Vec<FunName>), Failure> {
     let is_name = !name.contains(['.', '/', '-']) && !std::path::Path::new(name).exists();
     if is_name {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read(name, format)?;
+    let input = Input::read(name, format, watch)?;
     let functions = input.chosen(&options.fun)?;
     Ok((input, functions))
 }

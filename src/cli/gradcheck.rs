@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use crate::gradcheck::{self, Report, Worst};
 use codegen::Jit;
 use lm::term::FunName;
@@ -26,25 +27,37 @@ pub struct Options {
     /// Seed of the random points.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 /// Prints a table of errors; fails when something disagrees.
 pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read(&options.file, format)?;
+    watched(&options.watch, |watch| gradcheck_watched(options, format, watch, out))
+}
+
+fn gradcheck_watched(
+    options: &Options,
+    format: ErrorFormat,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut input = Input::read(&options.file, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| is_differentiable(&input, f));
     }
     if functions.is_empty() {
-        return Err(Failure::Wrong("error: no function takes and gives Floats; there is nothing to check".into()));
+        return Err(Failure::Wrong("no function takes and gives Floats; there is nothing to check".into()));
     }
     for f in &functions {
         gradcheck::prepare(&mut input.pipeline, f).map_err(|error| input.underivable(error))?;
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
+    let native = codegen::Options { timings: watch.timings.clone(), ..codegen::Options::default() };
     let compiled = || {
-        let jit = Jit::new(program, &entries, &input.info(), &codegen::Options::default());
+        let jit = Jit::new(program, &entries, &input.info(), &native);
         jit.map_err(|error| input.not_compiled(error))
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
@@ -52,11 +65,13 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
     let mut all_agree = true;
     for f in &functions {
-        let report = gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed);
+        let report = watch.timings.time("comparing", || {
+            gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
+        });
         row(&f.to_string(), width, &report, out)?;
         if let Some(error) = &report.stopped {
             out.flush()?;
-            input.run_time_error(error).report();
+            input.run_time_error(error).report(format);
         }
         all_agree &= report.agrees();
     }
@@ -65,7 +80,7 @@ pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) ->
     }
     let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
     Err(Failure::Wrong(format!(
-        "error: the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
     )))
 }
 

@@ -2,8 +2,10 @@
 
 use super::ErrorFormat;
 use super::failure::Failure;
+use super::watch::Watch;
 use crate::check::Checked;
 use crate::diagnostic::Diagnostic;
+use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
 use crate::source::Source;
 use crate::{front, render};
@@ -28,21 +30,51 @@ pub struct Input {
 
 impl Input {
     /// Reads and checks a file, or standard input for `-`.
-    pub fn read(path: &str, format: ErrorFormat) -> Result<Input, Failure> {
-        let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
-        Input::of(source, format)
+    pub fn read(path: &str, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let source = watch
+            .timings
+            .time("reading", || Source::read(path))
+            .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+        Input::of(source, format, watch)
     }
 
     /// Checks a text.
-    pub fn of(source: Source, format: ErrorFormat) -> Result<Input, Failure> {
-        let checked = front::load(&source).map_err(|errors| shown(&source, &errors, format))?;
+    pub fn of(source: Source, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let checked = front::load_timed(&source, &watch.timings).map_err(|errors| shown(&source, &errors, format))?;
         let Checked { places, requested, .. } = checked.clone();
-        Ok(Input { source, places, requested, pipeline: Pipeline::new(checked), format })
+        let lines = source.text().lines().count();
+        watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), places.len()));
+        let mut input = Input { source, places, requested, pipeline: watch.pipeline(checked), format };
+        input.warn();
+        Ok(input)
+    }
+
+    /// Reads and checks a printed stage of a derivation.
+    pub fn check_stage(path: &str, format: ErrorFormat) -> Result<(), Failure> {
+        let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+        front::load_stage(&source).map(|_| ()).map_err(|errors| shown(&source, &errors, format))
+    }
+
+    /// Makes a function and all that it calls; shows warnings.
+    pub fn require(&mut self, name: &FunName) -> Result<(), Failure> {
+        let made = self.pipeline.require(name);
+        self.warn();
+        made.map_err(|error| self.underivable(error))
+    }
+
+    fn warn(&mut self) {
+        let warning = |rule: EndlessRule| Diagnostic::new(rule.clone(), rule.span);
+        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(warning).collect();
+        if !warnings.is_empty() {
+            shown(&self.source, &warnings, self.format);
+        }
     }
 
     /// The functions as written, derivatives and `main` left out.
     pub fn functions(&self) -> Vec<FunName> {
-        let written = |name: &&FunName| name.derivations.is_empty() && *name.base != *"main";
+        let defined = &self.pipeline.program().defs;
+        let written =
+            |name: &&FunName| name.derivations.is_empty() && *name.base != *"main" && defined.contains_key(*name);
         self.places.keys().filter(written).cloned().collect()
     }
 
@@ -56,14 +88,11 @@ impl Input {
             [] => {
                 let known: Vec<String> = all.iter().map(|name| name.to_string()).collect();
                 let known = if known.is_empty() { "no functions".into() } else { known.join(", ") };
-                Err(Failure::Wrong(format!(
-                    "error: `{}` has no function `{given}`; it has {known}",
-                    self.source.name()
-                )))
+                Err(Failure::Wrong(format!("`{}` has no function `{given}`; it has {known}", self.source.name())))
             }
             several => {
                 let several: Vec<String> = several.iter().map(|name| format!("'{name}'")).collect();
-                Err(Failure::Wrong(format!("error: `{given}` is overloaded; say which: {}", several.join(", "))))
+                Err(Failure::Wrong(format!("`{given}` is overloaded; say which: {}", several.join(", "))))
             }
         }
     }
@@ -74,9 +103,7 @@ impl Input {
             return given.iter().map(|name| self.function(name)).collect();
         }
         match self.functions() {
-            none if none.is_empty() => {
-                Err(Failure::Wrong(format!("error: `{}` defines no function", self.source.name())))
-            }
+            none if none.is_empty() => Err(Failure::Wrong(format!("`{}` defines no function", self.source.name()))),
             all => Ok(all),
         }
     }
@@ -90,20 +117,21 @@ impl Input {
 
     /// An error of the running program: `file:line:column: message`.
     pub fn run_time_error(&self, error: &RuntimeError) -> Failure {
-        let position = self.source.position(error.span.start);
-        Failure::Wrong(format!("{}:{}:{}: {error}", self.source.name(), position.line, position.column))
+        self.wrong_at(error.span, error.to_string())
     }
 
     /// A failure of the code generator, at its place where it has one.
     pub fn not_compiled(&self, error: codegen::Error) -> Failure {
-        let place = match &error {
+        match &error {
             codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
-                let position = self.source.position(span.start);
-                format!("{}:{}:{}: ", self.source.name(), position.line, position.column)
+                self.wrong_at(*span, error.to_string())
             }
-            _ => "error: ".into(),
-        };
-        Failure::Wrong(format!("{place}{error}"))
+            _ => Failure::Wrong(error.to_string()),
+        }
+    }
+
+    fn wrong_at(&self, span: Span, message: String) -> Failure {
+        Failure::WrongAt(self.source.name().into(), self.source.position(span.start), message)
     }
 
     /// What the code generator needs of the source.
@@ -116,7 +144,8 @@ fn without_derivations(name: &FunName) -> FunName {
     FunName { derivations: Vec::new(), ..name.clone() }
 }
 
-fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
+/// Shows errors of a text.
+pub fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
     let form = match format {
         ErrorFormat::Human => render::Format::Human,
         ErrorFormat::Short => render::Format::Short,

@@ -26,7 +26,7 @@ pub fn laws(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let chosen: Vec<Row> = rows().filter(|row| row.is_chosen(options)).collect();
     if chosen.is_empty() {
-        return Err(Failure::Wrong("error: there is no law of that name or source; `lmc laws` lists them all".into()));
+        return Err(Failure::Wrong("there is no law of that name or source; `lmc laws` lists them all".into()));
     }
     let width = |f: fn(&Row) -> &str| chosen.iter().map(|row| f(row).chars().count()).max().unwrap_or(0);
     let (names, sources) = (width(|r| r.name), width(|r| r.source));

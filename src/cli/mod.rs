@@ -5,13 +5,19 @@
 mod check;
 mod compile;
 mod demo;
+mod dump;
+mod explain;
 mod failure;
+mod fmt;
 mod gradcheck;
 mod input;
 mod laws;
 mod run;
+mod shell;
+mod watch;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use crate::render::json_without_code;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use failure::Failure;
 use std::io::Write;
 use std::panic::catch_unwind;
@@ -21,7 +27,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "lmc", version, arg_required_else_help = true)]
 struct Arguments {
-    /// How errors of a program are shown.
+    /// How errors are shown. (Errors that are found while the command line is read are always for people.)
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
     error_format: ErrorFormat,
     #[command(subcommand)]
@@ -34,7 +40,7 @@ enum ErrorFormat {
     Human,
     /// `file:line:column: message`.
     Short,
-    /// One JSON object per error.
+    /// One JSON object per line: severity, code, message, file, line, column, notes.
     Json,
 }
 
@@ -44,6 +50,10 @@ enum Command {
     Demo(demo::Options),
     /// Read and type-check programs.
     Check(check::Options),
+    /// Explain an error code or a law at length; without CODE, list the codes.
+    Explain(explain::Options),
+    /// Bring programs into the canonical layout.
+    Fmt(fmt::Options),
     /// Call `main`.
     Run(run::Options),
     /// Compile functions and their derivatives to native code.
@@ -52,6 +62,10 @@ enum Command {
     Gradcheck(gradcheck::Options),
     /// List the laws of linear maps, or the schedules that apply them.
     Laws(laws::Options),
+    /// Print a script that completes commands and options in a shell.
+    Completions(shell::CompletionOptions),
+    /// Print a manual page, for `man -l -`.
+    Man(shell::ManOptions),
 }
 
 /// Runs the command that the process was given.
@@ -60,11 +74,12 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(usage) => usage.exit(),
     };
-    std::panic::set_hook(Box::new(report_bug));
+    let format = arguments.error_format;
+    std::panic::set_hook(Box::new(move |panic| report_bug(panic, format)));
     let outcome = catch_unwind(|| crate::with_large_stack(|| dispatch(&arguments)));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(failure)) => failure.report(),
+        Ok(Err(failure)) => failure.report(format),
         Err(_) => ExitCode::from(101),
     }
 }
@@ -75,10 +90,14 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     let done = match &arguments.command {
         Command::Demo(options) => demo::demo(options, format, &mut out),
         Command::Check(options) => check::check(options, format, &mut out),
+        Command::Explain(options) => explain::explain(options, &mut out),
+        Command::Fmt(options) => fmt::fmt(options, format, &mut out),
         Command::Run(options) => run::run(options, format, &mut out),
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
         Command::Laws(options) => laws::laws(options, &mut out),
+        Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),
+        Command::Man(options) => shell::man(options, Arguments::command(), &mut out),
     };
     // What was computed before an error is data all the same.
     let flushed = out.flush();
@@ -86,12 +105,16 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
     flushed.map_err(Failure::from)
 }
 
-fn report_bug(panic: &std::panic::PanicHookInfo) {
+fn report_bug(panic: &std::panic::PanicHookInfo, format: ErrorFormat) {
     let mut message = panic.to_string();
     const SHOWN: usize = 4_000;
     if let Some((cut, _)) = message.char_indices().nth(SHOWN) {
         message.truncate(cut);
         message.push_str(" ...");
+    }
+    if format == ErrorFormat::Json {
+        eprint!("{}", json_without_code("internal error", &message, None));
+        return;
     }
     eprintln!("lmc: internal error: {message}");
     eprintln!("This is a bug of lmc. Please report it with the program and the command line.");

@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::watch::{Watch, WatchOptions, watched};
 use codegen::Jit;
 use lm::interp::Interpreter;
 use lm::term::FunName;
@@ -19,27 +20,37 @@ pub struct Options {
     /// Optimisation level of native code.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    #[command(flatten)]
+    watch: WatchOptions,
 }
 
 /// Calls `main`, of type Integer.
 pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read(&options.file, format)?;
+    watched(&options.watch, |watch| run_watched(options, format, watch, out))
+}
+
+fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut input = Input::read(&options.file, format, watch)?;
     let main = FunName::base("main");
     if !input.places.contains_key(&main) {
         let name = input.source.name();
         let remedy = "write `(def main Integer () ...)`, or use `lmc demo` and `lmc compile`";
-        return Err(Failure::Wrong(format!("error: `{name}` has no `main`; {remedy}")));
+        return Err(Failure::Wrong(format!("`{name}` has no `main`; {remedy}")));
     }
-    input.pipeline.require(&main).map_err(|error| input.underivable(error))?;
+    input.require(&main)?;
     let program = input.pipeline.program();
     let result = match options.interpret {
-        true => Interpreter::with_output(program, &mut *out).call(&main, &[]),
+        true => watch.timings.time("running", || Interpreter::with_output(program, &mut *out).call(&main, &[])),
         false => {
-            let options = codegen::Options { opt_level: options.level, target_cpu: None };
+            let options = codegen::Options {
+                opt_level: options.level,
+                timings: watch.timings.clone(),
+                ..codegen::Options::default()
+            };
             let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
             jit.set_stack(crate::LARGE_STACK as u64 / 2);
-            jit.call_with_output(&main, &[], out)
+            watch.timings.time("running", || jit.call_with_output(&main, &[], out))
         }
     };
     result.map(|_| ()).map_err(|error| input.run_time_error(&error))

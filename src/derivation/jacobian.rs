@@ -49,8 +49,14 @@ pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable
     if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_lm) {
         return Err(refused("it takes or gives a linear map".into()));
     }
+    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_record) {
+        return Err(refused(NO_RECORDS.into()));
+    }
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
 }
+
+const NO_RECORDS: &str = "it is the reverse derivative of a recursive function, and second derivatives of these are \
+    not supported yet; [fwd [fwd f]] is";
 
 pub(super) struct Nabla<'a> {
     pub(super) supply: &'a mut Supply,
@@ -92,6 +98,9 @@ impl Nabla<'_> {
     fn binding(&mut self, b: &Binding) -> Result<(), String> {
         if b.rhs.ty().mentions_lm() {
             return Err("a linear map has no derivative".into());
+        }
+        if b.rhs.ty().mentions_record() {
+            return Err(NO_RECORDS.into());
         }
         if let Pattern::Tuple(xs) = &b.pattern {
             if has_tensor(&b.rhs) && !b.rhs.is_atom() {
@@ -178,6 +187,7 @@ impl Nabla<'_> {
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.chain(Op::JacobianOfFun(f.clone()), args),
             Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => Err("a linear map has no derivative".into()),
+            Op::Pack(_) | Op::Unpack(_) => Err(NO_RECORDS.into()),
             Op::Dummy => unreachable!("handled by nabla"),
         }
     }

@@ -1,4 +1,6 @@
 //! The derivations: each takes a definition and gives definitions.
 
 pub mod jacobian;
+pub mod shape;
 mod tensors;
+pub mod written;

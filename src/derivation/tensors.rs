@@ -53,6 +53,7 @@ impl Nabla<'_> {
                 Expr::prim(Prim::LmAddV, [value, Expr::prim(Prim::Build, [n, Expr::lam(i, map)])])
             }
             (Prim::DeltaAt, [_, i, x]) => compose(at(i, &value), self.nabla(x)?),
+            (Prim::Into, [_, x]) => self.nabla(x)?,
             (Prim::AddAt, [v, pairs]) => {
                 let added = self.added(&value, pairs)?;
                 Expr::prim(Prim::LmAdd, [self.nabla(v)?, added])

@@ -5,13 +5,13 @@
 //! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
 //! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what
 //! was computed before it, but give nothing to each other, so nothing is evaluated that was not.
-//! `a + b` and `b + a` are the same. What has an effect is never shared.
+//! `a + b` and `b + a` are the same, and so are functions that differ in the names of variables only. What has an effect is never shared.
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
 
 use lm::effect::Effects;
 use lm::prim::Prim;
-use lm::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern};
+use lm::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
 /// The definition with common subexpressions shared.
@@ -25,6 +25,21 @@ enum Atom {
     Const(Constant),
     Var(u32),
     Dummy(lm::types::Type),
+    /// A function, as `canonical` writes it.
+    Function(Vec<Token>),
+}
+
+/// A function's text with its own variables numbered: functions that differ in names only are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Token {
+    Op(Op, usize),
+    Const(Constant),
+    Free(u32),
+    Bound(usize, lm::types::Type),
+    Dummy(lm::types::Type),
+    Let(usize),
+    Binds(usize),
+    Lam,
 }
 
 /// What a binding computes: enough to know it again.
@@ -138,7 +153,7 @@ impl Cse<'_> {
         if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(e) {
             return None;
         }
-        let mut atoms = args.iter().map(as_atom).collect::<Option<Vec<_>>>()?;
+        let mut atoms = args.iter().map(as_argument).collect::<Option<Vec<_>>>()?;
         let commutes =
             matches!(op, Op::Prim(Prim::Add)) || (matches!(op, Op::Prim(Prim::Mul)) && args[0].ty() == args[1].ty());
         if commutes && rank(&atoms[1]) < rank(&atoms[0]) {
@@ -174,10 +189,54 @@ fn as_atom(e: &Expr) -> Option<Atom> {
     }
 }
 
+fn as_argument(e: &Expr) -> Option<Atom> {
+    match e.kind() {
+        Kind::Lam(..) => {
+            let mut tokens = Vec::new();
+            canonical(e, &mut HashMap::new(), &mut tokens);
+            Some(Atom::Function(tokens))
+        }
+        _ => as_atom(e),
+    }
+}
+
+fn canonical(e: &Expr, bound: &mut HashMap<u32, usize>, out: &mut Vec<Token>) {
+    let bind = |x: &Var, bound: &mut HashMap<u32, usize>| {
+        let n = bound.len();
+        bound.insert(x.id(), n);
+    };
+    match e.kind() {
+        Kind::Const(c) => out.push(Token::Const(c.clone())),
+        Kind::Var(x) => out.push(match bound.get(&x.id()) {
+            Some(n) => Token::Bound(*n, x.ty().clone()),
+            None => Token::Free(x.id()),
+        }),
+        Kind::App(Op::Dummy, _) => out.push(Token::Dummy(e.ty().clone())),
+        Kind::App(op, args) => {
+            out.push(Token::Op(op.clone(), args.len()));
+            args.iter().for_each(|a| canonical(a, bound, out));
+        }
+        Kind::Let(bindings, body) => {
+            out.push(Token::Let(bindings.len()));
+            for b in bindings {
+                canonical(&b.rhs, bound, out);
+                out.push(Token::Binds(b.pattern.vars().len()));
+                b.pattern.vars().iter().for_each(|x| bind(x, bound));
+            }
+            canonical(body, bound, out);
+        }
+        Kind::Lam(x, body) => {
+            out.push(Token::Lam);
+            bind(x, bound);
+            canonical(body, bound, out);
+        }
+    }
+}
+
 /// An order on atoms, for operators that commute.
 fn rank(a: &Atom) -> u64 {
     match a {
         Atom::Var(id) => u64::from(*id),
-        Atom::Const(_) | Atom::Dummy(_) => u64::MAX,
+        Atom::Const(_) | Atom::Dummy(_) | Atom::Function(_) => u64::MAX,
     }
 }

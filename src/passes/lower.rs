@@ -29,6 +29,12 @@ fn zero(ty: &Type) -> Option<Expr> {
     match ty {
         Type::Float => Some(Expr::float(0.0)),
         Type::Tuple(parts) => Some(Expr::tuple(parts.iter().map(zero).collect::<Option<Vec<_>>>()?)),
-        Type::Integer | Type::Bool | Type::String | Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => None,
+        Type::Integer
+        | Type::Bool
+        | Type::String
+        | Type::Tensor(..)
+        | Type::Lam(..)
+        | Type::LM(..)
+        | Type::Record(_) => None,
     }
 }

@@ -8,11 +8,13 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::dependence;
 use crate::passes::dead;
+use crate::{call_order, dependence};
 use lm::scope::renamed;
+use lm::shape;
 use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
@@ -54,14 +56,20 @@ impl Pipeline {
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = dependence::record(&halves.reverse, &result[1], &known);
+        let recursive = call_order::is_recursive(&self.program, of);
+        let supply = &mut self.program.supply;
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
             [one] => (Expr::var(one), Pattern::Var(one.clone())),
             many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
         };
-        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), values.clone()]));
-        let r = supply.fresh("r", values.ty().clone());
-        let unpack = Binding { pattern, rhs: Expr::var(&r) };
+        let pack = Op::Pack(Arc::new(of.clone()));
+        let packed = if recursive { Expr::app(pack, vec![values.clone()]) } else { values.clone() };
+        let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), packed.clone()]));
+        let r = supply.fresh("r", packed.ty().clone());
+        let unpack = Op::Unpack(values.ty().clone());
+        let unpacked = if recursive { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
+        let unpack = Binding { pattern, rhs: unpacked };
         let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
         let forward = self.forward_half(of, &s, forward)?;
         let supply = &mut self.program.supply;
@@ -72,6 +80,72 @@ impl Pipeline {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
         }
         Ok((forward, reverse))
+    }
+
+    /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
+    pub(super) fn both_halves(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
+        let (first, second) = (of.derived("suffwdpass"), of.derived("sufrevpass"));
+        self.require(&first)?;
+        self.require(&second)?;
+        let (first, second) = (self.source(&first)?.fun, self.source(&second)?.fun);
+        let [cotangent, record] = second.params.as_slice() else { panic!("{of}: a second half takes two") };
+        let value = first.result.as_tuple().expect("a value and a record")[0].clone();
+        let supply = &mut self.program.supply;
+        let (s, dr) = (supply.fresh("s", first.argument()), supply.fresh("dr", cotangent.clone()));
+        let (y, r) = (supply.fresh("y", value), supply.fresh("r", record.clone()));
+        let args = match first.params.len() {
+            1 => vec![Expr::var(&s)],
+            n => (1..=n).map(|i| Expr::get(i, Expr::var(&s))).collect(),
+        };
+        let rhs = Expr::app(Op::Call(first), args);
+        let halves = Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs };
+        let body = Expr::app(Op::Call(second), vec![Expr::var(&dr), Expr::var(&r)]);
+        Ok(Def::new(of.derived(derivation), vec![s, dr], Expr::block(vec![halves], body)))
+    }
+
+    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
+    ///
+    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    pub(super) fn derivative_of_external(
+        &mut self,
+        derivation: &str,
+        of: &FunName,
+        name: &FunName,
+    ) -> Result<Def, Error> {
+        let needed = match derivation {
+            "jvp" => "fwd",
+            "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => "rev",
+            "shape" => return self.shape_of_external(of),
+            other => other,
+        };
+        if needed == derivation || !self.written.contains(&of.derived(needed)) {
+            return Err(Error::external(of, derivation));
+        }
+        if derivation == "sufrev" {
+            return self.both_halves(of, derivation);
+        }
+        if matches!(derivation, "jvp" | "vjp") {
+            return self.value_beside(of, needed, name);
+        }
+        let (value, reverse) = (self.source(of)?, self.source(&of.derived("rev"))?);
+        if derivation == "suffwdpass" {
+            let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+            let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+            return Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])));
+        }
+        let [s, dr] = reverse.params.as_slice() else { panic!("{}: a reverse derivative takes two", of) };
+        let body = renamed(&reverse.body, &mut self.program.supply);
+        Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+    }
+
+    /// The shape of a value that only the function itself can give.
+    fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let shape = match value.body.ty() {
+            ty if ty.has_fixed_shape() => shape::unit(ty),
+            _ => shape::of_term(value.body, &mut self.program.supply),
+        };
+        Ok(Def::new(of.derived("shape"), value.params, shape))
     }
 
     /// The forward half takes f's own parameters.

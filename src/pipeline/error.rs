@@ -18,23 +18,34 @@ pub enum Error {
         /// The laws involved.
         source: OutOfFuel,
     },
-    /// A function that calls itself, directly or not.
-    #[error("`{0}` is recursive; derivatives of recursive functions are not supported yet: write {1} by hand")]
-    Recursive(FunName, String),
+    /// A derivative of a function that is implemented elsewhere.
+    #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
+    External(FunName, String),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A derivation of another name.
-    #[error("there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass)")]
+    #[error(
+        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)"
+    )]
     NoDerivation(String),
 }
 
 impl Error {
+    /// The error for an external function: what its user can write.
+    pub(super) fn external(f: &FunName, derivation: &str) -> Error {
+        let written = match derivation {
+            "D" | "Dt" => listed(f, [derivation].into_iter()),
+            _ => listed(f, needed_for(derivation)),
+        };
+        Error::External(f.clone(), written)
+    }
+
     /// The function that the error is about.
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::Recursive(function, _) | Error::Undefined(function) => {
+            Error::OutOfFuel { function, .. } | Error::External(function, _) | Error::Undefined(function) => {
                 Some(function)
             }
             Error::NoDerivation(_) => None,
@@ -45,10 +56,25 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotDifferentiable(_) => "E301",
-            Error::Recursive(..) => "E302",
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",
+            Error::External(..) => "E306",
         }
     }
+}
+
+/// The derivatives of its callees that a derivation ends up calling.
+fn needed_for(derivation: &str) -> impl Iterator<Item = &'static str> {
+    let (fwd, rev) = match derivation {
+        "fwd" | "jvp" => (true, false),
+        "rev" | "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => (false, true),
+        _ => (true, true),
+    };
+    fwd.then_some("fwd").into_iter().chain(rev.then_some("rev"))
+}
+
+/// `[fwd f]` and `[rev f]`.
+fn listed<'a>(f: &FunName, derivations: impl Iterator<Item = &'a str>) -> String {
+    derivations.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }

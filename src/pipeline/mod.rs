@@ -8,15 +8,19 @@
 
 mod combine;
 mod error;
+mod given;
 mod stages;
+mod watch;
 
 pub use error::Error;
 pub use stages::{HEADINGS, Stage};
+pub use watch::{Observer, Pass};
 
 use crate::call_order;
 use crate::check::Checked;
-use crate::derivation::jacobian::{NotDifferentiable, jacobian};
-use crate::passes::{anf, apply, cse, dead, lower, merge, simplify, tidy, transpose};
+use crate::derivation::jacobian::jacobian;
+use crate::passes::rules::EndlessRule;
+use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -25,9 +29,12 @@ use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
+use lm::timing::Timings;
 use lm::types::Type;
 use lm::verify;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use watch::Watch;
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -42,6 +49,7 @@ pub struct Pipeline {
     prelude: IndexMap<FunName, Def>,
     effects: Effects,
     trace: bool,
+    watch: Watch,
     /// The optimised Jacobians, which fwd and rev share.
     jacobians: HashMap<FunName, Def>,
     /// The derivatives before sharing, which their combinations with the value start from.
@@ -51,6 +59,7 @@ pub struct Pipeline {
     closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
+    endless: Vec<EndlessRule>,
 }
 
 impl Pipeline {
@@ -58,18 +67,31 @@ impl Pipeline {
     pub fn new(checked: Checked) -> Pipeline {
         let Checked { program, prelude, .. } = checked;
         let effects = Effects::of(&program);
-        let written = program.defs.keys().cloned().collect();
-        Pipeline {
+        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
+        let mut pipeline = Pipeline {
             program,
             prelude,
             effects,
             trace: false,
+            watch: Watch::default(),
             jacobians: HashMap::new(),
             applied: HashMap::new(),
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
+            endless: Vec::new(),
+        };
+        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
+        for def in defs {
+            let def = pipeline.ruled(&def);
+            pipeline.program.defs.insert(def.fun.name.clone(), def);
         }
+        pipeline
+    }
+
+    /// Adds the times of passes to a table, and lets an observer see what they make.
+    pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
+        self.watch = Watch { timings, observer };
     }
 
     /// The program, with the derivatives made so far.
@@ -84,6 +106,9 @@ impl Pipeline {
 
     /// Makes the function and all that it calls, directly or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
+        if self.program.externals.contains_key(name) {
+            return Ok(());
+        }
         let def = self.source(name)?;
         if !self.closed.insert(name.clone()) {
             return Ok(());
@@ -106,9 +131,7 @@ impl Pipeline {
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
-        if self.in_progress.contains(name) {
-            return Err(recursive(of, &derivation));
-        }
+        assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
         self.in_progress.pop();
@@ -119,7 +142,12 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
-        self.refuse_recursion(of, derivation)?;
+        if self.program.externals.contains_key(of) {
+            return self.derivative_of_external(derivation, of, name);
+        }
+        if derivation == "shape" {
+            return self.shape(of);
+        }
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
@@ -131,12 +159,17 @@ impl Pipeline {
             "vjp" => self.value_and(of, "rev", name),
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
+            "sufrev" => self.both_halves(of, derivation),
             other => Err(Error::NoDerivation(other.into())),
         }
     }
 
-    /// The function that is differentiated, itself derived first if need be.
+    /// The function that is differentiated, itself derived first if need be. One that is implemented
+    /// elsewhere is a call of itself.
     fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.external(name) {
+            return Ok(def);
+        }
         if let Some(def) = self.prelude.shift_remove(name) {
             self.program.defs.insert(name.clone(), def);
         }
@@ -146,23 +179,16 @@ impl Pipeline {
         Ok(self.program.defs[name].clone())
     }
 
-    /// Derivation follows calls, so a cycle of calls would never end.
-    fn refuse_recursion(&self, name: &FunName, derivation: &str) -> Result<(), Error> {
-        match call_order::cycle_below(&self.program, name, derivation) {
-            Some(f) => Err(recursive(f, derivation)),
-            None => Ok(()),
-        }
-    }
-
-    fn rewriting<T>(
+    fn rewriting(
         &mut self,
+        pass: &'static str,
         def: &Def,
-        f: impl FnOnce(&Def, &mut Rewriter) -> Result<T, OutOfFuel>,
-    ) -> Result<(T, Vec<Step>), Error> {
+        f: impl FnOnce(&Def, &mut Rewriter) -> Result<Def, OutOfFuel>,
+    ) -> Result<(Def, Vec<Step>), Error> {
         let fuel = FUEL_PER_NODE * (def.body.size() + 100);
         let mut rewriter = Rewriter::new(&mut self.program.supply, fuel);
         rewriter.trace = self.trace.then(Vec::new);
-        let result = f(def, &mut rewriter);
+        let result = self.watch.fallible(pass, || f(def, &mut rewriter));
         let steps = rewriter.trace.take().unwrap_or_default();
         let function = || def.fun.name.clone();
         result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
@@ -170,13 +196,13 @@ impl Pipeline {
 
     fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let normal = anf::anf(&def, &mut self.program.supply);
+        let normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
         Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
     }
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        let jacobian = jacobian(&normal, &mut self.program.supply)?;
+        let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, &mut self.program.supply))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }
 
@@ -185,21 +211,20 @@ impl Pipeline {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
         }
-        if self.written.contains(&name.derived("D")) {
-            let reason =
-                format!("[D {name}] is written by hand, which is not supported; write [fwd {name}] and [rev {name}]");
-            return Err(NotDifferentiable { function: name.clone(), reason }.into());
-        }
-        let unoptimised = self.jacobian_unoptimised(name)?;
+        let unoptimised = match self.written.contains(&name.derived("D")) {
+            true => self.written_jacobian(name)?,
+            false => self.jacobian_unoptimised(name)?,
+        };
         let (def, _) = self.simplified(&unoptimised, "jacobian")?;
         self.jacobians.insert(name.clone(), def.clone());
         Ok(def)
     }
 
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
-        let (def, steps) = self.rewriting(def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
-        let def = dead::dead(&def, &self.effects);
-        let def = tidy::inline_single_uses(&def, &self.effects);
+        let (def, steps) =
+            self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+        let def = self.watch.pass("tidy", || tidy::inline_single_uses(&def, &self.effects));
         Ok((checked("simplify", def, |_| true), steps))
     }
 
@@ -216,8 +241,9 @@ impl Pipeline {
     fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
         let jacobian = self.jacobian(name)?;
         let transposed = name.derived("Dt");
-        let (def, mut steps) =
-            self.rewriting(&jacobian, |def, cx| transpose::transpose(def, transposed, strategy("transpose"), cx))?;
+        let (def, mut steps) = self.rewriting("transpose", &jacobian, |def, cx| {
+            transpose::transpose(def, transposed, strategy("transpose"), cx)
+        })?;
         let (def, more) = self.simplified(&checked("transpose", def, |_| true), "transpose")?;
         steps.extend(more);
         Ok((def, steps))
@@ -264,6 +290,9 @@ impl Pipeline {
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
         }
+        if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
+            return self.both_halves(of, derivation);
+        }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,
             _ => self.reverse_unoptimised(of)?,
@@ -274,34 +303,38 @@ impl Pipeline {
     }
 
     fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
-        let (def, mut steps) = self.rewriting(def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
+        let (def, mut steps) = self.rewriting("apply", def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
         let def = checked("apply", def, |d| apply::is_free_of_maps(&d.body));
         let (def, more) = self.simplified(&def, "values")?;
         steps.extend(more);
         Ok((def, steps))
     }
 
-    /// Sharing and merging; then tidy.
+    /// Sharing and merging; then tidy; then the rules of the program.
     fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
-        Ok(self.tidied(&def))
+        let tidy = self.tidied(&def);
+        Ok(self.ruled(&tidy))
     }
 
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
-        let mut def = lower::lower(def);
+        let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
-            def = anf::anf(&def, &mut self.program.supply);
-            def = cse::cse(&def, &self.effects);
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
             let records = self.records(&def)?;
-            let merged = merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merged = self.watch.pass("merge", merge);
             let changed = merged != def;
-            def = checked("merge", dead::dead(&merged, &self.effects), |_| true);
+            let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
+            def = checked("merge", without_dead, |_| true);
             if !changed && def.body.size() == size {
                 break;
             }
         }
-        Ok(checked("cse", cse::cse(&def, &self.effects), |_| true))
+        let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+        Ok(checked("cse", shared, |_| true))
     }
 
     /// The record's type for each function that is called both for its value and for its
@@ -314,14 +347,24 @@ impl Pipeline {
             let reverse = name.derived("rev");
             let generated = !self.written.contains(&reverse);
             if called.contains(&reverse) && generated && !records.contains_key(name) {
-                self.require(&name.derived("sufrevpass"))?;
-                let forward = &self.program.defs[&name.derived("suffwdpass")];
-                let pair = forward.body.ty().as_tuple().expect("a value and a record");
+                let record = self.record(name)?;
                 let fun = self.program.defs[name].fun.clone();
-                records.insert(name.clone(), (fun, pair[1].clone()));
+                records.insert(name.clone(), (fun, record));
             }
         }
         Ok(records)
+    }
+
+    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// call themselves, may be in the making.
+    fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+        if call_order::is_recursive(&self.program, name) {
+            return Ok(Type::Record(Arc::new(name.clone())));
+        }
+        self.require(&name.derived("sufrevpass"))?;
+        let forward = &self.program.defs[&name.derived("suffwdpass")];
+        let pair = forward.body.ty().as_tuple().expect("a value and a record");
+        Ok(pair[1].clone())
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
@@ -329,15 +372,21 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = tidy::number_temporaries(&tidy, &mut self.program.supply);
+        let tidy = self.watch.pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, f)));
+        let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
 }
 
-/// The error for a recursive function: what its user can write instead.
-fn recursive(f: FunName, derivation: &str) -> Error {
-    let written = call_order::written_for(derivation).map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>();
-    Error::Recursive(f, written.join(" and "))
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program.
+///
+/// Errors: f has no such derivative.
+pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
+    let mut pipeline = Pipeline::new(checked);
+    let half = f.derived("suffwdpass");
+    pipeline.require(&half)?;
+    let fun = &pipeline.program.defs[&half].fun;
+    Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.

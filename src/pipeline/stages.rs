@@ -41,7 +41,6 @@ impl Pipeline {
             stages.push(Stage { heading, def: def.clone(), steps });
         };
         add(&self.source(name)?, vec![]);
-        self.refuse_recursion(name, "D")?;
         add(&self.normal_form(name)?, vec![]);
         let unoptimised = self.jacobian_unoptimised(name)?;
         add(&unoptimised, vec![]);

@@ -164,7 +164,7 @@ impl Maker<'_> {
             Type::Integer => Expr::integer(self.pick(&[1, 0, -7, i64::MAX, i64::MIN])),
             Type::Bool => Expr::constant(Constant::Bool(self.choose(2) == 0)),
             Type::Tuple(parts) => Expr::tuple(parts.iter().map(|part| self.leaf(part)).collect::<Vec<_>>()),
-            Type::String | Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => Expr::dummy(ty.clone()),
+            Type::String | Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => Expr::dummy(ty.clone()),
         }
     }
 
@@ -193,7 +193,7 @@ impl Maker<'_> {
             Type::Integer => self.integer(depth),
             Type::Bool => self.bool(depth),
             Type::Tuple(parts) => self.tuple(ty, &parts.clone(), depth),
-            Type::String | Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => self.leaf(ty),
+            Type::String | Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => self.leaf(ty),
         }
     }
 

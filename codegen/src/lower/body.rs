@@ -121,6 +121,7 @@ impl<'a> Body<'a> {
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
             term::Op::JacobianOfFun(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
+            term::Op::Pack(_) | term::Op::Unpack(_) => Err(self.unsupported("a record")),
             term::Op::LmGet(..) => Err(self.unsupported("the linear map of a projection")),
         }
     }

@@ -76,7 +76,8 @@ impl Body<'_> {
             Prim::Dot => Ok(Val::Leaf(self.dot(&values[0], &values[1])?)),
             Prim::ZeroOf => self.zero(&values[0], ty),
             Prim::StopGradient | Prim::Trace => unreachable!("handled above"),
-            Prim::Build
+            Prim::Bench
+            | Prim::Build
             | Prim::Sum
             | Prim::Index
             | Prim::Size
@@ -88,6 +89,7 @@ impl Body<'_> {
             | Prim::SumBuild
             | Prim::Loop
             | Prim::DeltaAt
+            | Prim::Into
             | Prim::LmZero
             | Prim::LmOne
             | Prim::LmScale

@@ -230,7 +230,13 @@ impl Body<'_> {
                 self.facts.are_sizes(&components);
                 Sum::Tensor(Rc::new(Tensor { element: (**element).clone(), sizes: components, buffers: inner }))
             }
-            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => {
+            Type::Float
+            | Type::Integer
+            | Type::Bool
+            | Type::String
+            | Type::Lam(..)
+            | Type::LM(..)
+            | Type::Record(_) => {
                 Sum::Cell(buffers.next().expect("there is a buffer for each component").clone(), offset.clone())
             }
         }

@@ -48,9 +48,13 @@ impl Val {
                 let buffers = components.take(width).collect();
                 Tensor { element: (**element).clone(), sizes, buffers }.val()
             }
-            Type::Float | Type::Integer | Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) => {
-                Val::Leaf(components.next().expect("there is an operand for each component"))
-            }
+            Type::Float
+            | Type::Integer
+            | Type::Bool
+            | Type::String
+            | Type::Lam(..)
+            | Type::LM(..)
+            | Type::Record(_) => Val::Leaf(components.next().expect("there is an operand for each component")),
         }
     }
 

@@ -29,6 +29,8 @@ fn push(ty: &Type, out: &mut String) {
         }
         Type::Lam(s, t) => push_pair('l', s, t, out),
         Type::LM(s, t) => push_pair('m', s, t, out),
+        // No entry point takes one.
+        Type::Record(name) => out.push_str(&format!("r{name}")),
     }
 }
 

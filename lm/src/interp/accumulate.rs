@@ -10,7 +10,7 @@
 
 use super::arrays::{offset, size_of};
 use super::{Closure, Env, Interpreter, RuntimeError, located};
-use crate::destination::{Destination, Plan, Step, plan};
+use crate::destination::{Destination, Plan, Step, plan, selection};
 use crate::map;
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
@@ -134,7 +134,9 @@ impl Interpreter<'_> {
                 let chosen = if self.eval(&args[0], env)? == Value::Bool(true) { &args[1] } else { &args[2] };
                 self.eval_into(chosen, env, target, planned)
             }
-            Kind::App(Op::Get(i, n), args) if matches!(args[0].kind(), Kind::App(Op::Call(_), _)) => {
+            Kind::App(Op::Get(i, n), args)
+                if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into), _)) =>
+            {
                 let mut parts = vec![Target::Nowhere; *n];
                 parts[i - 1] = target.clone();
                 let Value::Tuple(mut parts) = self.eval_into(&args[0], env, &Target::Parts(parts), None)? else {
@@ -176,12 +178,13 @@ impl Interpreter<'_> {
     }
 
     /// The plan for a block, made once.
-    fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
+    pub(super) fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
         match self.plans.get(&block.address()) {
             Some((_, known, plan)) if *known == root => plan.clone(),
             _ => {
                 let made = Arc::new(plan(block, &root));
                 // The block is kept, so that no other gets its address.
+                self.only_uses.extend(made.only_uses());
                 self.plans.insert(block.address(), (block.clone(), root, made.clone()));
                 made
             }
@@ -236,6 +239,7 @@ impl Interpreter<'_> {
                 Ok(nothing())
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::Into, _) => self.into_zeros(&args[0], &args[1], env, target),
             (Prim::DeltaAt, Target::Add(place)) => {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
                 self.eval_into(&args[2], env, &Target::Add(place), planned)
@@ -350,10 +354,38 @@ impl Interpreter<'_> {
         }
     }
 
-    /// `a + b`: b is added to a.
+    /// `a + b`: one is added to the other, which had better be one that needs no copy.
     pub(super) fn sum_of_two(&mut self, a: &Expr, b: &Expr, env: &mut Env) -> Outcome {
-        let a = self.eval(a, env)?;
+        let rank = |cx: &Self, e: &Expr| match e.kind() {
+            _ if cx.only_uses.contains(&e.address()) => 2,
+            Kind::App(Op::Call(_) | Op::Get(..), _) => 1,
+            _ => 0,
+        };
+        let (a, b) = if rank(self, b) > rank(self, a) { (b, a) } else { (a, b) };
+        let a = if self.only_uses.contains(&a.address()) { self.take(a, env) } else { self.eval(a, env)? };
         self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
+    }
+
+    /// The value of a variable, or of a component of one, that nobody looks at again.
+    fn take(&mut self, e: &Expr, env: &mut Env) -> Value {
+        let (x, path) = selection(e).expect("a use of a variable");
+        let mut value = env.get_mut(&x.id()).expect("a bound variable");
+        for i in path {
+            let Value::Tuple(parts) = value else { panic!("a component of no tuple") };
+            value = &mut parts[i - 1];
+        }
+        std::mem::replace(value, nothing())
+    }
+
+    /// `$into(w, e)`: e, added to zeros of w's shape.
+    pub(super) fn into_zeros(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
+        let w = self.eval(w, env)?;
+        let roots = self.roots.len();
+        let inner = self.with_zeros(&w, target);
+        self.eval_into(e, env, &inner, None)?;
+        let value = self.collect(target, &mut roots.clone());
+        self.roots.truncate(roots);
+        Ok(value)
     }
 
     /// The value, after `work` has added to it.

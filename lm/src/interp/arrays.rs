@@ -8,11 +8,15 @@ use crate::tensor::{Position, Tensor};
 use crate::types::Type;
 use crate::value::Value::{self, Function, Integer, Tuple};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 type Outcome = Result<Value, RuntimeError>;
 
 /// A tensor of more elements than this is refused before it is made. Dimensionless.
 const MOST_ELEMENTS: usize = 1 << 28;
+
+/// What `$BENCH` measures takes at least so long; a longer call is made once.
+const BENCH_TIME: Duration = Duration::from_millis(20);
 
 impl Interpreter<'_> {
     /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
@@ -29,6 +33,7 @@ impl Interpreter<'_> {
             (Prim::Index, [i, Value::Tensor(v)]) => offset(v, i).map(|offset| v.elements()[offset].clone()),
             (Prim::Sum, [Value::Tensor(v)]) => self.sum_of(v, ty),
             (Prim::VecInit, _) => Ok(Value::vector(args.to_vec())),
+            (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
             (Prim::AddAt, [v, Value::Tensor(pairs)]) => self.add_at(v, pairs),
@@ -76,6 +81,18 @@ impl Interpreter<'_> {
     fn sum_of(&mut self, v: &Tensor, ty: &Type) -> Outcome {
         let sum = self.sum(v.elements().to_vec())?.or_else(|| witness(ty));
         sum.ok_or(RuntimeError::shape_unknown())
+    }
+
+    /// The seconds that a call takes, measured over as many calls as make up [`BENCH_TIME`].
+    fn seconds_per_call(&mut self, f: &Closure) -> Outcome {
+        let start = Instant::now();
+        let mut calls = Calls::of(f);
+        let mut count = 0;
+        while count == 0 || start.elapsed() < BENCH_TIME {
+            calls.value(self, Tuple(vec![]))?;
+            count += 1;
+        }
+        Ok(Value::Float(start.elapsed().as_secs_f64() / f64::from(count)))
     }
 
     fn fold(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {

@@ -123,6 +123,7 @@ impl Interpreter<'_> {
             }
             // The witness shows the codomain to the passes; it changes nothing.
             (Prim::LmTo, [_, m]) => m.clone(),
+            (Prim::Into, [_, x]) => x.clone(),
             (Prim::LmApply, [Map(m), dx]) => map::apply(self, m, dx)?,
             (Prim::LmApplyR, [dr, Map(m)]) => map::apply_reverse(self, dr, m)?,
             _ => Map(Arc::new(linear_map(p, args, ty))),

@@ -60,7 +60,12 @@ impl Interpreter<'_> {
             Value::Tensor(t) => Value::Tensor(Arc::new(t.with(all(t.elements())))),
             Value::Support(vs) => Value::Support(all(vs)),
             Value::Float(a) => Value::Float(f(self, *a)),
-            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Function(_) => x.clone(),
+            Value::Integer(_)
+            | Value::Bool(_)
+            | Value::String(_)
+            | Value::Map(_)
+            | Value::Function(_)
+            | Value::Record(_) => x.clone(),
         }
     }
 

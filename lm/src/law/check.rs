@@ -38,7 +38,8 @@ pub fn instance(
     };
     let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
     let mut metas: Vec<Name> = types.metas.keys().cloned().collect();
-    metas.sort();
+    // What has any type comes last: beside a tensor it may be an index, which has not.
+    metas.sort_by_key(|name| (matches!(types.resolve(&types.metas[name]), Scheme::Var(..)), name.clone()));
     let mut terms = Vec::new();
     for name in metas {
         let scheme = types.metas[&name].clone();
@@ -191,7 +192,13 @@ impl Types {
                 let s = if let [one] = args { one.clone() } else { Scheme::Tuple(args.to_vec()) };
                 Ok(Scheme::LM(Box::new(s), Box::new(result)))
             }
-            Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => {
+            Op::Assert
+            | Op::Dummy
+            | Op::Call(_)
+            | Op::JacobianOfFun(_)
+            | Op::LmGet(..)
+            | Op::Pack(_)
+            | Op::Unpack(_) => {
                 panic!("{op:?} in a law")
             }
         }
@@ -324,7 +331,7 @@ fn open(t: &Type) -> Scheme {
         Type::Tensor(rank, t) => Scheme::Tensor(Box::new(open(&Type::index(*rank))), Box::new(open(t))),
         Type::Lam(s, t) => Scheme::Lam(Box::new(open(s)), Box::new(open(t))),
         Type::LM(s, t) => Scheme::LM(Box::new(open(s)), Box::new(open(t))),
-        Type::Float | Type::Integer | Type::Bool | Type::String => Scheme::Known(t.clone()),
+        Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => Scheme::Known(t.clone()),
     }
 }
 

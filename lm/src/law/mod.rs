@@ -9,12 +9,15 @@ mod matching;
 mod native;
 mod parse;
 mod pattern;
+mod rule;
 
 pub use matching::{Spaces, codomain, domain, name_it, sum};
 pub use native::{Head, component_source};
+pub use rule::Named;
 
+use crate::notation::ks;
 use crate::prim::{self, Derivative, Prim};
-use crate::term::{Binding, Expr, Kind, Op, Supply};
+use crate::term::{Binding, Expr, Kind, Op, Rule, Supply};
 use crate::types::Type;
 use indexmap::IndexMap;
 use matching::{Builder, Subst};
@@ -25,7 +28,7 @@ use std::sync::{Arc, LazyLock};
 #[derive(Debug)]
 pub struct Law {
     /// The name.
-    pub name: String,
+    pub name: Arc<str>,
     /// The figure or section it comes from; `derived` when it follows from others.
     pub source: String,
     /// The law itself.
@@ -37,6 +40,7 @@ pub struct Law {
 enum Body {
     Equation { lhs: Pat, rhs: Pat, copied: Vec<Arc<str>> },
     Native(native::Rewrite, Option<Head>),
+    Rule(Rule, Arc<Named>),
 }
 
 impl Law {
@@ -52,16 +56,32 @@ impl Law {
         Law { name: name.into(), source: source.into(), text: text.into(), body: Body::Equation { lhs, rhs, copied } }
     }
 
+    /// A rule of a program, for the definition that has these names.
+    pub fn of_rule(rule: &Rule, names: &Arc<Named>) -> Law {
+        const WIDTH: usize = 100;
+        let text = format!("{} = {}", ks::expr(&rule.template, WIDTH), ks::expr(&rule.replacement, WIDTH));
+        let rule = Rule { template: rule::without_names(&rule.template), ..rule.clone() };
+        Law { name: rule.name.clone(), source: "rule".into(), text, body: Body::Rule(rule, names.clone()) }
+    }
+
     /// The operator at the root of the left side; `None` for any.
     pub fn head(&self) -> Option<Head> {
         match &self.body {
             Body::Native(_, head) => *head,
+            Body::Rule(rule, _) => Head::of(&rule.template),
             Body::Equation { lhs: Pat::App(op, _), .. } => match op {
                 Op::Prim(p) => Some(Head::Prim(*p)),
                 Op::If => Some(Head::If),
                 Op::Tuple => Some(Head::Tuple),
                 Op::JacobianOf(_) => Some(Head::Jacobian),
-                Op::Get(..) | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => None,
+                Op::Get(..)
+                | Op::Assert
+                | Op::Dummy
+                | Op::Call(_)
+                | Op::JacobianOfFun(_)
+                | Op::LmGet(..)
+                | Op::Pack(_)
+                | Op::Unpack(_) => None,
             },
             Body::Equation { .. } => None,
         }
@@ -71,7 +91,7 @@ impl Law {
     pub fn copied_maps(&self) -> Vec<&str> {
         match &self.body {
             Body::Equation { copied, .. } => copied.iter().map(|n| &**n).filter(|n| "mnp".contains(n)).collect(),
-            Body::Native(..) => Vec::new(),
+            Body::Native(..) | Body::Rule(..) => Vec::new(),
         }
     }
 
@@ -82,6 +102,7 @@ impl Law {
     pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
         let new = match &self.body {
             Body::Native(rewrite, _) => rewrite(e)?,
+            Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
             Body::Equation { lhs, rhs, copied } => {
                 let mut subst = Subst::default();
                 if !matching::matches(lhs, e, &mut subst) {
@@ -148,8 +169,8 @@ fn is_shape(e: &Expr) -> bool {
 }
 
 /// Every law by name, in the order of the tables.
-pub fn all() -> &'static IndexMap<String, Law> {
-    static LAWS: LazyLock<IndexMap<String, Law>> = LazyLock::new(|| {
+pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
+    static LAWS: LazyLock<IndexMap<Arc<str>, Arc<Law>>> = LazyLock::new(|| {
         let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
         let native = native::NATIVE.iter().map(|n| Law {
             name: n.name.into(),
@@ -163,7 +184,7 @@ pub fn all() -> &'static IndexMap<String, Law> {
         for law in laws {
             check::well_typed(&law);
             let name = law.name.clone();
-            assert!(by_name.insert(name, law).is_none(), "two laws of one name");
+            assert!(by_name.insert(name, Arc::new(law)).is_none(), "two laws of one name");
         }
         by_name
     });
@@ -171,7 +192,7 @@ pub fn all() -> &'static IndexMap<String, Law> {
 }
 
 /// The law of that name. Panics when there is none: schedules are part of the program.
-pub fn named(name: &str) -> &'static Law {
+pub fn named(name: &str) -> &'static Arc<Law> {
     all().get(name).unwrap_or_else(|| panic!("there is no law `{name}`"))
 }
 

@@ -48,7 +48,16 @@ impl Head {
             Kind::App(Op::Get(..), _) => Some(Head::Get),
             Kind::App(Op::Tuple, _) => Some(Head::Tuple),
             Kind::App(Op::JacobianOf(_), _) => Some(Head::Jacobian),
-            Kind::App(Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _)
+            Kind::App(
+                Op::Assert
+                | Op::Dummy
+                | Op::Call(_)
+                | Op::JacobianOfFun(_)
+                | Op::LmGet(..)
+                | Op::Pack(_)
+                | Op::Unpack(_),
+                _,
+            )
             | Kind::Const(_)
             | Kind::Var(_)
             | Kind::Let(..)

@@ -132,6 +132,8 @@ impl Printer<'_> {
             Op::Get(i, _) => self.at(&args[0], PREFIX_LEVEL).append(text(format!(".{i}"))),
             Op::Assert => self.call("assert", args),
             Op::Dummy => text("_"),
+            Op::Pack(_) => self.call("pack", args),
+            Op::Unpack(_) => self.call("unpack", args),
             Op::If => self.conditional(args),
             Op::Call(f) => self.call(&called(&f.name), args),
             Op::JacobianOf(p) => self.call(&format!("{}{}", self.d(), sign_of(*p)), args),

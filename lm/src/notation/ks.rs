@@ -7,18 +7,27 @@
 
 use crate::notation::names::Names;
 use crate::prim::Prim;
-use crate::term::{Binding, Constant, Def, Expr, Fun, Kind, Op, Pattern, Program, Var};
+use crate::term::{Binding, Constant, Def, Expr, Fun, Kind, Op, Pattern, Program, Rule, Var};
 use crate::types::Type;
 use pretty::{Arena, DocAllocator, DocBuilder};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A program: its definitions, with empty lines between them.
+/// A program: its external functions, definitions and rules, with empty lines between them.
 pub fn program(program: &Program, width: usize) -> String {
-    let overriding = program.defs.values().map(|def| &def.fun).filter(|fun| fun.name.derivations.is_empty());
+    let funs = program.externals.values().chain(program.defs.values().map(|def| &def.fun));
+    let overriding = funs.filter(|fun| fun.name.derivations.is_empty());
     let overridden = overriding.map(|fun| (fun.name.base.clone(), fun.argument())).collect();
-    let defs: Vec<String> = program.defs.values().map(|d| print_def(d, width, &overridden)).collect();
-    defs.join("\n")
+    let externals = program.externals.values().map(|fun| external(fun));
+    let defs = program.defs.values().map(|d| print_def(d, width, &overridden));
+    let rules = program.rules.iter().map(|rule| print_rule(rule, width, &overridden));
+    externals.chain(defs).chain(rules).collect::<Vec<String>>().join("\n")
+}
+
+/// `(edef f T (S1 .. Sn))`, with a line feed at its end.
+fn external(fun: &Fun) -> String {
+    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
+    format!("(edef {} {} ({}))\n", fun.name, fun.result, params.join(" "))
 }
 
 /// One definition, with a line feed at its end. It is taken to redefine no built-in.
@@ -37,6 +46,17 @@ fn print_def(def: &Def, width: usize, overridden: &Overridden) -> String {
     let arena = Arena::new();
     let printer = Printer { arena: &arena, names: Names::of(def), overridden };
     let mut text = render(printer.def(def), width);
+    text.push('\n');
+    text
+}
+
+fn print_rule(rule: &Rule, width: usize, overridden: &Overridden) -> String {
+    let arena = Arena::new();
+    let printer = Printer { arena: &arena, names: Names::of(&rule.as_def()), overridden };
+    let params = printer.params(&rule.params);
+    let sides = [&rule.template, &rule.replacement].map(|e| arena.hardline().append(printer.expr(e, 1)));
+    let head = arena.text(format!("(rule {} ", quoted(&rule.name))).append(params);
+    let mut text = render(head.append(arena.concat(sides).nest(2)).append(")"), width);
     text.push('\n');
     text
 }
@@ -63,14 +83,18 @@ struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn def(&self, def: &Def) -> Doc<'a> {
-        let params: Vec<Doc<'a>> = def.params.iter().map(|x| self.param(x)).collect();
-        let params = match params.len() {
-            1 => self.arena.concat(params),
-            _ => self.arena.intersperse(params, self.arena.line()).align().group().parens(),
-        };
+        let params = self.params(&def.params);
         let head = self.arena.text(format!("(def {} {} ", def.fun.name, def.fun.result));
         let body = self.arena.hardline().append(self.expr(&def.body, 1)).nest(2);
         head.append(params).append(body).append(")")
+    }
+
+    fn params(&self, params: &[Var]) -> Doc<'a> {
+        let params: Vec<Doc<'a>> = params.iter().map(|x| self.param(x)).collect();
+        match params.len() {
+            1 => self.arena.concat(params),
+            _ => self.arena.intersperse(params, self.arena.line()).align().group().parens(),
+        }
     }
 
     fn param(&self, x: &Var) -> Doc<'a> {
@@ -159,6 +183,8 @@ impl<'a> Printer<'a> {
             Op::If => "if".into(),
             Op::Assert => "assert".into(),
             Op::Dummy => "$dummy".into(),
+            Op::Pack(f) => format!("$pack {f}"),
+            Op::Unpack(ty) => format!("$unpack {ty}"),
             Op::Prim(p) => self.primitive(*p, args),
             Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("[D {}]", self.primitive(*p, args)),

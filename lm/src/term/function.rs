@@ -1,6 +1,6 @@
 //! Top-level functions: names, definitions, programs.
 
-use super::{Expr, Supply, Var};
+use super::{Expr, Span, Supply, Var};
 use crate::types::Type;
 use std::fmt;
 use std::sync::Arc;
@@ -85,11 +85,45 @@ impl Def {
     }
 }
 
+/// `template = replacement`, for all values of the parameters: the optimiser may apply it from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The name that diagnostics give it.
+    pub name: Arc<str>,
+    /// What stands for any term of its type. The template mentions each.
+    pub params: Vec<Var>,
+    /// What is replaced.
+    pub template: Expr,
+    /// What replaces it, of the same type.
+    pub replacement: Expr,
+    /// The place of the name.
+    pub span: Span,
+}
+
+impl Rule {
+    /// The rule as a function that gives both sides.
+    pub fn as_def(&self) -> Def {
+        let sides = Expr::tuple([self.template.clone(), self.replacement.clone()]);
+        Def::new(FunName::base(&self.name), self.params.clone(), sides)
+    }
+}
+
 /// A checked program: definitions in source order, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The definitions.
     pub defs: indexmap::IndexMap<FunName, Def>,
+    /// Functions that are implemented elsewhere, in source order.
+    pub externals: indexmap::IndexMap<FunName, Arc<Fun>>,
+    /// The rewrite rules that it gives, in source order.
+    pub rules: Vec<Rule>,
     /// Fresh variables for whatever rewrites the program.
     pub supply: Supply,
+}
+
+impl Program {
+    /// Whether there is a function of that name, here or elsewhere.
+    pub fn has(&self, name: &FunName) -> bool {
+        self.defs.contains_key(name) || self.externals.contains_key(name)
+    }
 }

@@ -1,6 +1,6 @@
 //! Operators, and their typing.
 
-use super::Fun;
+use super::{Fun, FunName};
 use crate::prim::Prim;
 use crate::types::Type;
 use std::sync::Arc;
@@ -30,6 +30,10 @@ pub enum Op {
     /// The linear map that selects the i-th component of an n-tuple, 1-based. Its argument is a
     /// witness of the tuple.
     LmGet(usize, usize),
+    /// A value as the record of a function.
+    Pack(Arc<FunName>),
+    /// The value of that type that a record was made of.
+    Unpack(Type),
 }
 
 impl Op {
@@ -49,9 +53,10 @@ impl Op {
             (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => {
                 Some(Type::lm(Type::Tuple(parts.clone()), parts.get(i - 1)?.clone()))
             }
-            (Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _) => {
-                None
-            }
+            (Op::Pack(f), [_]) => Some(Type::Record(f.clone())),
+            (Op::Unpack(ty), [Type::Record(_)]) => Some(ty.clone()),
+            (Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _)
+            | (Op::Pack(_) | Op::Unpack(_), _) => None,
         }
     }
 }

@@ -1,0 +1,172 @@
+//! Laws that a program gives: its rules.
+//!
+//!   (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
+//!
+//! A parameter stands for any term of its type that does not use what the template binds around it; one that
+//! the template mentions twice stands for the same term twice. Bound variables match bound variables. Names
+//! that a let gives do not count: a variable is as good as what it is bound to.
+
+use super::matching::name_it;
+use crate::alpha;
+use crate::effect::Effects;
+use crate::scope::{free_variables, occurrences, renamed, substitute};
+use crate::term::{Binding, Def, Expr, Kind, Op, Pattern, Rule, Supply, Var};
+use std::collections::HashMap;
+
+/// What each variable of a definition is bound to, where that has no effect.
+#[derive(Debug, Default)]
+pub struct Named {
+    terms: HashMap<u32, Expr>,
+    effects: Effects,
+}
+
+impl Named {
+    /// The names of a definition, among functions with these effects.
+    pub fn of(def: &Def, effects: &Effects) -> Named {
+        let mut named = Named { terms: HashMap::new(), effects: effects.clone() };
+        named.collect(&def.body);
+        named
+    }
+
+    fn collect(&mut self, e: &Expr) {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::App(_, args) => args.iter().for_each(|a| self.collect(a)),
+            Kind::Lam(_, body) => self.collect(body),
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.collect(&b.rhs);
+                    if !self.effects.in_term(&b.rhs) {
+                        self.terms.extend(meanings(b));
+                    }
+                }
+                self.collect(body);
+            }
+        }
+    }
+}
+
+/// What the variables of a binding are bound to, one by one.
+fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
+    match &b.pattern {
+        Pattern::Var(x) => vec![(x.id(), b.rhs.clone())],
+        Pattern::Tuple(xs) => {
+            let part = |(i, x): (usize, &Var)| (x.id(), Expr::get(i + 1, b.rhs.clone()));
+            xs.iter().enumerate().map(part).collect()
+        }
+    }
+}
+
+/// A template with what its names stand for in their places.
+pub fn without_names(e: &Expr) -> Expr {
+    match e.kind() {
+        Kind::Let(bindings, body) => {
+            let mut by = HashMap::new();
+            for b in bindings {
+                let rhs = substitute(&without_names(&b.rhs), &by);
+                by.extend(meanings(&Binding { pattern: b.pattern.clone(), rhs }));
+            }
+            substitute(&without_names(body), &by)
+        }
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => e.map_children(without_names),
+    }
+}
+
+/// The replacement for `e`, when the template, which has no names, matches it.
+///
+/// A term that the replacement uses more than once is named by a binding pushed on `floats`. What has an
+/// effect is not matched.
+pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
+    let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
+    let mut matching =
+        Matching { params: &rule.params, named, terms: HashMap::new(), bound: HashMap::new(), inner: Vec::new() };
+    if is_named || !matching.matches(&rule.template, e) || named.effects.in_term(e) {
+        return None;
+    }
+    let uses = occurrences(&rule.replacement);
+    let mut terms = HashMap::new();
+    for x in &rule.params {
+        let term = renamed(matching.terms.get(&x.id())?, supply);
+        let is_copied = uses.get(&x.id()).is_some_and(|n| *n > 1);
+        terms.insert(x.id(), if is_copied { name_it(&term, supply, floats) } else { term });
+    }
+    Some(substitute(&renamed(&rule.replacement, supply), &terms))
+}
+
+struct Matching<'a> {
+    params: &'a [Var],
+    named: &'a Named,
+    /// What each parameter stands for.
+    terms: HashMap<u32, Expr>,
+    /// The variable that each variable bound by a function of the template stands for.
+    bound: HashMap<u32, Var>,
+    /// The names that the matched term gives inside of it, in order.
+    inner: Vec<Binding>,
+}
+
+impl Matching<'_> {
+    fn matches(&mut self, template: &Expr, e: &Expr) -> bool {
+        if template.ty() != e.ty() {
+            return false;
+        }
+        match (template.kind(), e.kind()) {
+            (Kind::Var(x), _) if self.params.contains(x) => self.parameter(x, e),
+            (Kind::Var(x), Kind::Var(y)) if self.bound.get(&x.id()) == Some(y) => true,
+            (Kind::Const(c), Kind::Const(d)) => c == d,
+            (Kind::App(f, args), Kind::App(g, others)) if f == g && *f != Op::Dummy => {
+                args.len() == others.len() && args.iter().zip(others).all(|(a, b)| self.matches(a, b))
+            }
+            (Kind::App(Op::Dummy, _), Kind::App(Op::Dummy, _)) => true,
+            (Kind::Lam(x, body), Kind::Lam(y, other)) => {
+                self.bound.insert(x.id(), y.clone());
+                x.ty() == y.ty() && self.matches(body, other)
+            }
+            (_, Kind::Var(y)) => match self.named.terms.get(&y.id()) {
+                Some(e) => self.matches(template, e),
+                None => false,
+            },
+            (_, Kind::Let(bindings, body)) => {
+                // A template that looks through a name twice sees what is inside twice.
+                let new = bindings.iter().filter(|b| !self.inner.contains(b));
+                let new: Vec<Binding> = new.cloned().collect();
+                self.inner.extend(new);
+                self.matches(template, body)
+            }
+            (Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) | Kind::Let(..), _) => false,
+        }
+    }
+
+    /// The term with those names that it uses and that are given inside of the matched term.
+    fn with_inner_names(&self, e: &Expr) -> Expr {
+        let mut used = free_variables(e);
+        let mut kept: Vec<Binding> = Vec::new();
+        for b in self.inner.iter().rev() {
+            if b.pattern.vars().iter().any(|x| used.contains(x)) {
+                used.extend(free_variables(&b.rhs));
+                kept.push(b.clone());
+            }
+        }
+        let mut by = HashMap::new();
+        let mut out = Vec::new();
+        for b in kept.into_iter().rev() {
+            let rhs = substitute(&b.rhs, &by);
+            match &b.pattern {
+                Pattern::Var(x) if rhs.is_atom() => drop(by.insert(x.id(), rhs)),
+                _ => out.push(Binding { rhs, ..b }),
+            }
+        }
+        Expr::block(out, substitute(e, &by))
+    }
+
+    fn parameter(&mut self, x: &Var, e: &Expr) -> bool {
+        let e = self.with_inner_names(e);
+        if let Some(term) = self.terms.get(&x.id()) {
+            return alpha::exprs(term, &e);
+        }
+        let escapes = free_variables(&e).iter().any(|y| self.bound.values().any(|z| z == y));
+        if !escapes {
+            self.terms.insert(x.id(), e);
+        }
+        !escapes
+    }
+}

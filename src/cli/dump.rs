@@ -1,0 +1,108 @@
+//! `--dump-stages`: what each pass made of each function, as a program that lmc reads.
+//!
+//! A file has the function as the pass left it, and what it needs: the functions that it calls, and those of whose
+//! derivatives it speaks.
+
+use super::failure::Failure;
+use crate::call_order::calls;
+use indexmap::IndexMap;
+use lm::notation::ks;
+use lm::term::{Def, FunName, Program};
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files written so far.
+pub struct Dump {
+    directory: PathBuf,
+    /// The functions of the source, and each derived one as the last pass left it.
+    known: IndexMap<FunName, Def>,
+    /// What was written last of each function.
+    written: HashMap<FunName, Def>,
+    count: usize,
+    failed: Option<Failure>,
+}
+
+const WIDTH: usize = 100;
+
+impl Dump {
+    /// Makes the directory, unless it is there.
+    pub fn new(directory: &Path) -> Result<Dump, Failure> {
+        fs::create_dir_all(directory).map_err(|error| refused(directory, &error))?;
+        let directory = directory.to_path_buf();
+        Ok(Dump { directory, known: IndexMap::new(), written: HashMap::new(), count: 0, failed: None })
+    }
+
+    /// Writes the functions as they are in the source.
+    pub fn start(&mut self, program: &Program) {
+        self.known = program.defs.clone();
+        program.defs.values().for_each(|def| self.stage("source", def));
+    }
+
+    /// Writes a function, unless the pass has left it as it was.
+    pub fn stage(&mut self, pass: &str, def: &Def) {
+        let name = &def.fun.name;
+        if self.written.get(name) != Some(def) && self.failed.is_none() {
+            self.count += 1;
+            let path = self.directory.join(format!("{:04}-{}-{pass}.ks", self.count, file_name(name)));
+            let text = ks::program(&self.needed(def), WIDTH);
+            self.failed = fs::write(&path, text).err().map(|error| refused(&path, &error));
+            self.written.insert(name.clone(), def.clone());
+        }
+        if !name.derivations.is_empty() {
+            self.known.insert(name.clone(), def.clone());
+        }
+    }
+
+    /// The first file that could not be written, if there is one.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    /// The definition and what it needs, each after what it was derived from.
+    fn needed(&self, def: &Def) -> Program {
+        let mut waiting = Vec::new();
+        note(def, &mut waiting);
+        let mut found = IndexMap::new();
+        while let Some(name) = waiting.pop() {
+            if found.contains_key(&name) || name == def.fun.name {
+                continue;
+            }
+            if let Some(needed) = self.known.get(&name) {
+                note(needed, &mut waiting);
+                found.insert(name, needed.clone());
+            }
+        }
+        let order = |name: &FunName| (name.derivations.len(), self.known.get_index_of(name));
+        found.sort_by(|a, _, b, _| order(a).cmp(&order(b)));
+        found.insert(def.fun.name.clone(), def.clone());
+        Program { defs: found, ..Program::default() }
+    }
+}
+
+/// The functions that a definition speaks of, each with those it is a derivative of.
+fn note(def: &Def, names: &mut Vec<FunName>) {
+    let mut called = vec![def.fun.name.clone()];
+    calls(&def.body, &mut called);
+    for name in called {
+        for i in 0..=name.derivations.len() {
+            names.push(FunName { derivations: name.derivations[i..].to_vec(), ..name.clone() });
+        }
+    }
+}
+
+/// `rev$f`, for `[rev f]`; an overload without what file names should not have.
+fn file_name(name: &FunName) -> String {
+    let words: Vec<String> = name.derivations.iter().map(ToString::to_string).chain([without(name)]).collect();
+    let is_plain = |c: char| c.is_alphanumeric() || "_-+.$@".contains(c);
+    words.join("$").chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
+fn without(name: &FunName) -> String {
+    FunName { derivations: Vec::new(), ..name.clone() }.to_string()
+}
+
+fn refused(path: &Path, error: &io::Error) -> Failure {
+    Failure::Wrong(format!("cannot write `{}`: {error}", path.display()))
+}

@@ -1,0 +1,49 @@
+//! `lmc fmt`.
+
+use super::ErrorFormat;
+use super::failure::Failure;
+use super::input::shown;
+use crate::fmt;
+use crate::source::Source;
+use std::io::Write;
+use std::path::Path;
+
+/// Options of `lmc fmt`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Programs, which are written anew; `-` is standard input, which goes to standard output.
+    #[arg(required = true)]
+    files: Vec<String>,
+    /// Change nothing: list the files whose layout differs, and fail when there are any.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Lays out each file; one that cannot be read is left as it is, and the others are done all the same.
+pub fn fmt(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let outcomes: Vec<_> = options.files.iter().map(|file| one(file, options.check, format, out)).collect();
+    outcomes.into_iter().collect()
+}
+
+fn one(path: &str, check: bool, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
+    let text = fmt::format(source.text()).map_err(|errors| shown(&source, &errors, format))?;
+    match (check, path) {
+        _ if text == source.text() && (check || path != "-") => Ok(()),
+        (true, _) => {
+            writeln!(out, "{}", source.name())?;
+            Err(Failure::Shown)
+        }
+        (false, "-") => Ok(out.write_all(text.as_bytes())?),
+        (false, _) => write(path, &text),
+    }
+}
+
+/// Replaces a file; its permissions stay, and where a link leads to it, the link.
+fn write(path: &str, text: &str) -> Result<(), Failure> {
+    let target = Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
+    let permissions = std::fs::metadata(&target).map(|metadata| metadata.permissions());
+    codegen::write_file(&target, text.as_bytes()).map_err(|error| Failure::Wrong(format!("{error}")))?;
+    let kept = permissions.and_then(|permissions| std::fs::set_permissions(&target, permissions));
+    kept.map_err(|error| Failure::Wrong(format!("the permissions of `{path}` are lost: {error}")))
+}

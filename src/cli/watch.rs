@@ -1,0 +1,100 @@
+//! What commands that compile tell about their work: times, passes, and files of what each pass made.
+
+use super::dump::Dump;
+use super::failure::Failure;
+use crate::check::Checked;
+use crate::pipeline::{Pass, Pipeline};
+use lm::timing::{Row, Timings};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Options of every command that compiles.
+#[derive(clap::Args)]
+pub struct WatchOptions {
+    /// Print the wall time of each pass, summed over functions, on standard error.
+    #[arg(long)]
+    time_passes: bool,
+    /// Say on standard error what is read, which pass makes what of which function, and what is written.
+    #[arg(long, short)]
+    verbose: bool,
+    /// Write what each pass makes of each function to a file in that directory, as a program.
+    #[arg(long, value_name = "DIR")]
+    dump_stages: Option<PathBuf>,
+}
+
+/// The options at work.
+#[derive(Clone)]
+pub struct Watch {
+    /// The table of times.
+    pub timings: Timings,
+    verbose: bool,
+    dump: Option<Arc<Mutex<Dump>>>,
+}
+
+impl Watch {
+    /// Watches nothing; times are taken all the same.
+    pub fn off() -> Watch {
+        Watch { timings: Timings::default(), verbose: false, dump: None }
+    }
+
+    /// Says something, when asked to say much.
+    pub fn say(&self, text: impl FnOnce() -> String) {
+        if self.verbose {
+            eprintln!("lmc: {}", text());
+        }
+    }
+
+    /// A pipeline that is watched.
+    pub fn pipeline(&self, checked: Checked) -> Pipeline {
+        if let Some(dump) = &self.dump {
+            dump.lock().expect("dumping does not panic").start(&checked.program);
+        }
+        let mut pipeline = Pipeline::new(checked);
+        let watch = self.clone();
+        pipeline.watch(self.timings.clone(), Some(Box::new(move |pass| watch.see(pass))));
+        pipeline
+    }
+
+    fn see(&self, pass: &Pass) {
+        let Pass { name, def, took } = pass;
+        self.say(|| format!("{name:<9} {}: {} nodes, {}", def.fun.name, def.body.size(), milliseconds(*took)));
+        if let Some(dump) = &self.dump {
+            dump.lock().expect("dumping does not panic").stage(name, def);
+        }
+    }
+}
+
+/// Runs a command, watched as its options say. The times are shown whether it succeeds or not.
+pub fn watched(options: &WatchOptions, command: impl FnOnce(&Watch) -> Result<(), Failure>) -> Result<(), Failure> {
+    let dump = options.dump_stages.as_deref().map(Dump::new).transpose()?;
+    let dump = dump.map(|dump| Arc::new(Mutex::new(dump)));
+    let watch = Watch { timings: Timings::default(), verbose: options.verbose, dump };
+    let done = command(&watch);
+    if options.time_passes {
+        eprint!("{}", table(&watch.timings));
+    }
+    let dumped = watch.dump.map_or(Ok(()), |dump| dump.lock().expect("dumping does not panic").finish());
+    done.and(dumped)
+}
+
+/// A row for each step, one for the time between them, and the whole.
+fn table(timings: &Timings) -> String {
+    let (rows, total) = (timings.rows(), timings.elapsed());
+    let steps: Duration = rows.iter().map(|(_, row)| row.time).sum();
+    let other = Row { count: 1, time: total.saturating_sub(steps) };
+    let whole = Row { count: 1, time: total };
+    let rows = rows.into_iter().chain([("other", other), ("total", whole)]);
+    let mut text = format!("{:<17}  {:>6}  {:>12}  {:>6}\n", "pass", "times", "wall time", "share");
+    for (step, Row { count, time }) in rows {
+        let count = if matches!(step, "other" | "total") { String::new() } else { count.to_string() };
+        let share = 100.0 * time.as_secs_f64() / total.as_secs_f64();
+        let _ = writeln!(text, "{step:<17}  {count:>6}  {:>12}  {share:>5.1}%", milliseconds(time));
+    }
+    text
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}

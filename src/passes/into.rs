@@ -1,0 +1,73 @@
+//! Reverse derivatives of recursive functions, evaluated into a destination.
+//!
+//!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
+//!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
+//!
+//! Each level of the recursion adds to the cotangent of what all levels share, such as a vector that is
+//! passed on. In a destination that is made once, outside, it adds what it has; else each level would
+//! make such a vector of its own.
+//!
+//! Takes and gives: terms without linear maps.
+
+use lm::prim::Prim;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op};
+use std::collections::HashMap;
+
+/// The definition with such calls marked.
+pub fn into(def: &Def, is_recursive: &dyn Fn(&FunName) -> bool) -> Def {
+    let mut pass = Into { is_recursive, arguments: HashMap::new() };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+struct Into<'a> {
+    is_recursive: &'a dyn Fn(&FunName) -> bool,
+    /// The argument s for each record r of a first half in scope.
+    arguments: HashMap<u32, Expr>,
+}
+
+impl Into<'_> {
+    fn term(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => e.clone(),
+            // Marked before.
+            Kind::App(Op::Prim(Prim::Into), _) => e.clone(),
+            Kind::App(Op::Call(f), args) if !e.ty().has_fixed_shape() => match self.argument(f, args) {
+                Some(s) => Expr::prim(Prim::Into, [s, e.clone()]).at(e.span()),
+                None => e.map_children(|c| self.term(c)),
+            },
+            Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c)),
+            Kind::Let(bindings, body) => {
+                let mut out = Vec::with_capacity(bindings.len());
+                for b in bindings {
+                    out.push(Binding { pattern: b.pattern.clone(), rhs: self.term(&b.rhs) });
+                    self.see(b);
+                }
+                Expr::block(out, self.term(body))
+            }
+        }
+    }
+
+    /// Remembers `(y, r) = suffwdpass$f(s)`.
+    fn see(&mut self, b: &Binding) {
+        let Kind::App(Op::Call(f), args) = b.rhs.kind() else { return };
+        if let (Some("suffwdpass"), [_, r]) = (derivation(f), b.pattern.vars()) {
+            let s = if let [one] = args.as_slice() { one.clone() } else { Expr::tuple(args.clone()) };
+            self.arguments.insert(r.id(), s);
+        }
+    }
+
+    /// The s that a call of a reverse derivative is the cotangent of, when its function is recursive.
+    fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
+        let s = match derivation(f)? {
+            "rev" => args[0].clone(),
+            "sufrevpass" => self.arguments.get(&args[1].as_var()?.id())?.clone(),
+            _ => return None,
+        };
+        let base = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+        (self.is_recursive)(&base).then_some(s)
+    }
+}
+
+fn derivation(f: &Fun) -> Option<&str> {
+    f.name.derivations.first().map(|d| &**d)
+}
