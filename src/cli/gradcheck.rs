@@ -83,9 +83,9 @@ fn gradcheck_watched(
     if all_agree {
         return Ok(());
     }
-    let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
+    let (fr, fd, nat) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES, gradcheck::NATIVE);
     Err(Failure::Wrong(format!(
-        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {nat:e} between interpreter and native code)"
     )))
 }
 
@@ -96,10 +96,25 @@ fn is_differentiable(input: &Input, f: &FunName) -> bool {
 
 fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
     let worst = |w: &Worst| if w.point.is_some() { format!("{:.1e}", w.error) } else { "-".into() };
-    let native = if report.native.is_some() { "differs" } else { "equal" };
-    let point = report.native.as_ref().or(report.differences.point.as_ref());
-    let point = point.map_or(String::from("no point in the domain was found"), |p| p.to_string());
+    let native = match report.native.error {
+        _ if report.native.point.is_none() => "-".into(),
+        0.0 => "equal".into(),
+        error => format!("{error:.1e}"),
+    };
+    let point = report.native.point.as_ref().filter(|_| report.native.error > gradcheck::NATIVE);
+    let point = point.or(report.differences.point.as_ref());
+    let point = point.map_or(String::from("no point in the domain was found"), shortened);
     let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
     writeln!(out, "{name:<width$}  {:>6}  {fr:>7}  {fd:>7}  {native:<7} {point}", report.points)?;
     Ok(())
+}
+
+/// A value on what is left of a line: arrays are long.
+fn shortened(point: &lm::value::Value) -> String {
+    const LONGEST: usize = 120;
+    let text = point.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text,
+    }
 }
