@@ -54,7 +54,8 @@ fn the_header_is_cpp_too() {
 #[test]
 fn memory_does_not_grow_with_calls() {
     let pages: i64 = run(Command::new(program("many", "-O3")).arg("1000000")).trim().parse().expect("a number");
-    assert!(pages <= 2, "{pages} pages more");
+    // Linux counts pages in batches of up to 64 for each processor; a leak would be one for each call.
+    assert!(pages <= 256, "{pages} pages more");
 }
 
 #[test]

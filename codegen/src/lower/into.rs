@@ -49,7 +49,9 @@ impl Body<'_> {
                     |body| body.value_into(&args[2], target, planned),
                 )
             }
-            Kind::App(term::Op::Get(i, n), args) if matches!(args[0].kind(), Kind::App(term::Op::Call(_), _)) => {
+            Kind::App(term::Op::Get(i, n), args)
+                if matches!(args[0].kind(), Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into), _)) =>
+            {
                 let mut parts = vec![Target::Nowhere; *n];
                 parts[i - 1] = target.clone();
                 Ok(self.value_into(&args[0], &Target::Parts(parts), None)?.parts()[i - 1].clone())
@@ -174,6 +176,7 @@ impl Body<'_> {
             }
             (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
             (Prim::Loop, _) => self.loop_into(args, target),
+            (Prim::Into, _) => self.from_zeros(args, target),
             (Prim::Build, Target::Add(sum)) => self.build_into(e, args, sum),
             (Prim::Mul, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
                 let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
@@ -271,6 +274,14 @@ impl Body<'_> {
                 Target::Parts(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<_, _>>()?)
             }
         })
+    }
+
+    /// A term, evaluated into zeros of w's shape where it goes back to the caller.
+    pub(super) fn from_zeros(&mut self, args: &[Expr], target: &Target) -> Lowered {
+        let witness = self.value(&args[0])?;
+        let inner = self.with_zeros(&witness, target, args[1].ty())?;
+        self.value_into(&args[1], &inner, None)?;
+        Ok(self.collected(target, &inner))
     }
 
     /// What `with_zeros` made room for, now that all was added.

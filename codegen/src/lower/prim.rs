@@ -1,6 +1,7 @@
 //! The primitives on scalars; those on tensors are in `arrays`, those on any values in `space`.
 
 use super::body::{Body, Sharing};
+use super::target::Target;
 use super::value::Val;
 use crate::error::Error;
 use crate::loops::{Failure, Op, Operand, Scalar};
@@ -15,6 +16,7 @@ impl Body<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
+            Prim::Into => return self.from_zeros(args, &Target::Own),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {
                 let value = self.produce(&args[0], sharing)?;
@@ -75,7 +77,7 @@ impl Body<'_> {
             Prim::Print => self.print(&values),
             Prim::Dot => Ok(Val::Leaf(self.dot(&values[0], &values[1])?)),
             Prim::ZeroOf => self.zero(&values[0], ty),
-            Prim::StopGradient | Prim::Trace => unreachable!("handled above"),
+            Prim::StopGradient | Prim::Trace | Prim::Into => unreachable!("handled above"),
             Prim::Bench
             | Prim::Build
             | Prim::Sum
@@ -89,7 +91,6 @@ impl Body<'_> {
             | Prim::SumBuild
             | Prim::Loop
             | Prim::DeltaAt
-            | Prim::Into
             | Prim::LmZero
             | Prim::LmOne
             | Prim::LmScale
