@@ -1,7 +1,7 @@
 //! Laws whose right side no pattern can say: those on the i-th of n components, on literals, and
 //! on sums of many terms. Each has its text in the table like any other, and is tested like any other.
 
-use super::matching::{domain, sum};
+use super::matching::{codomain, domain, sum};
 use crate::prim::Prim;
 use crate::scope::occurrences;
 use crate::term::{Constant, Expr, Kind, Op};
@@ -242,7 +242,8 @@ fn collect(e: &Expr) -> Option<Expr> {
     if groups.len() == terms.len() || is_grouped(&groups, &terms) {
         return None;
     }
-    sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())
+    let collected = sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())?;
+    (collected != *e).then_some(collected)
 }
 
 fn addends(e: &Expr, out: &mut Vec<Expr>) {
@@ -275,14 +276,14 @@ fn factor(group: Vec<Expr>) -> Option<Expr> {
     if group.len() == 1 || last.as_var().is_none() {
         return sum(group);
     }
+    // A witness of p's codomain: the others' domain, where p itself does not tell.
+    let space = codomain(&last).or_else(|| group.iter().find_map(|term| domain(prim2(term, Prim::LmCompose)?.0)));
     let coefficient = |term: &Expr| match prim2(term, Prim::LmCompose) {
         Some((m, _)) => Some(m.clone()),
-        None => {
-            let (_, t) = last.ty().as_lm()?;
-            let witness = if t.has_fixed_shape() { Expr::dummy(t.clone()) } else { domain(&last)? };
-            Some(Expr::prim(Prim::LmOne, [witness]))
-        }
+        None => Some(Expr::prim(Prim::LmOne, [space.clone()?])),
     };
-    let coefficients = group.iter().map(coefficient).collect::<Option<Vec<_>>>()?;
-    Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last]))
+    match group.iter().map(coefficient).collect::<Option<Vec<_>>>() {
+        Some(coefficients) => Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last])),
+        None => sum(group),
+    }
 }
