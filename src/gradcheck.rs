@@ -21,7 +21,7 @@ use lm::value::Value;
 use std::sync::Arc;
 
 /// Largest relative difference between forward and reverse mode that agrees.
-pub const FORWARD_REVERSE: f64 = 1e-9;
+pub const FORWARD_REVERSE: f64 = 1e-10;
 /// Largest difference between interpreter and native code that agrees, relative to the largest number of a value.
 pub const NATIVE: f64 = 1e-12;
 /// Largest relative difference from finite differences that agrees.
