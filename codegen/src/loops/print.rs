@@ -108,6 +108,9 @@ impl Printer<'_> {
             Memory::Zero(b, n) => format!("zero {}[0..{}]", a(b), a(n)),
             Memory::Load(target, b, i) => format!("{} = load {}[{}]", x(target), a(b), a(i)),
             Memory::View(target, b, i) => format!("{} = {}[{}..]", x(target), a(b), a(i)),
+            Memory::Cast(target, b) => {
+                format!("{} = {} as {}", x(target), a(b), self.function.ty(&Operand::Local(*target)))
+            }
             Memory::Store(b, i, value) => format!("store {}[{}] = {}", a(b), a(i), a(value)),
             Memory::Add(b, i, value) => format!("add {}[{}] += {}", a(b), a(i), a(value)),
             Memory::Move { to, from, count } => format!("move {}[0..{n}] <- {}[0..{n}]", a(to), a(from), n = a(count)),

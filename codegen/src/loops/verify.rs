@@ -118,6 +118,7 @@ impl Checker<'_> {
             Memory::Zero(b, n) => (None, vec![(b, self.buffer(b)?), (n, integer)]),
             Memory::Load(x, b, i) => (Some((*x, self.element(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
             Memory::View(x, b, i) => (Some((*x, self.buffer(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
+            Memory::Cast(x, b) => (Some((*x, self.buffer(&Operand::Local(*x))?)), vec![(b, self.buffer(b)?)]),
             Memory::Store(b, i, a) => (None, vec![(b, self.buffer(b)?), (i, integer), (a, self.element(b)?)]),
             Memory::Add(b, i, a) => {
                 if !matches!(self.element(b)?.as_scalar(), Some(Scalar::Float | Scalar::Integer)) {

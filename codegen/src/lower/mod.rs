@@ -20,6 +20,7 @@ mod interface;
 mod into;
 mod keep;
 mod prim;
+mod records;
 mod show;
 mod space;
 mod target;
