@@ -1,5 +1,6 @@
-//! Derivatives of the demos, and of programs that once went wrong (`cases/gradcheck/<what>.ks`): forward
-//! = reverse = finite differences, interpreter = native to the bit.
+//! Derivatives of the demos, of programs that once went wrong (`cases/gradcheck/<what>.ks`), and of programs
+//! with arrays that might (`cases/gradcheck_arrays`): forward = reverse = finite differences, interpreter =
+//! native to the bit. Those with arrays are interpreted only.
 
 use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
@@ -18,25 +19,30 @@ const SEED: u64 = 1;
 #[test]
 fn demos() {
     let derived = |path: &Path| !NOT_DERIVED_YET.iter().any(|demo| path.ends_with(format!("{}.ks", demo.name)));
-    every_program_of("demos", derived);
+    every_program_of("demos", derived, true);
 }
 
 #[test]
 fn programs_that_went_wrong() {
-    every_program_of("tests/cases/gradcheck", |_| true);
+    every_program_of("tests/cases/gradcheck", |_| true, true);
 }
 
-fn every_program_of(folder: &str, chosen: impl Fn(&Path) -> bool) {
+#[test]
+fn programs_with_arrays() {
+    every_program_of("tests/cases/gradcheck_arrays", |_| true, false);
+}
+
+fn every_program_of(folder: &str, chosen: impl Fn(&Path) -> bool, natively: bool) {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("the folder is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "ks") && chosen(path));
     paths.sort();
-    let failures: Vec<String> = paths.iter().flat_map(|path| with_large_stack(|| failures(path))).collect();
+    let failures: Vec<String> = paths.iter().flat_map(|path| with_large_stack(|| failures(path, natively))).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The functions of a program that fail, and how.
-fn failures(path: &Path) -> Vec<String> {
+fn failures(path: &Path, natively: bool) -> Vec<String> {
     let shown = path.display().to_string();
     let source = Source::new(&shown, &fs::read_to_string(path).expect("the program can be read"));
     let checked = front::load(&source).unwrap_or_else(|errors| panic!("{shown}: {errors:?}"));
@@ -47,9 +53,12 @@ fn failures(path: &Path) -> Vec<String> {
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let info = SourceInfo::new(source.name(), source.text());
-    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
-    let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
-    let report = |f: &FunName| gradcheck::check(&pipeline, Some(&jit), f, POINTS, SEED);
+    let compiled = || {
+        let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
+        jit.unwrap_or_else(|error| panic!("{shown}: {error}"))
+    };
+    let jit = natively.then(compiled);
+    let report = |f: &FunName| gradcheck::check(&pipeline, jit.as_ref(), f, POINTS, SEED);
     let failing = functions.iter().map(|f| (f, report(f))).filter(|(_, report)| !passes(report));
     failing.map(|(f, report)| format!("{shown}: {f}: {report:?}")).collect()
 }
@@ -61,8 +70,8 @@ fn passes(report: &Report) -> bool {
 /// The folder is no place for functions that nothing is checked about.
 #[test]
 fn every_case_has_a_function_that_can_change() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/gradcheck");
-    for entry in fs::read_dir(folder).expect("the folder is there") {
+    let entries = |folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("it is there");
+    for entry in entries("tests/cases/gradcheck").chain(entries("tests/cases/gradcheck_arrays")) {
         let path = entry.expect("the folder can be read").path();
         let source = Source::new("case.ks", &fs::read_to_string(&path).expect("the program can be read"));
         let program = with_large_stack(|| front::load(&source)).expect("cases are right programs").program;

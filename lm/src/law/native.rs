@@ -1,7 +1,7 @@
 //! Laws whose right side no pattern can say: those on the i-th of n components, on literals, and
 //! on sums of many terms. Each has its text in the table like any other, and is tested like any other.
 
-use super::matching::{domain, sum};
+use super::matching::{codomain, domain, sum};
 use crate::prim::Prim;
 use crate::scope::occurrences;
 use crate::term::{Constant, Expr, Kind, Op};
@@ -242,7 +242,7 @@ fn collect(e: &Expr) -> Option<Expr> {
     if groups.len() == terms.len() || is_grouped(&groups, &terms) {
         return None;
     }
-    sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())
+    sum(groups.into_values().map(factor).collect::<Option<_>>()?)
 }
 
 fn addends(e: &Expr, out: &mut Vec<Expr>) {
@@ -269,19 +269,17 @@ fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> 
     groups.values().flatten().eq(terms.iter()) && groups.values().all(|g| g.len() == 1)
 }
 
-/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
+/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side. `None` where the space of p is not known.
 fn factor(group: Vec<Expr>) -> Option<Expr> {
     let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
     if group.len() == 1 || last.as_var().is_none() {
         return sum(group);
     }
+    // What is composed with p starts from its space.
+    let space = || codomain(&last).or_else(|| group.iter().find_map(|term| domain(prim2(term, Prim::LmCompose)?.0)));
     let coefficient = |term: &Expr| match prim2(term, Prim::LmCompose) {
         Some((m, _)) => Some(m.clone()),
-        None => {
-            let (_, t) = last.ty().as_lm()?;
-            let witness = if t.has_fixed_shape() { Expr::dummy(t.clone()) } else { domain(&last)? };
-            Some(Expr::prim(Prim::LmOne, [witness]))
-        }
+        None => Some(Expr::prim(Prim::LmOne, [space()?])),
     };
     let coefficients = group.iter().map(coefficient).collect::<Option<Vec<_>>>()?;
     Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last]))
