@@ -17,6 +17,7 @@ use lm::map;
 use lm::notation::ks;
 use lm::term::{Def, FunName, Program};
 use lm::value::Value;
+use lmc::call_order;
 use lmc::diagnostic::Diagnostic;
 use lmc::front::{load, load_stage};
 use lmc::gradcheck::{self, Random, same_bits};
@@ -66,8 +67,11 @@ fn agrees(program: &Program, natively: bool) -> Result<(), String> {
     let mut pipeline = Pipeline::new(checked);
     let mut stages = Vec::new();
     for f in &functions {
-        stages.push(pipeline.stages(f, false).map_err(|e| e.to_string())?);
-        for name in all_ways(f) {
+        let made = pipeline.stages(f, false).map_err(|e| e.to_string())?;
+        let mut called = all_ways(f);
+        made.iter().for_each(|stage| call_order::calls(&stage.def.body, &mut called));
+        stages.push(made);
+        for name in called {
             pipeline.require(&name).map_err(|e| e.to_string())?;
         }
     }

@@ -1,9 +1,10 @@
 //! What the demos print: `../demos/NAME.ks` prints `../demos/NAME.out`.
 //!
-//! Programs run interpreted, and read back the same when they are printed as KS. Numbers may differ in
+//! Programs run interpreted, and natively with the very same text, and read back the same when they are printed as KS. Numbers may differ in
 //! their last digits, as the functions of C libraries do. `BLESS=1 cargo test --test programs` writes what
 //! is expected anew; read the diff.
 
+use codegen::{Jit, SourceInfo};
 use lm::alpha;
 use lm::interp::Interpreter;
 use lm::notation::ks;
@@ -28,7 +29,20 @@ fn printed(demo: &Demo) -> Result<String, String> {
     let mut text = Vec::new();
     let result = Interpreter::with_output(pipeline.program(), &mut text).call(&main, &[]);
     result.map_err(|error| format!("line {}: {error}", source.position(error.span.start).line))?;
+    let native = native(&pipeline, &main)?;
+    if native != text {
+        return Err(format!("native code prints something else:\n{}", String::from_utf8_lossy(&native)));
+    }
     Ok(String::from_utf8(text).expect("programs print text"))
+}
+
+/// What native code prints.
+fn native(pipeline: &Pipeline, main: &FunName) -> Result<Vec<u8>, String> {
+    let (source, options) = (SourceInfo::default(), codegen::Options::default());
+    let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &source, &options);
+    let mut text = Vec::new();
+    let result = jit.map_err(|error| error.to_string())?.call_with_output(main, &[], &mut text);
+    result.map(|_| text).map_err(|error| format!("native: {error}"))
 }
 
 /// Whether texts are equal up to the last digits of numbers.

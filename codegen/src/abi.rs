@@ -3,6 +3,7 @@
 //! The layout is that of `lmc_context` in the header (`header`); generated code reaches the fields by
 //! their numbers in these structures (`emit::support`). A test compiles the header and compares.
 
+use crate::loops::MOST_NUMBERS;
 use std::ffi::{c_char, c_void};
 
 /// `lmc_error`: the last error of a call that returned a status other than 0.
@@ -19,10 +20,10 @@ pub struct Error {
     pub start: u32,
     /// Byte offset of the place's end.
     pub end: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// How many numbers there are.
+    pub count: u32,
     /// What the error is about; which numbers depends on the code.
-    pub number: [i64; 2],
+    pub number: [i64; MOST_NUMBERS],
     /// Static, NUL-terminated.
     pub message: *const c_char,
     /// The source file's name: static, NUL-terminated.
@@ -42,10 +43,28 @@ pub struct Context {
     pub write: Option<Write>,
     /// How much stack a call may use, in bytes; 0 means [`DEFAULT_STACK`].
     pub stack_bytes: u64,
-    /// For later versions: null.
-    pub reserved: [*mut c_void; 5],
+    /// Where tensors are made.
+    pub arena: Arena,
     /// The last error.
     pub error: Error,
+}
+
+/// `lmc_arena`: the memory of a context, for tensors on the way and for results that the caller has no
+/// storage for. Each call starts to fill it anew.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Arena {
+    /// The first byte; null to let the first call that needs an arena reserve one.
+    pub base: *mut c_void,
+    /// How large it is, in bytes; while `base` is null, how much to reserve: 0 means a quarter of the
+    /// physical memory, of which only what is used counts.
+    pub bytes: u64,
+    /// How much of it the last call had in use at once, in bytes.
+    pub peak: u64,
+    /// Not 0 where `lmc_context_free` has to give it back.
+    pub owned: u64,
+    /// For later versions: 0.
+    pub reserved: u64,
 }
 
 /// The stack that recursive functions may use when the context does not say, in bytes.
@@ -60,13 +79,14 @@ impl Context {
             column: 0,
             start: 0,
             end: 0,
-            reserved: 0,
-            number: [0; 2],
+            count: 0,
+            number: [0; MOST_NUMBERS],
             message: std::ptr::null(),
             file: std::ptr::null(),
         };
         let null = std::ptr::null_mut();
-        Context { user: null, write: None, stack_bytes: 0, reserved: [null; 5], error }
+        let arena = Arena { base: null, bytes: 0, peak: 0, owned: 0, reserved: 0 };
+        Context { user: null, write: None, stack_bytes: 0, arena, error }
     }
 }
 

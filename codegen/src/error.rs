@@ -19,6 +19,11 @@ pub enum Error {
         /// Where it stands in the source.
         span: Span,
     },
+    /// A type of an entry has no form in C.
+    #[error(
+        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold scalars, and vectors also vectors of scalars (`--fun` chooses functions)"
+    )]
+    NoInterface(String, String),
     /// Two functions want the same symbol, and the escape for that case is taken as well.
     #[error("`{0}` has no free symbol: `{1}` is taken; rename one of the functions")]
     SymbolTaken(String, String),

@@ -4,8 +4,9 @@
 //! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
 //! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
 
-use crate::loops::{Block, Failure};
-use crate::loops::{Function, Local, Scalar, Stmt};
+use crate::error::Error;
+use crate::interface::{Form, Interface, Parameter, c_type};
+use crate::loops::{Block, Failure, Function, Memory, Stmt};
 use crate::module::{Entry, Module};
 use crate::symbol::is_reserved;
 use indexmap::IndexSet;
@@ -14,27 +15,37 @@ use lm::types::Type;
 const PRELUDE: &str = include_str!("header/prelude.h");
 
 /// The text of the header.
-pub(crate) fn header(module: &Module) -> String {
+///
+/// Errors: [`Error::NoInterface`].
+pub(crate) fn header(module: &Module) -> Result<String, Error> {
+    let interfaces = module.interfaces()?;
     let name = module.source().name();
     let from = if name.is_empty() { String::new() } else { format!(" from {}", comment_safe(name)) };
     let mut out = format!("/* Functions that lmc compiled{from}. */\n\n{PRELUDE}");
+    let structures = interfaces.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
+    let structures: IndexSet<String> = structures.filter_map(|parameter| parameter.form.definition()).collect();
+    structures.iter().for_each(|structure| out.push_str(&format!("\n{structure}")));
     let failures = failures(module);
-    for (i, entry) in module.entries().iter().enumerate() {
-        out.push_str(&declaration(entry, &module.loops().functions[i], &failures[i]));
+    for (entry, interface) in module.entries().iter().zip(interfaces) {
+        out.push_str(&declaration(entry, interface, &failures[interface.function.0]));
     }
     out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
-    out
+    Ok(out)
 }
 
-fn declaration(entry: &Entry, function: &Function, failures: &[Failure]) -> String {
+fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> String {
     let (fun, symbol) = (&entry.def.fun, &entry.symbol);
     let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
     let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
     let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
-    let errors: Vec<&str> = failures.iter().map(|failure| constant(*failure)).collect();
+    let parameters = || interface.inputs.iter().chain(&interface.outputs);
+    let takes_tensors = parameters().any(|parameter| !matches!(parameter.form, Form::Scalar(_)));
+    let argument = takes_tensors.then_some(Failure::BadArgument.constant());
+    let errors: IndexSet<&str> = failures.iter().map(|failure| failure.constant()).chain(argument).collect();
+    let errors: Vec<&str> = errors.into_iter().collect();
     let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
     let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
-    let params = parameters(entry, function);
+    let params = c_parameters(interface);
     match symbol.c_name() {
         Some(name) => out.push_str(&format!("int32_t {name}({params});\n")),
         None => out.push_str("/* No name that C can write: look the symbol up by dlsym. */\n"),
@@ -47,33 +58,25 @@ fn declaration(entry: &Entry, function: &Function, failures: &[Failure]) -> Stri
     out
 }
 
-/// One parameter per component: inputs by value, results through pointers.
-fn parameters(entry: &Entry, function: &Function) -> String {
+/// Inputs by value, tensors as constant structures; results through pointers.
+fn c_parameters(interface: &Interface) -> String {
     let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
-    let mut names = Vec::new();
-    entry.def.params.iter().for_each(|param| name_components(param.name(), param.ty(), &mut names));
     let mut out = vec!["lmc_context *ctx".to_string()];
-    for (name, Local(i)) in names.iter().zip(&function.params) {
+    for Parameter { name, form } in &interface.inputs {
         let name = unused(name, &mut taken);
-        out.push(format!("{}{name}", c_type(function.locals[*i as usize].ty)));
+        out.push(match form {
+            Form::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
+            form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
+        });
     }
-    let mut names = Vec::new();
-    name_components("out", &entry.def.fun.result, &mut names);
-    for (name, ty) in names.iter().zip(&function.results) {
+    for Parameter { name, form } in &interface.outputs {
         let name = unused(name, &mut taken);
-        out.push(format!("{}*{name}", c_type(*ty)));
+        out.push(match form {
+            Form::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
+            form => format!("{} *{name}", form.structure().expect("tensors are structures")),
+        });
     }
     out.join(", ")
-}
-
-/// `t` for a scalar, `t_1`, `t_2`, .. for a tuple's components.
-fn name_components(name: &str, ty: &Type, out: &mut Vec<String>) {
-    match ty {
-        Type::Tuple(parts) => {
-            parts.iter().enumerate().for_each(|(i, part)| name_components(&format!("{name}_{}", i + 1), part, out));
-        }
-        _ => out.push(name.to_string()),
-    }
 }
 
 /// An identifier of C, not used before in the declaration.
@@ -86,23 +89,6 @@ fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
         name.push('_');
     }
     name
-}
-
-fn c_type(ty: Scalar) -> &'static str {
-    match ty {
-        Scalar::Float => "double ",
-        Scalar::Integer => "int64_t ",
-        Scalar::Bool => "uint8_t ",
-        Scalar::Text => "const char *",
-    }
-}
-
-fn constant(failure: Failure) -> &'static str {
-    match failure {
-        Failure::AssertFailed => "LMC_ASSERT_FAILED",
-        Failure::DivisionByZero => "LMC_DIVISION_BY_ZERO",
-        Failure::RecursionTooDeep => "LMC_RECURSION_TOO_DEEP",
-    }
 }
 
 /// The failures of each function: its own and those of what it calls.
@@ -133,15 +119,33 @@ fn recursion(function: &Function) -> u32 {
 }
 
 fn own_failures(block: &Block) -> u32 {
-    let of = |stmt: &Stmt| match stmt {
-        Stmt::Check { failure, .. } => bit(*failure),
-        Stmt::If(_, _, then, other) => own_failures(then) | own_failures(other),
-        Stmt::Let(..) | Stmt::Call(..) | Stmt::Write(_) => 0,
-    };
-    block.stmts.iter().map(of).fold(0, |a, b| a | b)
+    let mut set = 0;
+    block.visit(&mut |stmt| {
+        set |= match stmt {
+            Stmt::Check { failure, .. } => bit(*failure),
+            Stmt::Memory(Memory::Alloc { .. }) => bit(Failure::OutOfMemory),
+            _ => 0,
+        }
+    });
+    set
 }
 
 /// Names of the language may hold what ends a comment, or begins one.
 fn comment_safe(text: &str) -> String {
     text.replace("*/", "* /").replace("/*", "/ *")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::{ALL_FAILURES, MOST_NUMBERS};
+
+    #[test]
+    fn the_prelude_has_every_failure() {
+        for failure in ALL_FAILURES {
+            let row = format!("  {} = {}", failure.constant(), *failure as i32);
+            assert!(PRELUDE.contains(&row), "{row}");
+        }
+        assert!(PRELUDE.contains(&format!("int64_t number[{MOST_NUMBERS}];")));
+    }
 }

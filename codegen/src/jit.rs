@@ -7,15 +7,19 @@ use crate::llvm::Linked;
 use crate::loops::Failure;
 use crate::module::{Form, Module, Options, compile};
 use crate::source::SourceInfo;
+use crate::words;
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
+use lm::tensor::Position;
 use lm::term::{FunName, Program, Span};
-use lm::types::Type;
 use lm::value::Value;
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
+
+type Free = unsafe extern "C" fn(ctx: *mut abi::Context);
 
 /// Compiled functions in the memory of this process.
 #[derive(Debug)]
@@ -24,7 +28,10 @@ pub struct Jit {
     linked: Linked,
     module: Module,
     functions: IndexMap<FunName, Packed>,
+    free: Free,
     stack_bytes: u64,
+    arena_bytes: u64,
+    peak: AtomicU64,
 }
 
 impl Jit {
@@ -43,7 +50,10 @@ impl Jit {
             let function = unsafe { std::mem::transmute::<usize, Packed>(address) };
             functions.insert(entry.def.fun.name.clone(), function);
         }
-        Ok(Jit { linked, module, functions, stack_bytes: 0 })
+        let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
+        // SAFETY: as above.
+        let free = unsafe { std::mem::transmute::<usize, Free>(free) };
+        Ok(Jit { linked, module, functions, free, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].
@@ -84,70 +94,53 @@ impl Jit {
         };
         let fun = &entry.def.fun;
         assert_eq!(fun.params.len(), args.len(), "arguments of {name}");
-        let mut texts = Vec::new();
-        let mut input = Vec::new();
-        fun.params.iter().zip(args).for_each(|(ty, value)| pack(ty, value, &mut input, &mut texts));
-        let mut results = vec![0u64; words(&fun.result)];
+        let mut input = words::Packed::default();
+        fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
+        let mut results = vec![0u64; words::count(&fun.result)];
         let mut output: &mut dyn Write = output;
         let user = (&raw mut output).cast();
         let mut ctx = abi::Context { user, write: Some(write), stack_bytes: self.stack_bytes, ..abi::Context::new() };
-        // SAFETY: the arrays have a word per component; `texts` and `output` outlive the call.
-        let status = unsafe { function(&mut ctx, input.as_ptr(), results.as_mut_ptr()) };
-        match status {
-            0 => Ok(unpack(&fun.result, &mut results.into_iter())),
+        ctx.arena.bytes = self.arena_bytes;
+        // SAFETY: the arrays have a word per component; `input` and `output` outlive the call.
+        let status = unsafe { function(&mut ctx, input.words.as_ptr(), results.as_mut_ptr()) };
+        let result = match status {
+            // SAFETY: the results are of that type, and in the arena, in `input` or constants.
+            0 => Ok(unsafe { words::unpack(&fun.result, &mut results.into_iter()) }),
             _ => Err(runtime_error(&ctx.error)),
-        }
+        };
+        // SAFETY: nothing of the context's memory is used any more.
+        unsafe { (self.free)(&mut ctx) };
+        self.peak.store(ctx.arena.peak, Ordering::Relaxed);
+        result
     }
-}
 
-fn words(ty: &Type) -> usize {
-    crate::layout::components(ty).expect("only types with a layout compile").len()
-}
-
-fn pack(ty: &Type, value: &Value, words: &mut Vec<u64>, texts: &mut Vec<CString>) {
-    match (ty, value) {
-        (Type::Float, Value::Float(x)) => words.push(x.to_bits()),
-        (Type::Integer, Value::Integer(i)) => words.push(*i as u64),
-        (Type::Bool, Value::Bool(b)) => words.push(u64::from(*b)),
-        (Type::String, Value::String(s)) => {
-            texts.push(text(s));
-            words.push(texts[texts.len() - 1].as_ptr() as u64);
-        }
-        (Type::Tuple(types), Value::Tuple(parts)) if types.len() == parts.len() => {
-            types.iter().zip(parts).for_each(|(ty, part)| pack(ty, part, words, texts));
-        }
-        (ty, value) => panic!("{value} is no {ty}"),
+    /// How many bytes of the arena the last call had in use at once.
+    pub fn peak(&self) -> u64 {
+        self.peak.load(Ordering::Relaxed)
     }
-}
 
-/// Text ends at a NUL, for C.
-fn text(s: &str) -> CString {
-    let until_nul = s.split('\0').next().unwrap_or("");
-    CString::new(until_nul).expect("there is no NUL before the first")
-}
-
-fn unpack(ty: &Type, words: &mut impl Iterator<Item = u64>) -> Value {
-    let mut word = || words.next().expect("there is a word per component");
-    match ty {
-        Type::Float => Value::Float(f64::from_bits(word())),
-        Type::Integer => Value::Integer(word() as i64),
-        Type::Bool => Value::Bool(word() & 0xff != 0),
-        Type::String => {
-            // SAFETY: texts are NUL-terminated constants of the code, or arguments, which still live.
-            let text = unsafe { CStr::from_ptr(word() as *const c_char) };
-            Value::String(text.to_string_lossy().into())
-        }
-        Type::Tuple(parts) => Value::Tuple(parts.iter().map(|part| unpack(part, words)).collect()),
-        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("{ty} has no layout"),
+    /// Lets calls use an arena of that many bytes, in place of a quarter of the physical memory.
+    pub fn set_arena(&mut self, bytes: u64) {
+        self.arena_bytes = bytes;
     }
 }
 
 fn runtime_error(error: &abi::Error) -> RuntimeError {
     let failure = crate::loops::ALL_FAILURES.iter().find(|failure| **failure as i32 == error.code);
+    let numbers = &error.number[..error.count as usize];
+    let position = |numbers: &[i64]| Position::from(numbers.to_vec());
+    let (first, second) = numbers.split_at(numbers.len() / 2);
     let kind = match failure.expect("the code returns failures of the table") {
         Failure::AssertFailed => ErrorKind::AssertFailed,
-        Failure::DivisionByZero => ErrorKind::DivisionByZero(error.number[0]),
-        Failure::RecursionTooDeep => ErrorKind::RecursionTooDeep(error.number[0] as usize),
+        Failure::DivisionByZero => ErrorKind::DivisionByZero(numbers[0]),
+        Failure::RecursionTooDeep => ErrorKind::RecursionTooDeep(numbers[0] as usize),
+        Failure::IndexOutOfRange => ErrorKind::IndexOutOfRange { index: position(first), size: position(second) },
+        Failure::NegativeSize => ErrorKind::NegativeSize(position(numbers)),
+        Failure::SizeMismatch => ErrorKind::SizeMismatch { left: position(first), right: position(second) },
+        Failure::TooLarge => ErrorKind::TooLarge(position(numbers)),
+        Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
+        Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
+        Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
     };
     RuntimeError { kind, span: Span { start: error.start, end: error.end } }
 }

@@ -9,6 +9,7 @@ mod archive;
 mod emit;
 mod error;
 mod header;
+mod interface;
 mod jit;
 mod layout;
 mod link;
@@ -19,6 +20,7 @@ mod module;
 mod object;
 mod source;
 mod symbol;
+mod words;
 
 pub use error::Error;
 pub use jit::Jit;

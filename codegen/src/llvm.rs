@@ -15,7 +15,7 @@ use inkwell::llvm_sys::orc2::lljit::{
 use inkwell::llvm_sys::orc2::{LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use inkwell::types::IntType;
+use inkwell::types::BasicType;
 use inkwell::values::{AsValueRef, FunctionValue, IntValue, PointerValue};
 use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
@@ -36,11 +36,11 @@ pub(crate) fn add_alias(module: &Module, function: FunctionValue, name: &str) {
 /// The address of an array's element.
 pub(crate) fn element<'ctx>(
     builder: &Builder<'ctx>,
-    ty: IntType<'ctx>,
+    ty: impl BasicType<'ctx>,
     base: PointerValue<'ctx>,
     index: IntValue<'ctx>,
 ) -> PointerValue<'ctx> {
-    // SAFETY: only instructions are built; the arrays are as long as the function has parameters.
+    // SAFETY: only instructions are built; an index was checked, or counts what is there.
     let address = unsafe { builder.build_in_bounds_gep(ty, base, &[index], "") };
     address.expect("the builder stands in a block")
 }

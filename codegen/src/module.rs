@@ -3,8 +3,9 @@
 use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
+use crate::interface::Interface;
 use crate::loops;
-use crate::lower::lower;
+use crate::lower::{Outside, lower};
 use crate::source::SourceInfo;
 use crate::symbol::{Symbol, symbols};
 use inkwell::context::Context;
@@ -44,6 +45,7 @@ pub struct Entry {
 pub struct Module {
     loops: loops::Module,
     entries: Vec<Entry>,
+    outside: Vec<Outside>,
     source: SourceInfo,
     options: Options,
 }
@@ -61,11 +63,11 @@ pub fn compile(
     Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
-    let loops = options.timings.time("lowering", || lower(program, &entries))?;
+    let (loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
     let symbols = symbols(&entries)?;
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
-    Ok(Module { loops, entries, source: source.clone(), options: options.clone() })
+    Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })
 }
 
 /// A form that LLVM gives a module.
@@ -97,6 +99,18 @@ impl Module {
         &self.loops
     }
 
+    /// The entries as C calls them.
+    ///
+    /// Errors: [`Error::NoInterface`].
+    pub(crate) fn interfaces(&self) -> Result<Vec<&Interface>, Error> {
+        let interface = |(entry, outside): (&Entry, &'_ Outside)| match outside {
+            Ok(_) => Ok(()),
+            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.to_string(), ty.to_string())),
+        };
+        self.entries.iter().zip(&self.outside).try_for_each(interface)?;
+        Ok(self.outside.iter().flatten().collect())
+    }
+
     /// Where the program came from.
     pub fn source(&self) -> &SourceInfo {
         &self.source
@@ -104,9 +118,13 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        if !packed {
+            self.interfaces()?;
+        }
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
-        let request = Request { module: &self.loops, symbols: &symbols, source: &self.source, target: &target, packed };
+        let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
         let context = Context::create();
         let timings = &self.options.timings;
         let module = timings.time("LLVM emission", || emit::emit(&context, &request));

@@ -61,7 +61,7 @@ impl Module {
             Kind::Asm => self.code(Form::Assembly, false),
             Kind::LlvmIr => self.code(Form::Ir, false),
             Kind::Loops => Ok(self.loops().to_string().into_bytes()),
-            Kind::Header => Ok(header(self).into_bytes()),
+            Kind::Header => Ok(header(self)?.into_bytes()),
         }
     }
 

@@ -9,6 +9,7 @@ use lm::prim::Prim;
 use lm::term::{Constant, Expr, FunName, Op, Span};
 use lm::types::Type;
 use lm::value::Value;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 fn prim(p: Prim, args: &[&Expr]) -> Expr {
@@ -161,18 +162,29 @@ fn print_and_trace() {
 }
 
 #[test]
+fn texts_are_compared() {
+    let mut b = Build::default();
+    b.def("same", &[("s", Type::String), ("t", Type::String)], |_, xs| prim(Prim::Eq, &[&xs[0], &xs[1]]));
+    at_every_level(&b.program, &[name("same")], |jit| {
+        for (s, t) in [("", ""), ("a", "a"), ("a", "ab"), ("λ", "μ")] {
+            let args = [s, t].map(|s| Value::String(s.into()));
+            assert_eq!(jit.call(&name("same"), &args), Ok(Value::Bool(s == t)));
+        }
+    });
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let mut b = Build::default();
-    b.def("size", &[("v", Type::vec(float()))], |_, xs| prim(Prim::Size, &[&xs[0]]));
+    let deep = Type::Tensor(8, Arc::new(float()));
+    b.def("size", &[("v", deep)], |_, xs| prim(Prim::Eq, &[&xs[0], &xs[0]]));
     b.def("lost", &[], |_, _| call("nowhere", float(), vec![]));
-    b.def("texts", &[("s", Type::String)], |_, xs| prim(Prim::Eq, &[&xs[0], &xs[0]]));
     let error = |f: &str, options: &Options| {
         let jit = Jit::new(&b.program, &[name(f)], &SourceInfo::default(), options);
         jit.expect_err("does not compile").to_string()
     };
     let o = Options::default();
-    assert_eq!(error("size", &o), "native code for a value of type (Vec Float) is not supported (in `size`)");
-    assert_eq!(error("texts", &o), "native code for the comparison of strings is not supported (in `texts`)");
+    assert_eq!(error("size", &o), "native code for a value of type (Tensor 8 Float) is not supported (in `size`)");
     assert_eq!(error("lost", &o), Error::Undefined("nowhere".into()).to_string());
     assert_eq!(error("lost", &Options { opt_level: 4, ..o.clone() }), Error::UnknownLevel(4).to_string());
     let cpu = Options { target_cpu: Some("z80".into()), ..o };

@@ -86,6 +86,7 @@ fn names_of_c_are_no_danger() {
         "lmc$main",
         "lmc$malloc",
         "lmc$sin",
+        "lmc_context_free",
         "lmc_llvm_sqrt",
         "lmc_main",
         "lmc_malloc",
@@ -126,12 +127,71 @@ fn errors_fill_the_context() {
         assert_eq!(div(&mut ctx, -9, 0, &mut out), 2);
         assert_eq!(out, 5, "outputs of a failed call are untouched");
         let error = &ctx.error;
-        let place = (error.code, error.line, error.column, error.start, error.end, error.number);
-        assert_eq!(place, (2, 2, 2, 7, 16, [-9, 0]));
+        let place = (error.code, error.line, error.column, error.start, error.end, error.count, error.number[0]);
+        assert_eq!(place, (2, 2, 2, 7, 16, 1, -9));
         assert_eq!(CStr::from_ptr(error.message).to_str(), Ok("integer division by zero"));
         assert_eq!(CStr::from_ptr(error.file).to_str(), Ok("dir/errors.ks"));
         assert_eq!((div(&mut ctx, i64::MIN, -1, &mut out), out), (0, i64::MIN));
     }
+}
+
+/// `lmc_tensor_f64_1` of the header.
+#[repr(C)]
+struct Vector {
+    data: *mut f64,
+    size: [i64; 1],
+}
+
+impl Vector {
+    fn of(data: &mut [f64]) -> Vector {
+        Vector { data: data.as_mut_ptr(), size: [data.len() as i64] }
+    }
+}
+
+type Scale = unsafe extern "C" fn(*mut abi::Context, f64, *const Vector, *mut Vector) -> i32;
+
+#[test]
+fn a_program_in_rust_passes_tensors() {
+    let mut b = Build::default();
+    b.def("scale", &[("k", float()), ("v", Type::vec(float()))], |_, xs| Expr::prim(Prim::Mul, xs.to_vec()));
+    let module = compile(&b.program, &[FunName::base("scale")], &SourceInfo::default(), &Options::default());
+    let path = directory("tensors").join("scale.so");
+    module.expect("compiles").write(Kind::So, &path).expect("links");
+    // SAFETY: as above; the structures hold as much as they say.
+    unsafe {
+        let library = libloading::Library::new(&path).expect("loads");
+        let scale: libloading::Symbol<Scale> = library.get(b"scale").expect("is exported");
+        let free: libloading::Symbol<unsafe extern "C" fn(*mut abi::Context)> =
+            library.get(b"lmc_context_free").expect("is exported");
+        let mut ctx = abi::Context::new();
+        ctx.arena.bytes = 1 << 16;
+        let (mut input, mut output) = ([1.0, -2.0, 0.5], [0.0; 3]);
+        let v = Vector::of(&mut input);
+        assert_eq!(scale(std::ptr::null_mut(), 2.0, &v, &mut Vector::of(&mut output)), 0);
+        assert_eq!(output, [2.0, -4.0, 1.0]);
+        let mut result = Vector { data: std::ptr::null_mut(), size: [0] };
+        assert_eq!(scale(&mut ctx, 3.0, &v, &mut result), 0);
+        assert_eq!(std::slice::from_raw_parts(result.data, result.size[0] as usize), [3.0, -6.0, 1.5]);
+        assert_eq!(scale(&mut ctx, 3.0, &v, &mut Vector::of(&mut output[..2])), 11);
+        assert_eq!(ctx.error.number[..3], [3, 3, 2]);
+        assert_eq!(scale(&mut ctx, 3.0, std::ptr::null(), &mut result), 10);
+        free(&mut ctx);
+        assert!(ctx.arena.base.is_null());
+    }
+}
+
+#[test]
+fn what_has_no_form_in_c_is_refused() {
+    let mut b = Build::default();
+    let deep = Type::vec(Type::vec(Type::vec(float())));
+    b.def("deep", &[("v", deep.clone())], |_, xs| xs[0].clone());
+    let module = compile(&b.program, &[FunName::base("deep")], &SourceInfo::default(), &Options::default());
+    let module = module.expect("compiles");
+    for kind in [Kind::Obj, Kind::Header] {
+        let error = module.output(kind).expect_err("is refused").to_string();
+        assert!(error.starts_with(&format!("`deep` cannot be called from C: `{deep}` has no form there")), "{error}");
+    }
+    assert!(module.output(Kind::Loops).is_ok());
 }
 
 #[test]
@@ -145,6 +205,7 @@ fn the_header_is_c_and_cpp() {
         "#include <stddef.h>\n#include <assert.h>\n#include \"odd.h\"\n#include \"failing.h\"\n".to_string(),
         offset("write", std::mem::offset_of!(abi::Context, write)),
         offset("stack_bytes", std::mem::offset_of!(abi::Context, stack_bytes)),
+        offset("arena.peak", std::mem::offset_of!(abi::Context, arena.peak)),
         offset("error", std::mem::offset_of!(abi::Context, error)),
         offset("error.number", std::mem::offset_of!(abi::Context, error.number)),
         offset("error.file", std::mem::offset_of!(abi::Context, error.file)),
@@ -210,14 +271,14 @@ fn loops_are_readable() {
 fun div(a%0: integer, b%1: integer) -> (integer) {
   %2 = eq.i b%1, 0
   %3 = not %2
-  check %3 else DivisionByZero(a%0, 0)
+  check %3 else DivisionByZero(a%0)
   %4 = div.i a%0, b%1
   yield %4
 }
 
 fun positive(x%0: float) -> (float) {
   %1 = lt.f 0.0, x%0
-  check %1 else AssertFailed(0, 0)
+  check %1 else AssertFailed()
   yield x%0
 }
 ";

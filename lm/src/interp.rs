@@ -53,6 +53,14 @@ pub enum ErrorKind {
     /// A tensor with more elements than the interpreter makes room for.
     #[error("a tensor of size {0} is too large")]
     TooLarge(Position),
+    /// Memory that is exhausted, in native code.
+    #[error("out of memory: {asked} bytes are needed, {free} are free")]
+    OutOfMemory {
+        /// The bytes that were asked for.
+        asked: i64,
+        /// The bytes that were left.
+        free: i64,
+    },
     /// Calls nested deeper than the interpreter admits.
     #[error("calls are nested more than {0} deep")]
     RecursionTooDeep(usize),

@@ -38,6 +38,12 @@ impl Position {
     }
 }
 
+impl From<Vec<i64>> for Position {
+    fn from(numbers: Vec<i64>) -> Position {
+        Position(numbers)
+    }
+}
+
 impl From<&[usize]> for Position {
     fn from(size: &[usize]) -> Position {
         Position(size.iter().map(|&n| n as i64).collect())

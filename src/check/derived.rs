@@ -3,7 +3,7 @@
 //! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
 //! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
 
-use lm::term::Fun;
+use lm::term::{Fun, varying};
 use lm::types::Type;
 
 /// How a derivation makes a function's type.
@@ -46,6 +46,9 @@ const DERIVATIONS: [(&str, Typing); 11] = [
 ];
 
 fn typing(derivation: &str) -> Option<Typing> {
+    if varying(derivation).is_some() {
+        return Some(Typing::Same);
+    }
     DERIVATIONS.iter().find(|(name, _)| *name == derivation).map(|(_, typing)| *typing)
 }
 
@@ -69,18 +72,22 @@ pub fn is_half(derivation: &str) -> bool {
 ///
 /// `record` gives the B of a function.
 pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
-    let (s, t) = (f.argument(), &f.result);
+    if varying(derivation).is_some_and(|paths| paths.iter().any(|path| !f.can_vary(path))) {
+        return None;
+    }
+    // v is the part of s that varies.
+    let (s, v, t) = (f.argument(), f.varying(), &f.result);
     let (params, result) = match typing(derivation)? {
-        Typing::Jacobian => (f.params.clone(), Type::lm(s, t.clone())),
-        Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), s)),
-        Typing::Forward => (vec![s.clone(), s.tangent()], t.tangent()),
-        Typing::Reverse => (vec![s.clone(), t.tangent()], s.tangent()),
-        Typing::ForwardWithValue => (vec![s.clone(), s.tangent()], Type::tuple([t.clone(), t.tangent()])),
-        Typing::ReverseWithValue => (vec![s.clone(), t.tangent()], Type::tuple([t.clone(), s.tangent()])),
+        Typing::Jacobian => (f.params.clone(), Type::lm(v, t.clone())),
+        Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), v)),
+        Typing::Forward => (vec![s, v.tangent()], t.tangent()),
+        Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
+        Typing::ForwardWithValue => (vec![s, v.tangent()], Type::tuple([t.clone(), t.tangent()])),
+        Typing::ReverseWithValue => (vec![s, t.tangent()], Type::tuple([t.clone(), v.tangent()])),
         Typing::Shape => (f.params.clone(), t.shape()),
         Typing::Same => (f.params.clone(), t.clone()),
         Typing::FirstHalf => (f.params.clone(), Type::tuple([t.clone(), record(f)?])),
-        Typing::SecondHalf => (vec![t.tangent(), record(f)?], s.tangent()),
+        Typing::SecondHalf => (vec![t.tangent(), record(f)?], v.tangent()),
     };
     Some(Fun { name: f.name.derived(derivation), params, result })
 }

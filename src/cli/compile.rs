@@ -33,6 +33,9 @@ pub struct Options {
     /// Only these functions (the value is always compiled); without it, every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
+    /// Derivatives with respect to these parameters, or components of them (`t.1`), only.
+    #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
+    wrt: Vec<String>,
     /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
@@ -92,6 +95,7 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
     let mut entries = Vec::new();
     for function in functions {
         entries.push(function.clone());
+        let function = input.with_respect_to(function, &options.wrt)?;
         entries.extend(options.fwd.then(|| function.derived("fwd")));
         entries.extend(options.rev.then(|| function.derived("rev")));
         entries.extend(options.jvp.then(|| function.derived("jvp")));

@@ -27,6 +27,9 @@ pub struct Options {
     /// Show each rewrite: the law, where, before, after.
     #[arg(long)]
     trace: bool,
+    /// With respect to these parameters, or components of them (`t.1`), only.
+    #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
+    wrt: Vec<String>,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -65,6 +68,7 @@ fn derive(
         None => of_file(name, options, format, watch)?,
     };
     for function in functions {
+        let function = input.with_respect_to(function, &options.wrt)?;
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
         stages.iter().try_for_each(|stage| print(stage, options, out))?;
     }

@@ -27,6 +27,9 @@ pub struct Options {
     /// Seed of the random points.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// With respect to these parameters, or components of them (`t.1`), only.
+    #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
+    wrt: Vec<String>,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -47,6 +50,8 @@ fn gradcheck_watched(
     if options.fun.is_empty() {
         functions.retain(|f| is_differentiable(&input, f));
     }
+    let functions: Vec<FunName> =
+        functions.into_iter().map(|f| input.with_respect_to(f, &options.wrt)).collect::<Result<_, _>>()?;
     if functions.is_empty() {
         return Err(Failure::Wrong("no function takes and gives Floats; there is nothing to check".into()));
     }
@@ -78,9 +83,9 @@ fn gradcheck_watched(
     if all_agree {
         return Ok(());
     }
-    let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
+    let (fr, fd, nat) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES, gradcheck::NATIVE);
     Err(Failure::Wrong(format!(
-        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, equal bits in native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {nat:e} between interpreter and native code)"
     )))
 }
 
@@ -91,10 +96,25 @@ fn is_differentiable(input: &Input, f: &FunName) -> bool {
 
 fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
     let worst = |w: &Worst| if w.point.is_some() { format!("{:.1e}", w.error) } else { "-".into() };
-    let native = if report.native.is_some() { "differs" } else { "equal" };
-    let point = report.native.as_ref().or(report.differences.point.as_ref());
-    let point = point.map_or(String::from("no point in the domain was found"), |p| p.to_string());
+    let native = match report.native.error {
+        _ if report.native.point.is_none() => "-".into(),
+        0.0 => "equal".into(),
+        error => format!("{error:.1e}"),
+    };
+    let point = report.native.point.as_ref().filter(|_| report.native.error > gradcheck::NATIVE);
+    let point = point.or(report.differences.point.as_ref());
+    let point = point.map_or(String::from("no point in the domain was found"), shortened);
     let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
     writeln!(out, "{name:<width$}  {:>6}  {fr:>7}  {fd:>7}  {native:<7} {point}", report.points)?;
     Ok(())
+}
+
+/// A value on what is left of a line: arrays are long.
+fn shortened(point: &lm::value::Value) -> String {
+    const LONGEST: usize = 120;
+    let text = point.to_string();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text,
+    }
 }

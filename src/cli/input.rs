@@ -12,7 +12,7 @@ use crate::{front, render};
 use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
-use lm::term::{FunName, Span};
+use lm::term::{FunName, Path, Span};
 use std::io::IsTerminal;
 
 /// A program that was read, and where it came from.
@@ -106,6 +106,36 @@ impl Input {
             none if none.is_empty() => Err(Failure::Wrong(format!("`{}` defines no function", self.source.name()))),
             all => Ok(all),
         }
+    }
+
+    /// The function with respect to some of its parameters, or of their components (`t.1`); all of them when
+    /// none is given.
+    pub fn with_respect_to(&self, function: FunName, given: &[String]) -> Result<FunName, Failure> {
+        if given.is_empty() {
+            return Ok(function);
+        }
+        let def = &self.pipeline.program().defs[&function];
+        let names: Vec<&str> = def.params.iter().map(|x| &**x.name()).collect();
+        let path = |given: &String| {
+            let (name, components) = given.split_once('.').map_or((&**given, None), |(n, c)| (n, Some(c)));
+            let parameter = names.iter().position(|known| *known == name);
+            let components: Option<Vec<usize>> = components
+                .map_or(Some(Vec::new()), |c| c.split('.').map(|i| i.parse().ok().filter(|i| *i > 0)).collect());
+            let path: Option<Path> = parameter.zip(components).map(|(i, rest)| [vec![i + 1], rest].concat());
+            path.filter(|path| def.fun.can_vary(path)).ok_or_else(|| {
+                let what = if parameter.is_some() { "nothing that can vary" } else { "no parameter" };
+                let known = if names.is_empty() { "none".into() } else { names.join(", ") };
+                Failure::Wrong(format!("`{function}` has {what} called `{given}`; its parameters are {known}"))
+            })
+        };
+        let mut paths = given.iter().map(path).collect::<Result<Vec<_>, _>>()?;
+        paths.sort();
+        paths.dedup();
+        if let Some(i) = (1..paths.len()).find(|&i| paths[i].starts_with(&paths[i - 1])) {
+            let name = names[paths[i][0] - 1];
+            return Err(Failure::Wrong(format!("a part of `{name}` and the whole of it are given: one is enough")));
+        }
+        Ok(function.restricted(&paths))
     }
 
     /// An error of a derivation, at the place of its function.

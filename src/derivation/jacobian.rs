@@ -19,8 +19,9 @@
 
 use lm::prim::{Derivative, Prim};
 use lm::scope;
-use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Why a function has no derivative.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,15 +34,16 @@ pub struct NotDifferentiable {
 }
 
 /// `[D f]`, not optimised.
-pub fn jacobian(def: &Def, supply: &mut Supply) -> Result<Def, NotDifferentiable> {
+///
+/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that. `written` tells the
+/// functions whose derivatives are written by hand: those are taken as they are.
+pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
     let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-    let argument = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts.clone()) };
-    let mut cx = Nabla::new(supply, Expr::witness(&argument));
+    let varying = def.fun.name.varying();
+    let varying = varying.unwrap_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect());
+    let mut cx = Nabla::new(supply, Expr::witness(&def.fun.varying_of(&parts)), written);
     for (i, x) in def.params.iter().enumerate() {
-        let map = match def.params.len() {
-            1 => Expr::prim(Prim::LmOne, [cx.space.clone()]),
-            n => Expr::app(Op::LmGet(i + 1, n), vec![cx.space.clone()]),
-        };
+        let map = cx.parameter(&parts[i], &[i + 1], &varying);
         cx.bind_map(x, map);
     }
     let refused = |reason| NotDifferentiable { function: def.fun.name.clone(), reason };
@@ -65,11 +67,28 @@ pub(super) struct Nabla<'a> {
     /// ∂x for each x in scope that can change.
     pub(super) maps: HashMap<u32, Expr>,
     pub(super) out: Vec<Binding>,
+    pub(super) written: &'a dyn Fn(&FunName) -> bool,
 }
 
 impl<'a> Nabla<'a> {
-    pub(super) fn new(supply: &'a mut Supply, space: Expr) -> Nabla<'a> {
-        Nabla { supply, space, maps: HashMap::new(), out: Vec::new() }
+    pub(super) fn new(supply: &'a mut Supply, space: Expr, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
+        Nabla { supply, space, maps: HashMap::new(), out: Vec::new(), written }
+    }
+
+    /// The map to a part of the argument: a projection, where it varies.
+    fn parameter(&self, part: &Expr, path: &[usize], varying: &[Path]) -> Expr {
+        if let Some(k) = varying.iter().position(|v| v == path) {
+            return match varying.len() {
+                1 => Expr::prim(Prim::LmOne, [self.space.clone()]),
+                n => Expr::app(Op::LmGet(k + 1, n), vec![self.space.clone()]),
+            };
+        }
+        if !varying.iter().any(|v| v.starts_with(path)) {
+            return self.zero(part);
+        }
+        let n = part.ty().as_tuple().expect("a path leads through tuples").len();
+        let component = |i| self.parameter(&Expr::get(i, part.clone()), &[path, &[i]].concat(), varying);
+        Expr::prim(Prim::LmVCat, (1..=n).map(component).collect::<Vec<_>>())
     }
 }
 
@@ -141,7 +160,7 @@ impl Nabla<'_> {
 
     /// Binds ∂x, when x can change.
     pub(super) fn bind_map(&mut self, x: &Var, map: Expr) {
-        if x.ty().is_differentiable() {
+        if x.ty().is_differentiable() && !is_zero(&map) {
             let dx = self.supply.fresh(&format!("D{}", x.name()), map.ty().clone());
             self.maps.insert(x.id(), Expr::var(&dx));
             self.out.push(Binding { pattern: Pattern::Var(dx), rhs: map });
@@ -185,11 +204,30 @@ impl Nabla<'_> {
                 Derivative::Structural => Err(format!("`{}` has no derivative here", p.name())),
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
-            Op::Call(f) => self.chain(Op::JacobianOfFun(f.clone()), args),
+            Op::Call(f) => self.call(e, f, args),
             Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => Err("a linear map has no derivative".into()),
             Op::Pack(_) | Op::Unpack(_) => Err(NO_RECORDS.into()),
             Op::Dummy => unreachable!("handled by nabla"),
         }
+    }
+
+    /// `∂f(e) ∘ ∇[e]`, with respect to those of the arguments that can change.
+    fn call(&mut self, e: &Expr, f: &Arc<Fun>, args: &[Expr]) -> Result<Expr, String> {
+        let maps = self.nablas(args)?;
+        let differentiable: Vec<usize> = (0..args.len()).filter(|i| args[*i].ty().is_differentiable()).collect();
+        let varying: Vec<usize> = differentiable.iter().copied().filter(|i| !is_zero(&maps[*i])).collect();
+        if varying.is_empty() {
+            return Ok(self.zero(e));
+        }
+        if varying.len() == differentiable.len() || (self.written)(&f.name) {
+            return self.chain(Op::JacobianOfFun(f.clone()), args);
+        }
+        let paths: Vec<Path> = varying.iter().map(|i| vec![i + 1]).collect();
+        let restricted = Fun { name: f.name.restricted(&paths), ..(**f).clone() };
+        let derivative = Expr::app(Op::JacobianOfFun(Arc::new(restricted)), args.to_vec());
+        let mut maps: Vec<Expr> = varying.iter().map(|i| maps[*i].clone()).collect();
+        let inner = if maps.len() == 1 { maps.remove(0) } else { Expr::prim(Prim::LmVCat, maps) };
+        Ok(Expr::prim(Prim::LmCompose, [derivative, inner]))
     }
 
     /// `∂f(e) ∘ ∇[e]`.
@@ -201,6 +239,28 @@ impl Nabla<'_> {
 
     fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
         args.iter().map(|a| self.nabla(a)).collect()
+    }
+}
+
+/// Whether the map is zero, as far as its operators say.
+fn is_zero(m: &Expr) -> bool {
+    let family = |maps: &Expr| match maps.kind() {
+        Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
+            Kind::Lam(_, m) => is_zero(m),
+            _ => false,
+        },
+        Kind::App(Op::Prim(Prim::VecInit), maps) => maps.iter().all(is_zero),
+        _ => false,
+    };
+    match m.kind() {
+        Kind::App(Op::Prim(Prim::LmZero), _) => true,
+        Kind::App(Op::Prim(Prim::LmCompose), args) => args.iter().any(is_zero),
+        Kind::App(Op::Prim(Prim::LmVCat | Prim::LmAdd), args) => args.iter().all(is_zero),
+        Kind::App(Op::Prim(Prim::LmTo), args) => is_zero(&args[1]),
+        Kind::App(Op::Prim(Prim::LmVCatV | Prim::LmAddV), args) => args.last().is_some_and(family),
+        Kind::App(Op::If, args) => is_zero(&args[1]) && is_zero(&args[2]),
+        Kind::Let(_, m) => is_zero(m),
+        _ => false,
     }
 }
 

@@ -158,7 +158,7 @@ impl Nabla<'_> {
         let s = self.supply.fresh("s", r.start.ty().clone());
         // The shape of the state may change from step to step.
         let here = Expr::witness(&Expr::tuple([Expr::var(&s), tuple_or_one(&inputs)]));
-        let mut inner = Nabla::new(self.supply, here.clone());
+        let mut inner = Nabla::new(self.supply, here.clone(), self.written);
         inner.value(&s, Expr::prim(Prim::Index, [Expr::var(&i), r.states.clone()]));
         inner.bind_map(&s, Expr::app(Op::LmGet(1, 2), vec![here.clone()]));
         if !captured.is_empty() {

@@ -217,7 +217,7 @@ impl Apply<'_, '_> {
             return Ok(call_derivative("fwd", fun, args, dx, &fun.result));
         }
         if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
-            return Ok(call_derivative("rev", fun, args, dx, &fun.argument()));
+            return Ok(call_derivative("rev", fun, args, dx, &fun.varying()));
         }
         if let Some(fold) = m.args_of_prim(Prim::LmFold) {
             let dx = name_it(&dx, self.cx.supply, out);

@@ -15,13 +15,14 @@ use lm::law::{Spaces, is_free_to_copy, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
 
 /// The definition of the transposed map.
 pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-    let argument = if let [one] = params.as_slice() { one.clone() } else { Expr::tuple(params) };
+    let of = FunName { derivations: name.derivations[1..].to_vec(), ..name.clone() };
+    let argument = Fun { name: of, ..(*def.fun).clone() }.varying_of(&params);
     let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
     Ok(Def::new(name, def.params.clone(), transposed))
 }

@@ -56,7 +56,7 @@ impl Pipeline {
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = dependence::record(&halves.reverse, &result[1], &known);
-        let recursive = call_order::is_recursive(&self.program, of);
+        let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
         let supply = &mut self.program.supply;
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {

@@ -7,8 +7,9 @@ use crate::derivation::shape::shape;
 use crate::derivation::written;
 use crate::passes::dead;
 use crate::passes::rules::{EndlessRule, rules};
-use lm::scope::renamed;
-use lm::term::{Def, Expr, FunName, Op, Var};
+use lm::prim::Prim;
+use lm::scope::{renamed, substitute};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Path, Pattern, Var};
 
 impl Pipeline {
     /// The rules that do not come to an end, each with a function to which it was not applied for that
@@ -33,6 +34,48 @@ impl Pipeline {
         Some(Def { fun, params, body })
     }
 
+    /// `[wrt$1 f]`: f itself. What varies matters to its derivatives only.
+    pub(super) fn restricted(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let def = self.source(of)?;
+        let supply = &mut self.program.supply;
+        let params: Vec<Var> = def.params.iter().map(|x| supply.fresh(x.name(), x.ty().clone())).collect();
+        let by = def.params.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
+        let body = substitute(&renamed(&def.body, supply), &by);
+        Ok(Def::new(name.clone(), params, body))
+    }
+
+    /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
+    pub(super) fn restricted_by_hand(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
+        let by_hand = self.source(&of.unrestricted().derived(derivation))?;
+        let fun = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
+        let supply = &mut self.program.supply;
+        let s = supply.fresh("s", fun.argument());
+        let args: Vec<Expr> = match fun.params.len() {
+            1 => vec![Expr::var(&s)],
+            n => (1..=n).map(|i| Expr::get(i, Expr::var(&s))).collect(),
+        };
+        let varying = of.varying().expect("what varies is said");
+        let (v, body) = if derivation == "fwd" {
+            let dx = supply.fresh("dx", fun.varying().tangent());
+            let part = |k: usize| if varying.len() == 1 { Expr::var(&dx) } else { Expr::get(k + 1, Expr::var(&dx)) };
+            let whole: Vec<Expr> =
+                args.iter().enumerate().map(|(i, e)| embedded(e, &[i + 1], &varying, &part)).collect();
+            let whole = if let [one] = whole.as_slice() { one.clone() } else { Expr::tuple(whole) };
+            let body = Expr::app(Op::Call(by_hand.fun.clone()), vec![Expr::var(&s), whole]);
+            (dx, body)
+        } else {
+            let dr = supply.fresh("dr", fun.result.tangent());
+            let all = Expr::app(Op::Call(by_hand.fun.clone()), vec![Expr::var(&s), Expr::var(&dr)]);
+            let ds = supply.fresh("ds", all.ty().clone());
+            let parts: Vec<Expr> = match fun.params.len() {
+                1 => vec![Expr::var(&ds)],
+                n => (1..=n).map(|i| Expr::get(i, Expr::var(&ds))).collect(),
+            };
+            (dr, Expr::block(vec![Binding { pattern: Pattern::Var(ds), rhs: all }], fun.varying_of(&parts)))
+        };
+        Ok(Def::new(of.derived(derivation), vec![s, v], body))
+    }
+
     /// `[shape f]`.
     pub(super) fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(of)?;
@@ -54,4 +97,18 @@ impl Pipeline {
         let reason = format!("[D {name}], written by hand, takes a linear map from `{function}`");
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
+}
+
+/// The tangent of a part of the argument at a path: the given one where it varies, zero where nothing of it
+/// does.
+fn embedded(e: &Expr, path: &[usize], varying: &[Path], given: &impl Fn(usize) -> Expr) -> Expr {
+    if let Some(k) = varying.iter().position(|v| v == path) {
+        return given(k);
+    }
+    if !varying.iter().any(|v| v.starts_with(path)) {
+        return Expr::prim(Prim::ZeroOf, [Expr::witness(e)]);
+    }
+    let n = e.ty().as_tuple().expect("a path leads through tuples").len();
+    let component = |i| embedded(&Expr::get(i, e.clone()), &[path, &[i]].concat(), varying, given);
+    Expr::tuple((1..=n).map(component).collect::<Vec<_>>())
 }

@@ -28,7 +28,7 @@ use lm::notation::infix;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var, varying};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::verify;
@@ -148,6 +148,9 @@ impl Pipeline {
         if derivation == "shape" {
             return self.shape(of);
         }
+        if varying(derivation).is_some() {
+            return self.restricted(of, name);
+        }
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
@@ -202,7 +205,9 @@ impl Pipeline {
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, &mut self.program.supply))?;
+        let by_hand = |f: &FunName| ["fwd", "rev", "D", "Dt"].iter().any(|d| self.written.contains(&f.derived(d)));
+        let supply = &mut self.program.supply;
+        let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, supply, &by_hand))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }
 
@@ -269,7 +274,7 @@ impl Pipeline {
         let dx = supply.fresh(vector, from.tangent());
         let (s, mut unpack) = whole_argument(&map.params, supply);
         let mut applied_to = Expr::var(&dx);
-        if derivation == "fwd" && map.params.len() > 1 {
+        if derivation == "fwd" && name.varying().is_none() && map.params.len() > 1 {
             let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d{}", p.name()), p.ty().tangent());
             let parts: Vec<Var> = map.params.iter().map(|p| d(p, supply)).collect();
             applied_to = Expr::tuple(parts.iter().map(Expr::var).collect::<Vec<_>>());
@@ -289,6 +294,9 @@ impl Pipeline {
         }
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
+        }
+        if of.varying().is_some() && self.written.contains(&of.unrestricted().derived(derivation)) {
+            return self.restricted_by_hand(of, derivation);
         }
         if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
             return self.both_halves(of, derivation);
@@ -343,13 +351,14 @@ impl Pipeline {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
-        for name in &called {
-            let reverse = name.derived("rev");
-            let generated = !self.written.contains(&reverse);
-            if called.contains(&reverse) && generated && !records.contains_key(name) {
-                let record = self.record(name)?;
-                let fun = self.program.defs[name].fun.clone();
-                records.insert(name.clone(), (fun, record));
+        for reverse in called.iter().filter(|name| name.derivations.first().is_some_and(|d| **d == *"rev")) {
+            let of = FunName { derivations: reverse.derivations[1..].to_vec(), ..reverse.clone() };
+            let value = of.unrestricted();
+            let generated = !self.written.contains(reverse);
+            if called.contains(&value) && generated && !records.contains_key(&of) {
+                let record = self.record(&of)?;
+                let fun = self.program.defs[&value].fun.clone();
+                records.insert(of, (fun, record));
             }
         }
         Ok(records)
@@ -358,7 +367,7 @@ impl Pipeline {
     /// The type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     fn record(&mut self, name: &FunName) -> Result<Type, Error> {
-        if call_order::is_recursive(&self.program, name) {
+        if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
         }
         self.require(&name.derived("sufrevpass"))?;
@@ -372,7 +381,9 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = self.watch.pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, f)));
+        let tidy = self
+            .watch
+            .pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, &f.unrestricted())));
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }

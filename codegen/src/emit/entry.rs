@@ -1,20 +1,24 @@
 //! Entry points: the forms of a function that the outside sees.
 
 use super::{Emitter, built, packed_name};
+use crate::interface::{Form, Interface};
 use crate::llvm;
-use crate::loops::{Function, Scalar};
+use crate::loops::{Failure, Function, Scalar, Ty};
 use crate::symbol::Symbol;
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
-use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
+use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use lm::term::Span;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Exports a function under its symbol and alias, and packed where asked.
     pub(super) fn export(&mut self, index: usize, symbol: &Symbol) {
-        let entry = self.define_entry(index, symbol);
-        if let Some(alias) = &symbol.alias {
-            llvm::add_alias(&self.module, entry, alias);
+        if let Ok(interface) = &self.request.interfaces[index] {
+            let entry = self.define_entry(interface, symbol);
+            if let Some(alias) = &symbol.alias {
+                llvm::add_alias(&self.module, entry, alias);
+            }
         }
         if self.request.packed {
             self.define_packed(index, symbol);
@@ -22,21 +26,120 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// `int32_t f(lmc_context *ctx, inputs..., outputs...)`. Outputs are written when all went well.
-    fn define_entry(&mut self, index: usize, symbol: &Symbol) -> FunctionValue<'ctx> {
-        let function = &self.request.module.functions[index];
-        let params: Vec<Scalar> = parameter_types(function);
-        let mut types: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into()];
-        types.extend(params.iter().map(|ty| BasicMetadataTypeEnum::from(self.outer_type(*ty))));
-        types.extend(function.results.iter().map(|_| BasicMetadataTypeEnum::from(self.ptr())));
+    fn define_entry(&mut self, interface: &Interface, symbol: &Symbol) -> FunctionValue<'ctx> {
+        let ptr = self.ptr();
+        let mut types: Vec<BasicMetadataTypeEnum> = vec![ptr.into()];
+        types.extend(interface.inputs.iter().map(|input| match input.form {
+            Form::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
+            Form::Tensor { .. } | Form::Jagged { .. } => ptr.into(),
+        }));
+        types.extend(interface.outputs.iter().map(|_| BasicMetadataTypeEnum::from(ptr)));
         let entry = self.function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
         self.start(entry);
-        let values = entry.get_params();
-        let inputs = params.iter().zip(&values[1..]).map(|(ty, value)| self.inward(*ty, *value)).collect();
-        let outputs: Vec<_> = values[1 + params.len()..].iter().map(|output| output.into_pointer_value()).collect();
-        self.forward(index, entry, inputs, |emitter, i, ty, value| {
-            built(emitter.builder.build_store(outputs[i], emitter.outward(ty, value)));
+        let span = self.request.module.functions[interface.function.0].span;
+        let ctx = entry.get_params()[0].into_pointer_value();
+        let mut fields = Vec::new();
+        for (i, input) in interface.inputs.iter().enumerate() {
+            let value = entry.get_params()[1 + i];
+            match &input.form {
+                Form::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
+                form => {
+                    let given = self.context.bool_type().const_all_ones();
+                    self.check_structure(entry, form, value.into_pointer_value(), given, 1 + i, span);
+                    fields.extend(self.fields(form, value.into_pointer_value()));
+                }
+            }
+        }
+        let outputs: Vec<PointerValue> =
+            entry.get_params()[1 + interface.inputs.len()..].iter().map(|output| output.into_pointer_value()).collect();
+        for (i, (output, form)) in outputs.iter().zip(interface.outputs.iter().map(|output| &output.form)).enumerate() {
+            if !matches!(form, Form::Scalar(_)) {
+                let number = 1 + interface.inputs.len() + i;
+                let args = [(*output).into(), ctx.into(), self.flag_of(form.base().is_some())];
+                let has_storage = self.runtime("lmc.has_storage", &args).into_int_value();
+                self.check_structure(entry, form, *output, has_storage, number, span);
+                fields.push(has_storage.into());
+                fields.extend(self.fields(form, *output));
+            }
+        }
+        self.forward(interface.function.0, entry, fields, |emitter, results| {
+            let mut results = results.into_iter();
+            let mut next = || results.next().expect("there is a result for each field");
+            for (output, form) in outputs.iter().zip(interface.outputs.iter().map(|output| &output.form)) {
+                match form {
+                    Form::Scalar(scalar) => emitter.store_stored(*output, scalar.ty(), next()),
+                    form => {
+                        for (place, _) in emitter.places(form, *output) {
+                            built(emitter.builder.build_store(place, next()));
+                        }
+                    }
+                }
+            }
         });
         entry
+    }
+
+    /// The addresses of a structure's fields in the order of `lower::interface`, and their types.
+    fn places(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
+        let integer = Scalar::Integer.ty();
+        let data = form.base().map(|base| (structure, base.ty().buffer()));
+        match form {
+            Form::Scalar(_) => vec![],
+            Form::Tensor { rank, .. } => (1..=*rank).map(|i| (self.word(structure, i), integer)).chain(data).collect(),
+            Form::Jagged { .. } => {
+                let fields = [(self.word(structure, 2), integer), (self.word(structure, 1), integer.buffer())];
+                fields.into_iter().chain(data).collect()
+            }
+        }
+    }
+
+    fn fields(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<BasicValueEnum<'ctx>> {
+        let load = |(place, ty)| built(self.builder.build_load(self.ty(ty), place, ""));
+        self.places(form, structure).into_iter().map(load).collect()
+    }
+
+    /// Returns with an error where a structure is none; `given` says whether its data count.
+    fn check_structure(
+        &mut self,
+        entry: FunctionValue<'ctx>,
+        form: &Form,
+        structure: PointerValue<'ctx>,
+        given: IntValue<'ctx>,
+        number: usize,
+        span: Span,
+    ) {
+        let has_data = self.flag_of(form.base().is_some());
+        let fine = match form {
+            Form::Scalar(_) => return,
+            Form::Tensor { rank, .. } => {
+                let rank = self.i64().const_int(*rank as u64, false);
+                self.runtime("lmc.tensor_ok", &[structure.into(), rank.into(), has_data, given.into()])
+            }
+            Form::Jagged { .. } => self.runtime("lmc.jagged_ok", &[structure.into(), has_data, given.into()]),
+        };
+        let number = self.i64().const_int(number as u64, false);
+        self.require(entry, fine.into_int_value(), Failure::BadArgument, &[number], span);
+    }
+
+    fn flag_of(&self, holds: bool) -> BasicMetadataValueEnum<'ctx> {
+        self.context.bool_type().const_int(u64::from(holds), false).into()
+    }
+
+    /// Returns with an error where the condition does not hold.
+    fn require(
+        &mut self,
+        entry: FunctionValue<'ctx>,
+        condition: IntValue<'ctx>,
+        failure: Failure,
+        numbers: &[IntValue<'ctx>],
+        span: Span,
+    ) {
+        let [good, bad] = [(); 2].map(|()| self.context.append_basic_block(entry, ""));
+        built(self.builder.build_conditional_branch(condition, good, bad));
+        self.builder.position_at_end(bad);
+        let status = self.fail(entry.get_params()[0].into_pointer_value(), failure, numbers, span);
+        built(self.builder.build_return(Some(&status)));
+        self.builder.position_at_end(good);
     }
 
     /// `int32_t f(lmc_context *ctx, const int64_t *in, int64_t *out)`.
@@ -47,13 +150,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         let entry = self.function(&packed_name(symbol), ty, Linkage::External);
         self.start(entry);
         let [input, output] = [1, 2].map(|i| entry.get_params()[i].into_pointer_value());
-        let load = |(i, ty): (usize, &Scalar)| {
-            let value = built(self.builder.build_load(self.outer_type(*ty), self.word(input, i), ""));
-            self.inward(*ty, value)
-        };
+        let load = |(i, ty): (usize, &Ty)| self.load_stored(self.word(input, i), *ty);
         let inputs = parameter_types(function).iter().enumerate().map(load).collect();
-        self.forward(index, entry, inputs, |emitter, i, ty, value| {
-            built(emitter.builder.build_store(emitter.word(output, i), emitter.outward(ty, value)));
+        let types = function.results.clone();
+        self.forward(index, entry, inputs, |emitter, results| {
+            for (i, (ty, value)) in types.iter().zip(results).enumerate() {
+                emitter.store_stored(emitter.word(output, i), *ty, value);
+            }
         });
     }
 
@@ -63,24 +166,40 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Calls the function itself, stores its results where all went well, returns its status.
     fn forward(
-        &self,
+        &mut self,
         index: usize,
         entry: FunctionValue<'ctx>,
         inputs: Vec<BasicValueEnum<'ctx>>,
-        store: impl Fn(&Self, usize, Scalar, BasicValueEnum<'ctx>),
+        store: impl Fn(&Self, Vec<BasicValueEnum<'ctx>>),
     ) {
         let ctx = entry.get_params()[0].into_pointer_value();
+        let allocates = self.request.module.functions[index].allocates;
+        let arena = if allocates { self.open(index, entry, ctx) } else { self.ptr().const_null() };
         let limit = self.limit(entry, ctx);
         let depth = self.i64().const_zero();
-        let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), limit.into(), depth.into()];
+        let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), limit.into(), depth.into(), arena.into()];
         args.extend(inputs.into_iter().map(BasicMetadataValueEnum::from));
         let outcome = self.invoke(entry, index, args);
         self.when_good(entry, outcome.status, || {
-            for (i, ty) in self.request.module.functions[index].results.iter().enumerate() {
-                store(self, i, *ty, self.result(index, &outcome, i));
-            }
+            let results = 0..self.request.module.functions[index].results.len();
+            store(self, results.map(|i| self.result(index, &outcome, i)).collect());
         });
+        if allocates {
+            self.runtime_effect("lmc.close", &[ctx.into(), arena.into()]);
+        }
         built(self.builder.build_return(Some(&outcome.status)));
+    }
+
+    /// The arena of the call; the entry returns where there is none.
+    fn open(&mut self, index: usize, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
+        let words = self.i64().array_type(5);
+        let arena = built(self.builder.build_alloca(words, ""));
+        let missing = self.runtime("lmc.open", &[ctx.into(), arena.into()]).into_int_value();
+        let none = built(self.builder.build_int_compare(IntPredicate::EQ, missing, self.i64().const_zero(), ""));
+        let numbers = [missing, self.i64().const_zero()];
+        let span = self.request.module.functions[index].span;
+        self.require(entry, none, Failure::OutOfMemory, &numbers, span);
+        arena
     }
 
     fn when_good(&self, entry: FunctionValue<'ctx>, status: IntValue<'ctx>, body: impl FnOnce()) {
@@ -99,36 +218,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let index = self.i64().const_int(i as u64, false);
         llvm::element(&self.builder, self.i64(), base, index)
     }
-
-    /// A Bool is a byte outside and a bit inside.
-    fn outer_type(&self, ty: Scalar) -> BasicTypeEnum<'ctx> {
-        match ty {
-            Scalar::Bool => self.context.i8_type().into(),
-            Scalar::Float | Scalar::Integer | Scalar::Text => self.ty(ty),
-        }
-    }
-
-    /// Any byte but 0 is true.
-    fn inward(&self, ty: Scalar, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
-        match ty {
-            Scalar::Bool => {
-                let zero = self.context.i8_type().const_zero();
-                built(self.builder.build_int_compare(IntPredicate::NE, value.into_int_value(), zero, "")).into()
-            }
-            Scalar::Float | Scalar::Integer | Scalar::Text => value,
-        }
-    }
-
-    fn outward(&self, ty: Scalar, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
-        match ty {
-            Scalar::Bool => {
-                built(self.builder.build_int_z_extend(value.into_int_value(), self.context.i8_type(), "")).into()
-            }
-            Scalar::Float | Scalar::Integer | Scalar::Text => value,
-        }
-    }
 }
 
-fn parameter_types(function: &Function) -> Vec<Scalar> {
+fn parameter_types(function: &Function) -> Vec<Ty> {
     function.params.iter().map(|x| function.locals[x.0 as usize].ty).collect()
 }

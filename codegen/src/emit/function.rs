@@ -2,7 +2,7 @@
 
 use super::results::Incoming;
 use super::{Emitter, built};
-use crate::loops::{Block, Failure, Function, Local, Operand, Stmt};
+use crate::loops::{Block, Failure, For, Function, Local, Operand, Stmt, Ty};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
@@ -18,6 +18,9 @@ pub(super) struct Frame<'ctx, 'f> {
     errors: Vec<Incoming<'ctx>>,
 }
 
+/// The parameters that every function has: context, limit, depth, arena.
+pub(super) const HIDDEN: usize = 4;
+
 impl<'ctx> Frame<'ctx, '_> {
     fn ctx(&self) -> PointerValue<'ctx> {
         self.value.get_nth_param(0).expect("every function has a context").into_pointer_value()
@@ -31,7 +34,15 @@ impl<'ctx> Frame<'ctx, '_> {
         self.value.get_nth_param(2).expect("every function has a depth").into_int_value()
     }
 
-    fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
+    pub(super) fn arena(&self) -> PointerValue<'ctx> {
+        self.value.get_nth_param(3).expect("every function has an arena").into_pointer_value()
+    }
+
+    pub(super) fn function(&self) -> &Function {
+        self.function
+    }
+
+    pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
         self.locals[i as usize] = Some(value);
     }
 }
@@ -43,7 +54,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
         let mut frame = Frame { function, value, locals, failed, errors: vec![] };
-        for (param, x) in value.get_param_iter().skip(3).zip(&function.params) {
+        for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
         self.builder.position_at_end(start);
@@ -71,19 +82,22 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::If(xs, condition, then, other) => self.conditional(frame, xs, condition, [then, other]),
             Stmt::Check { condition, failure, numbers, span } => {
                 let condition = self.operand(frame, condition).into_int_value();
-                let numbers = [0, 1].map(|i| self.operand(frame, &numbers[i]).into_int_value());
-                self.check(frame, condition, *failure, numbers, *span);
+                let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
+                self.check(frame, condition, *failure, *span, |_| numbers);
             }
+            Stmt::For(looped) => self.looped(frame, looped),
+            Stmt::Memory(memory) => self.memory_stmt(frame, memory),
             Stmt::Write(value) => {
                 let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
-                self.write(frame.ctx(), ty, value);
+                self.write(frame.ctx(), ty.as_scalar().expect("scalars are written"), value);
             }
         }
     }
 
     fn call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
         let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
-        let mut all: Vec<BasicMetadataValueEnum> = vec![frame.ctx().into(), frame.limit().into(), depth.into()];
+        let mut all: Vec<BasicMetadataValueEnum> =
+            vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
         all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
         let outcome = self.invoke(frame.value, callee, all);
         let zero = self.i32().const_zero();
@@ -123,17 +137,45 @@ impl<'ctx> Emitter<'ctx, '_> {
         (self.branch_to(join), values)
     }
 
-    fn check(
+    /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
+    fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+        let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
+        let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
+        let header = self.context.append_basic_block(frame.value, "");
+        let before = self.branch_to(header);
+        self.builder.position_at_end(header);
+        let index = built(self.builder.build_phi(self.i64(), ""));
+        let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| frame.function.ty(&Operand::Local(*x))).collect();
+        let carried: Vec<_> = types.iter().map(|ty| built(self.builder.build_phi(self.ty(*ty), ""))).collect();
+        let (i, to) = (index.as_basic_value().into_int_value(), to.into_int_value());
+        let goes_on = built(self.builder.build_int_compare(IntPredicate::SLT, i, to, ""));
+        let [body, exit] = self.branch(frame, goes_on);
+        self.builder.position_at_end(body);
+        frame.set(looped.index, i.into());
+        looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
+        let next = self.block(frame, &looped.body);
+        let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
+        let end = self.branch_to(header);
+        index.add_incoming(&[(&from, before), (&after, end)]);
+        for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
+            phi.add_incoming(&[(init, before), (next, end)]);
+        }
+        self.builder.position_at_end(exit);
+        looped.results.iter().zip(&carried).for_each(|(x, phi)| frame.set(*x, phi.as_basic_value()));
+    }
+
+    pub(super) fn check(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         condition: IntValue<'ctx>,
         failure: Failure,
-        numbers: [IntValue<'ctx>; 2],
         span: Span,
+        numbers: impl FnOnce(&Self) -> Vec<IntValue<'ctx>>,
     ) {
         let [good, bad] = self.branch(frame, condition);
         self.builder.position_at_end(bad);
-        let status = self.fail(frame.ctx(), failure, numbers, span);
+        let numbers = numbers(self);
+        let status = self.fail(frame.ctx(), failure, &numbers, span);
         self.leave(frame, status);
         self.builder.position_at_end(good);
     }
@@ -143,8 +185,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let here = self.frame_address();
         let [here, limit] = [here, frame.limit()].map(|p| built(self.builder.build_ptr_to_int(p, self.i64(), "")));
         let fits = built(self.builder.build_int_compare(IntPredicate::UGE, here, limit, ""));
-        let numbers = [frame.depth(), self.i64().const_zero()];
-        self.check(frame, fits, Failure::RecursionTooDeep, numbers, frame.function.span);
+        let depth = frame.depth();
+        self.check(frame, fits, Failure::RecursionTooDeep, frame.function.span, |_| vec![depth]);
     }
 
     /// Returns an error.
@@ -159,7 +201,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         blocks
     }
 
-    fn operand(&mut self, frame: &Frame<'ctx, '_>, operand: &Operand) -> BasicValueEnum<'ctx> {
+    pub(super) fn operand(&mut self, frame: &Frame<'ctx, '_>, operand: &Operand) -> BasicValueEnum<'ctx> {
         match operand {
             Operand::Local(Local(i)) => frame.locals[*i as usize].expect("loops set a local before its use"),
             Operand::Float(x) => self.context.f64_type().const_float(*x).into(),

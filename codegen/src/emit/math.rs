@@ -9,8 +9,9 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue};
 
-/// LLVM's encodings of memory effects: none, and writes through arguments.
+/// LLVM's encodings of memory effects: none, reads and writes through arguments.
 const NO_MEMORY: u64 = 0;
+pub(super) const READS_ARGUMENTS: u64 = 1;
 const WRITES_ARGUMENTS: u64 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -45,7 +46,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         function
     }
 
-    fn external(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, memory: u64) -> FunctionValue<'ctx> {
+    pub(super) fn external(
+        &self,
+        name: &str,
+        ty: inkwell::types::FunctionType<'ctx>,
+        memory: u64,
+    ) -> FunctionValue<'ctx> {
         self.module.get_function(name).unwrap_or_else(|| {
             let function = self.module.add_function(name, ty, Some(Linkage::External));
             let flags = ["nounwind", "willreturn", "nobuiltin"].map(|flag| self.flag(flag));

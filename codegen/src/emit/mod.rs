@@ -1,22 +1,24 @@
 //! Emission: loops to LLVM.
 //!
-//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, x..), internal; see `results`
+//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
 //!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //!
 //! `limit` is the lowest address
 //! that the stack may reach and `depth` the number of calls: only recursive functions look at them,
-//! and LLVM drops them elsewhere. Internal names begin with `lmc.`, which no exported symbol does, so that
+//! and LLVM drops them elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported symbol does, so that
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod entry;
 mod function;
 mod math;
+mod memory;
 mod ops;
 mod results;
 mod support;
 pub(crate) mod target;
 
-use crate::loops::{self, Scalar};
+use crate::loops::{self, Scalar, Ty};
+use crate::lower::Outside;
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -36,6 +38,8 @@ pub(crate) struct Request<'a> {
     pub module: &'a loops::Module,
     /// The symbols of the entries.
     pub symbols: &'a [Symbol],
+    /// The entries as C calls them; those without a form in C are not exported.
+    pub interfaces: &'a [Outside],
     /// Where errors point.
     pub source: &'a SourceInfo,
     /// The machine.
@@ -57,6 +61,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     module.set_triple(&request.target.machine().get_triple());
     module.set_data_layout(&request.target.machine().get_target_data().get_data_layout());
     let mut emitter = Emitter::new(context, module, request);
+    emitter.link_runtime();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
         emitter.define(function, emitter.functions[i]);
@@ -84,19 +89,38 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         for function in &self.request.module.functions {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
+            self.mark_buffers(function, declared);
             self.functions.push(declared);
+        }
+    }
+
+    /// What is in a buffer that a function gets changes, while the function runs, only through that
+    /// parameter: inputs are not changed at all, and what is added to belongs to nobody else.
+    fn mark_buffers(&self, function: &loops::Function, declared: FunctionValue<'ctx>) {
+        if function.between {
+            return;
+        }
+        for (i, x) in function.params.iter().enumerate() {
+            if function.locals[x.0 as usize].ty.as_scalar().is_none() {
+                let place = AttributeLoc::Param((function::HIDDEN + i) as u32);
+                declared.add_attribute(place, self.flag("noalias"));
+            }
         }
     }
 
     /// A new function for the target.
     fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
+        self.for_target(function);
+        function
+    }
+
+    fn for_target(&self, function: FunctionValue<'ctx>) {
         let target = self.request.target;
         for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
         }
         function.add_attribute(AttributeLoc::Function, self.flag("nounwind"));
-        function
     }
 
     fn flag(&self, name: &str) -> Attribute {
@@ -117,12 +141,12 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         address
     }
 
-    fn ty(&self, ty: Scalar) -> BasicTypeEnum<'ctx> {
-        match ty {
-            Scalar::Float => self.context.f64_type().into(),
-            Scalar::Integer => self.i64().into(),
-            Scalar::Bool => self.context.bool_type().into(),
-            Scalar::Text => self.ptr().into(),
+    fn ty(&self, ty: Ty) -> BasicTypeEnum<'ctx> {
+        match ty.as_scalar() {
+            Some(Scalar::Float) => self.context.f64_type().into(),
+            Some(Scalar::Integer) => self.i64().into(),
+            Some(Scalar::Bool) => self.context.bool_type().into(),
+            Some(Scalar::Text | Scalar::Mark) | None => self.ptr().into(),
         }
     }
 

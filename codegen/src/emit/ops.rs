@@ -1,5 +1,6 @@
 //! The scalar operations.
 
+use super::math::READS_ARGUMENTS;
 use super::{Emitter, built};
 use crate::loops::Op;
 use inkwell::intrinsics::Intrinsic;
@@ -43,6 +44,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             Op::EqI | Op::EqB => self.compare_integers(IntPredicate::EQ, integer(0), integer(1)),
             Op::LtI => self.compare_integers(IntPredicate::SLT, integer(0), integer(1)),
             Op::LeI => self.compare_integers(IntPredicate::SLE, integer(0), integer(1)),
+            Op::Below => self.compare_integers(IntPredicate::ULT, integer(0), integer(1)),
+            Op::Count => self.saturating_product(integer(0), integer(1)),
+            Op::EqT => self.compare_texts(args),
             Op::And => built(b.build_and(integer(0), integer(1), "")).into(),
             Op::Or => built(b.build_or(integer(0), integer(1), "")).into(),
             Op::Not => built(b.build_not(integer(0), "")).into(),
@@ -79,6 +83,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_int_compare(p, x, y, "")).into()
     }
 
+    fn compare_texts(&self, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
+        let ty = self.i32().fn_type(&[self.ptr().into(), self.ptr().into()], false);
+        let strcmp = self.external("strcmp", ty, READS_ARGUMENTS);
+        let args: Vec<BasicMetadataValueEnum> = args.iter().map(|a| (*a).into()).collect();
+        let order = built(self.builder.build_call(strcmp, &args, "")).try_as_basic_value().unwrap_basic();
+        self.compare_integers(IntPredicate::EQ, order.into_int_value(), self.i32().const_zero())
+    }
+
     /// The first where it compares so, else the second: not LLVM's minnum, which treats NaN otherwise.
     fn choose(&self, p: FloatPredicate, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let first =
@@ -94,6 +106,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         let quotient = built(self.builder.build_int_signed_div(x, safe, ""));
         let negated = built(self.builder.build_int_neg(x, ""));
         built(self.builder.build_select(negates, negated, quotient, ""))
+    }
+
+    fn saturating_product(&self, x: IntValue<'ctx>, y: IntValue<'ctx>) -> BasicValueEnum<'ctx> {
+        let both = self.intrinsic("llvm.smul.with.overflow", &[x.into(), y.into()], &[self.i64().into()]);
+        let [product, overflows] =
+            [0, 1].map(|i| built(self.builder.build_extract_value(both.into_struct_value(), i, "")));
+        let most = self.i64().const_int(i64::MAX as u64, false);
+        built(self.builder.build_select(overflows.into_int_value(), BasicValueEnum::from(most), product, ""))
     }
 
     /// The finaliser of SplitMix64, its upper 53 bits as a fraction.

@@ -1,13 +1,13 @@
 //! How functions give back their status and results, inside the module.
 //!
-//!   few results   { i32, r.. } f(ctx, limit, depth, x..)        poison where the status is not 0
-//!   more          i32 f(ctx, limit, depth, x.., ptr r)           written where the status is 0
+//!   few results   { i32, r.. } f(ctx, limit, depth, arena, x..)        poison where the status is not 0
+//!   more          i32 f(ctx, limit, depth, arena, x.., ptr r)           written where the status is 0
 //!
 //! Few travel in registers. The work that LLVM has with structures as values grows with the cube of
 //! their size (1,000 results took minutes), with memory it grows as it should.
 
 use super::{Emitter, built};
-use crate::loops::{Function, Scalar};
+use crate::loops::{Function, Ty};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};
@@ -32,7 +32,8 @@ enum Place<'ctx> {
 impl<'ctx> Emitter<'ctx, '_> {
     /// The type of the function inside the module.
     pub(super) fn signature(&self, function: &Function) -> FunctionType<'ctx> {
-        let mut params: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into(), self.ptr().into(), self.i64().into()];
+        let mut params: Vec<BasicMetadataTypeEnum> =
+            vec![self.ptr().into(), self.ptr().into(), self.i64().into(), self.ptr().into()];
         let types = function.params.iter().map(|x| self.ty(function.locals[x.0 as usize].ty));
         params.extend(types.map(BasicMetadataTypeEnum::from));
         if in_registers(function) {
@@ -101,7 +102,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             built(self.builder.build_return(Some(&status)));
             return;
         }
-        let meet = |(ty, result): (&Scalar, _)| self.meet(self.ty(*ty), &[(result, good), (self.poison(*ty), failed)]);
+        let meet = |(ty, result): (&Ty, _)| self.meet(self.ty(*ty), &[(result, good), (self.poison(*ty), failed)]);
         let results: Vec<_> = function.results.iter().zip(results.iter().copied()).map(meet).collect();
         let mut whole = self.registers(function).get_poison();
         for (i, field) in [status].into_iter().chain(results).enumerate() {
@@ -153,12 +154,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.context.struct_type(&fields, false)
     }
 
-    fn poison(&self, ty: Scalar) -> BasicValueEnum<'ctx> {
-        match ty {
-            Scalar::Float => self.context.f64_type().get_poison().into(),
-            Scalar::Integer => self.i64().get_poison().into(),
-            Scalar::Bool => self.context.bool_type().get_poison().into(),
-            Scalar::Text => self.ptr().get_poison().into(),
+    fn poison(&self, ty: Ty) -> BasicValueEnum<'ctx> {
+        match self.ty(ty) {
+            BasicTypeEnum::FloatType(ty) => ty.get_poison().into(),
+            BasicTypeEnum::IntType(ty) => ty.get_poison().into(),
+            BasicTypeEnum::PointerType(ty) => ty.get_poison().into(),
+            other => panic!("{other:?} is the type of no local"),
         }
     }
 }

@@ -5,11 +5,12 @@
 
 use super::{Emitter, built};
 use crate::abi::{DEFAULT_STACK, Kind};
-use crate::loops::{Failure, Scalar};
+use crate::llvm;
+use crate::loops::{Failure, MOST_NUMBERS, Scalar};
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
-use inkwell::types::StructType;
-use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use inkwell::types::{ArrayType, StructType};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 
 /// Fields of `abi::Context`.
@@ -17,7 +18,7 @@ const USER: u32 = 0;
 const WRITE: u32 = 1;
 const STACK_BYTES: u32 = 2;
 const ERROR: u32 = 4;
-/// The first of the two numbers in `abi::Error`.
+/// The numbers in `abi::Error`.
 const NUMBER: u32 = 6;
 /// The alignment of both.
 const ALIGN: u32 = 8;
@@ -28,12 +29,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         ctx: PointerValue<'ctx>,
         failure: Failure,
-        numbers: [IntValue<'ctx>; 2],
+        numbers: &[IntValue<'ctx>],
         span: Span,
     ) -> IntValue<'ctx> {
-        let site = self.site(failure, span);
-        let report = self.module.get_function("lmc.fail").unwrap_or_else(|| self.define_fail());
-        let args = [ctx.into(), site.into(), numbers[0].into(), numbers[1].into()];
+        let site = self.site(failure, span, numbers.len());
+        let name = format!("lmc.fail.{}", numbers.len());
+        let report = self.module.get_function(&name).unwrap_or_else(|| self.define_fail(&name, numbers.len()));
+        let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), site.into()];
+        args.extend(numbers.iter().map(|number| BasicMetadataValueEnum::from(*number)));
         built(self.builder.build_call(report, &args, ""));
         self.i32().const_int(failure as u64, false)
     }
@@ -60,6 +63,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 text = value;
                 Kind::Text
             }
+            Scalar::Mark => panic!("marks are not written"),
         };
         let kind = self.i32().const_int(kind as u64, false);
         let write = self.module.get_function("lmc.write").unwrap_or_else(|| self.define_write());
@@ -91,13 +95,13 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// An error as it is at one place of the source: a constant, but for the numbers.
-    fn site(&mut self, failure: Failure, span: Span) -> PointerValue<'ctx> {
+    fn site(&mut self, failure: Failure, span: Span, numbers: usize) -> PointerValue<'ctx> {
         let known = span != Span::default();
         let (line, column) = if known { self.request.source.position(span.start) } else { (0, 0) };
-        let places = [failure as u32, line as u32, column as u32, span.start, span.end, 0];
+        let places = [failure as u32, line as u32, column as u32, span.start, span.end, numbers as u32];
         let mut fields: Vec<BasicValueEnum> =
             places.iter().map(|place| self.i32().const_int(u64::from(*place), false).into()).collect();
-        fields.extend([BasicValueEnum::from(self.i64().const_zero()); 2]);
+        fields.push(self.numbers_type().const_zero().into());
         fields.push(self.text(&failure.message().into()).into());
         fields.push(self.text(self.request.source.name()).into());
         let site = self.module.add_global(self.error_type(), None, "lmc.site");
@@ -108,20 +112,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         site.as_pointer_value()
     }
 
-    /// `lmc.fail(ctx, site, n0, n1)`.
-    fn define_fail(&self) -> FunctionValue<'ctx> {
+    /// `lmc.fail.N(ctx, site, n1, .., nN)`.
+    fn define_fail(&self, name: &str, numbers: usize) -> FunctionValue<'ctx> {
         let (ptr, i64) = (self.ptr().into(), self.i64().into());
-        let ty = self.context.void_type().fn_type(&[ptr, ptr, i64, i64], false);
-        self.outlined("lmc.fail", ty, |emitter, function| {
-            let param = |i| function.get_nth_param(i).expect("the function has four parameters");
+        let params: Vec<_> = [ptr, ptr].into_iter().chain(std::iter::repeat_n(i64, numbers)).collect();
+        let ty = self.context.void_type().fn_type(&params, false);
+        self.outlined(name, ty, |emitter, function| {
+            let param = |i| function.get_nth_param(i).expect("the function has so many parameters");
             let error = emitter.context_field(param(0).into_pointer_value(), ERROR);
             let size = emitter.error_type().size_of().expect("the structure is sized");
             let site = param(1).into_pointer_value();
             built(emitter.builder.build_memcpy(error, ALIGN, site, ALIGN, size));
-            for (i, value) in [param(2), param(3)].into_iter().enumerate() {
-                let number =
-                    built(emitter.builder.build_struct_gep(emitter.error_type(), error, NUMBER + i as u32, ""));
-                built(emitter.builder.build_store(number, value));
+            let all = built(emitter.builder.build_struct_gep(emitter.error_type(), error, NUMBER, ""));
+            for i in 0..numbers {
+                let place = emitter.i64().const_int(i as u64, false);
+                let number = llvm::element(&emitter.builder, emitter.i64(), all, place);
+                built(emitter.builder.build_store(number, param(2 + i as u32)));
             }
         })
     }
@@ -184,14 +190,18 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     fn context_type(&self) -> StructType<'ctx> {
         let ptr = self.ptr();
-        let reserved = ptr.array_type(5);
-        let fields = [ptr.into(), ptr.into(), self.i64().into(), reserved.into(), self.error_type().into()];
+        let arena = self.i64().array_type(5);
+        let fields = [ptr.into(), ptr.into(), self.i64().into(), arena.into(), self.error_type().into()];
         self.context.struct_type(&fields, false)
     }
 
     fn error_type(&self) -> StructType<'ctx> {
         let (i32, ptr) = (self.i32().into(), self.ptr().into());
-        let i64 = self.i64().into();
-        self.context.struct_type(&[i32, i32, i32, i32, i32, i32, i64, i64, ptr, ptr], false)
+        let numbers = self.numbers_type().into();
+        self.context.struct_type(&[i32, i32, i32, i32, i32, i32, numbers, ptr, ptr], false)
+    }
+
+    fn numbers_type(&self) -> ArrayType<'ctx> {
+        self.i64().array_type(MOST_NUMBERS as u32)
     }
 }

@@ -6,8 +6,17 @@
    uint8_t (0 or 1; any other byte counts as 1), String a NUL-terminated UTF-8 text; a tuple is its
    components in order, unit is nothing.
 
-   Memory: outputs point to storage of the caller, one element each, not null, and are written only when
-   the result is 0. Text outputs are constants of the library, or texts that came in.
+   Tensors are structures (below, those that are used): the data, contiguous, the last index running fastest,
+   and the size in each dimension. A tensor of tuples is one such structure for each component, all of one size;
+   a tensor of units one without data. A vector of vectors has the data of all rows one after the other, and
+   offsets, one more than it has rows: row i is data[offsets[i]] .. data[offsets[i + 1] - 1].
+
+   Memory: inputs are only read, and must not overlap with outputs. Outputs point to storage of the caller, not
+   null, and are written only when the result is 0. A scalar's is one element. A tensor's is a structure: set its
+   data, sizes and offsets to those of your storage, and the result is copied there when it has these very sizes,
+   else the call fails. Set data to null, and the result lies in the context's arena, until the next call with
+   that context: data, sizes and offsets are set. Without a context, there must be storage. Gradients have the
+   sizes of what they are gradients of. Text outputs are constants of the library, or texts that came in.
 
    Threads: there is no global state. Calls from several threads are safe, each with its own context or
    with none (a null pointer). Nothing aborts, prints or leaks. */
@@ -17,12 +26,21 @@
 
 #include <stdint.h>
 
-/* Error codes, and what error.number holds. */
+/* Error codes, and what error.number holds: error.count numbers. A size or an index of a tensor with d
+   dimensions is d numbers. */
 enum {
   LMC_OK = 0,
-  LMC_ASSERT_FAILED = 1,     /* nothing */
-  LMC_DIVISION_BY_ZERO = 2,  /* the dividend */
-  LMC_RECURSION_TOO_DEEP = 3 /* the depth of calls reached */
+  LMC_ASSERT_FAILED = 1,      /* nothing */
+  LMC_DIVISION_BY_ZERO = 2,   /* the dividend */
+  LMC_RECURSION_TOO_DEEP = 3, /* the depth of calls reached */
+  LMC_INDEX_OUT_OF_RANGE = 4, /* the index, then the size of the tensor */
+  LMC_NEGATIVE_SIZE = 5,      /* the size */
+  LMC_SIZE_MISMATCH = 6,      /* two sizes that should be one */
+  LMC_TOO_LARGE = 7,          /* the size */
+  LMC_SHAPE_UNKNOWN = 8,      /* nothing: a sum over no tensors, of a shape that cannot be known */
+  LMC_OUT_OF_MEMORY = 9,      /* the bytes that were asked for, the bytes of the arena that were free */
+  LMC_BAD_ARGUMENT = 10,      /* which parameter of the C function, from 1 for the one after ctx */
+  LMC_SHAPE_MISMATCH = 11     /* which parameter, the size of the result, the size of the storage */
 };
 
 /* Kinds of printed values. */
@@ -43,18 +61,31 @@ typedef struct lmc_error {
   int32_t column;      /* in characters, from 1; 0 when not known */
   uint32_t start;      /* byte offsets of the place in the source */
   uint32_t end;
-  uint32_t reserved;   /* 0 */
-  int64_t number[2];
+  uint32_t count;      /* how many numbers there are */
+  int64_t number[15];
   const char *message; /* constants of the library */
   const char *file;
 } lmc_error;
 
-/* What a call may use. Set it to zero bytes, then set what is wanted. Owned by the caller. */
+/* Memory for tensors on the way, and for results without storage of the caller. Each call starts to fill it
+   anew. While base is null, the first call that needs an arena reserves one, for the context: of its bytes, only
+   those that are used take memory, and lmc_context_free gives them back. To use memory of your own, set base and
+   bytes; then nothing is ever reserved or freed. */
+typedef struct lmc_arena {
+  void *base;        /* the first byte */
+  uint64_t bytes;    /* the size; while base is null, how much to reserve, and 0 is a quarter of the machine's memory */
+  uint64_t peak;     /* how many bytes the last call had in use at once */
+  uint64_t owned;    /* not 0: lmc_context_free has something to do */
+  uint64_t reserved; /* 0 */
+} lmc_arena;
+
+/* What a call may use. Set it to zero bytes, then set what is wanted. Owned by the caller. A
+   context serves one call at a time. */
 typedef struct lmc_context {
   void *user;           /* passed to write */
   lmc_write write;      /* null: what is printed is dropped */
   uint64_t stack_bytes; /* the stack that recursion may use; 0: one MiB */
-  void *reserved[5];    /* null */
+  lmc_arena arena;
   lmc_error error;
 } lmc_context;
 
@@ -63,3 +94,6 @@ typedef struct lmc_context {
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Gives back the memory that calls reserved for a context; it can be used again. Null is fine. */
+void lmc_context_free(lmc_context *ctx);

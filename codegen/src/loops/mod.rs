@@ -3,34 +3,29 @@
 //!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
 //!   block    ::= statement* yield a1, ..., ak
 //!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  check a else failure  |  write a
+//!              |  x.. = for i in a..a carrying (y = a ..) block
+//!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
+//!   T        ::= float | integer | bool | text | mark | [T]
 //!
-//! Tuples are gone: a tuple is its components in order, unit is none. Everything that can fail is a
-//! `check` in front of an operation that cannot. What tensors need (buffers, loads, stores, adds,
-//! `for`) is further statements, over locals of a buffer type.
+//! Tuples are gone: a tuple is its components in order, unit is none. A tensor is its sizes and, for each
+//! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
+//! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
 
+mod failure;
+mod memory;
 mod op;
 mod print;
+mod ty;
 mod verify;
 
+pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
+pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
+pub use ty::{Scalar, Ty};
 pub use verify::verify;
 
 use lm::term::{FunName, Span};
 use std::sync::Arc;
-
-/// What a local holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scalar {
-    /// IEEE binary64.
-    Float,
-    /// 64-bit two's complement.
-    Integer,
-    /// One bit.
-    Bool,
-    /// The address of NUL-terminated UTF-8 text that lives as long as the code.
-    Text,
-}
 
 /// The number of a local of one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,31 +50,6 @@ pub enum Operand {
     Text(Arc<str>),
 }
 
-/// Why a check stops the function. The numbers are the status that C callers see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
-    /// `assert` of false.
-    AssertFailed = 1,
-    /// Integer division by zero; the first number is the dividend.
-    DivisionByZero = 2,
-    /// Calls nested too deep for the stack; the first number is their depth.
-    RecursionTooDeep = 3,
-}
-
-/// Every failure.
-pub const ALL_FAILURES: &[Failure] = &[Failure::AssertFailed, Failure::DivisionByZero, Failure::RecursionTooDeep];
-
-impl Failure {
-    /// A text without numbers, for the C caller.
-    pub fn message(self) -> &'static str {
-        match self {
-            Failure::AssertFailed => "assertion failed",
-            Failure::DivisionByZero => "integer division by zero",
-            Failure::RecursionTooDeep => "calls are nested too deep",
-        }
-    }
-}
-
 /// A statement.
 #[derive(Clone, Debug)]
 pub enum Stmt {
@@ -89,19 +59,41 @@ pub enum Stmt {
     Call(Vec<Local>, FunId, Vec<Operand>),
     /// `x.. = if a then block else block`: the locals are set from what the taken block yields.
     If(Vec<Local>, Operand, Block, Block),
+    /// `x.. = for i in a..b carrying (y = init ..) { .. yield next.. }`: the locals are set from the last
+    /// values of what is carried; those are the initial ones where b <= a.
+    For(Box<For>),
     /// Goes on when the condition holds, else leaves the function with an error.
     Check {
         /// What must hold.
         condition: Operand,
         /// The error.
         failure: Failure,
-        /// The Integers to report with it.
-        numbers: [Operand; 2],
+        /// The Integers to report with it: so many as [`Failure::numbers`] says.
+        numbers: Vec<Operand>,
         /// Where the error is in the source.
         span: Span,
     },
     /// Hands a value to the context's `write`.
     Write(Operand),
+    /// Works on buffers and the arena.
+    Memory(Memory),
+}
+
+/// A loop over the Integers from `from` to one before `to`.
+#[derive(Clone, Debug)]
+pub struct For {
+    /// What the carried values are in the end.
+    pub results: Vec<Local>,
+    /// Set anew in each iteration.
+    pub index: Local,
+    /// The first index.
+    pub from: Operand,
+    /// One past the last.
+    pub to: Operand,
+    /// What one iteration hands to the next, with the initial values.
+    pub carried: Vec<(Local, Operand)>,
+    /// Yields the next values of what is carried.
+    pub body: Block,
 }
 
 /// Statements, and the values they are for.
@@ -117,7 +109,7 @@ pub struct Block {
 #[derive(Clone, Debug)]
 pub struct LocalInfo {
     /// What it holds.
-    pub ty: Scalar,
+    pub ty: Ty,
     /// Not unique.
     pub name: Option<Arc<str>>,
 }
@@ -132,11 +124,16 @@ pub struct Function {
     /// The first locals: one per component of the parameters.
     pub params: Vec<Local>,
     /// One per component of the result.
-    pub results: Vec<Scalar>,
+    pub results: Vec<Ty>,
     /// What is done.
     pub body: Block,
     /// Whether it may call itself, directly or not: then it watches the stack.
     pub recursive: bool,
+    /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
+    /// passed one of them twice.
+    pub between: bool,
+    /// Whether it takes anything from the arena, directly or by what it calls.
+    pub allocates: bool,
     /// Where the body stands in the source.
     pub span: Span,
 }
@@ -150,20 +147,37 @@ pub struct Module {
 
 impl Function {
     /// The type of an operand in this function.
-    pub fn ty(&self, operand: &Operand) -> Scalar {
+    pub fn ty(&self, operand: &Operand) -> Ty {
         operand.ty(&self.locals)
+    }
+}
+
+impl Block {
+    /// Visits the statements, and those of blocks inside.
+    pub fn visit(&self, f: &mut impl FnMut(&Stmt)) {
+        for stmt in &self.stmts {
+            f(stmt);
+            match stmt {
+                Stmt::If(_, _, then, other) => {
+                    then.visit(f);
+                    other.visit(f);
+                }
+                Stmt::For(looped) => looped.body.visit(f),
+                Stmt::Let(..) | Stmt::Call(..) | Stmt::Check { .. } | Stmt::Write(_) | Stmt::Memory(_) => {}
+            }
+        }
     }
 }
 
 impl Operand {
     /// The operand's type, given the locals of its function.
-    pub fn ty(&self, locals: &[LocalInfo]) -> Scalar {
+    pub fn ty(&self, locals: &[LocalInfo]) -> Ty {
         match self {
             Operand::Local(Local(i)) => locals[*i as usize].ty,
-            Operand::Float(_) => Scalar::Float,
-            Operand::Integer(_) => Scalar::Integer,
-            Operand::Bool(_) => Scalar::Bool,
-            Operand::Text(_) => Scalar::Text,
+            Operand::Float(_) => Scalar::Float.ty(),
+            Operand::Integer(_) => Scalar::Integer.ty(),
+            Operand::Bool(_) => Scalar::Bool.ty(),
+            Operand::Text(_) => Scalar::Text.ty(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The scalar operations: one table row each, with printed name, operand types and result type.
 
-use super::Scalar::{self, Bool, Float, Integer};
+use super::Scalar::{self, Bool, Float, Integer, Text};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident $name:literal [$($operand:ident)*] $result:ident;)*) => {
@@ -88,8 +88,14 @@ operations! {
     LtI "lt.i" [Integer Integer] Bool;
     /// Less or equal.
     LeI "le.i" [Integer Integer] Bool;
+    /// Less, both taken as unsigned: whether an index is in the range of a size.
+    Below "below" [Integer Integer] Bool;
+    /// The product of numbers that are not negative; the largest Integer where it is larger.
+    Count "count" [Integer Integer] Integer;
     /// Equal.
     EqB "eq.b" [Bool Bool] Bool;
+    /// The same bytes.
+    EqT "eq.t" [Text Text] Bool;
     /// Both.
     And "and" [Bool Bool] Bool;
     /// Either.

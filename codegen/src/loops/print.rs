@@ -1,6 +1,6 @@
 //! The printed form of `--emit loops`.
 
-use super::{Block, Function, Local, Module, Operand, Scalar, Stmt};
+use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Module {
@@ -20,7 +20,17 @@ impl Display for Scalar {
             Scalar::Integer => "integer",
             Scalar::Bool => "bool",
             Scalar::Text => "text",
+            Scalar::Mark => "mark",
         })
+    }
+}
+
+impl Display for Ty {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.element() {
+            Some(element) => write!(f, "[{element}]"),
+            None => write!(f, "{}", self.base()),
+        }
     }
 }
 
@@ -33,7 +43,7 @@ impl Printer<'_> {
     fn function(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let param = |x: &Local| format!("{}: {}", self.local(*x), self.function.ty(&Operand::Local(*x)));
         let params: Vec<String> = self.function.params.iter().map(param).collect();
-        let results: Vec<String> = self.function.results.iter().map(Scalar::to_string).collect();
+        let results: Vec<String> = self.function.results.iter().map(Ty::to_string).collect();
         let recursive = if self.function.recursive { "recursive " } else { "" };
         let Function { name, .. } = self.function;
         writeln!(f, "{recursive}fun {name}({}) -> ({}) {{", params.join(", "), results.join(", "))?;
@@ -43,7 +53,9 @@ impl Printer<'_> {
 
     fn block(&self, f: &mut Formatter<'_>, block: &Block, depth: usize) -> fmt::Result {
         block.stmts.iter().try_for_each(|stmt| self.stmt(f, stmt, depth))?;
-        writeln!(f, "{}yield {}", "  ".repeat(depth), self.operands(&block.results))
+        let results = self.operands(&block.results);
+        let space = if results.is_empty() { "" } else { " " };
+        writeln!(f, "{}yield{space}{results}", "  ".repeat(depth))
     }
 
     fn stmt(&self, f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {
@@ -63,11 +75,50 @@ impl Printer<'_> {
                 self.block(f, other, depth + 1)?;
                 writeln!(f, "{indent}}}")
             }
+            Stmt::For(looped) => self.looped(f, looped, depth),
             Stmt::Check { condition, failure, numbers, .. } => {
                 let condition = self.operand(condition);
                 writeln!(f, "{indent}check {condition} else {failure:?}({})", self.operands(numbers))
             }
             Stmt::Write(value) => writeln!(f, "{indent}write {}", self.operand(value)),
+            Stmt::Memory(memory) => writeln!(f, "{indent}{}", self.memory(memory)),
+        }
+    }
+
+    fn looped(&self, f: &mut Formatter<'_>, looped: &For, depth: usize) -> fmt::Result {
+        let For { results, index, from, to, carried, body } = looped;
+        let indent = "  ".repeat(depth);
+        let range = format!("{} in {}..{}", self.local(*index), self.operand(from), self.operand(to));
+        let carried: Vec<String> =
+            carried.iter().map(|(x, init)| format!("{} = {}", self.local(*x), self.operand(init))).collect();
+        let carrying = if carried.is_empty() { String::new() } else { format!(" carrying ({})", carried.join(", ")) };
+        writeln!(f, "{indent}{}for {range}{carrying} {{", self.targets(results))?;
+        self.block(f, body, depth + 1)?;
+        writeln!(f, "{indent}}}")
+    }
+
+    fn memory(&self, memory: &Memory) -> String {
+        let x = |x: &Local| self.local(*x);
+        let a = |a: &Operand| self.operand(a);
+        match memory {
+            Memory::Alloc { buffer, count, .. } => {
+                let ty = self.function.ty(&Operand::Local(*buffer));
+                format!("{} = alloc {ty} {}", x(buffer), a(count))
+            }
+            Memory::Zero(b, n) => format!("zero {}[0..{}]", a(b), a(n)),
+            Memory::Load(target, b, i) => format!("{} = load {}[{}]", x(target), a(b), a(i)),
+            Memory::View(target, b, i) => format!("{} = {}[{}..]", x(target), a(b), a(i)),
+            Memory::Store(b, i, value) => format!("store {}[{}] = {}", a(b), a(i), a(value)),
+            Memory::Add(b, i, value) => format!("add {}[{}] += {}", a(b), a(i), a(value)),
+            Memory::Move { to, from, count } => format!("move {}[0..{n}] <- {}[0..{n}]", a(to), a(from), n = a(count)),
+            Memory::Mark(m) => format!("{} = mark", x(m)),
+            Memory::Release(m) => format!("release {}", a(m)),
+            Memory::Above(target, b, m) => format!("{} = {} above {}", x(target), a(b), a(m)),
+            Memory::Before(target, b, c) => format!("{} = {} before {}", x(target), a(b), a(c)),
+            Memory::Slide(d, piece, m) => format!("{} = slide {} to {}", x(d), a(piece), a(m)),
+            Memory::Slid { target, buffer, piece, distance } => {
+                format!("{} = {} after slide {} by {}", x(target), a(buffer), a(piece), a(distance))
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The rules of loops, checked: a violation is a bug of the lowering.
 
-use super::{Block, Function, Local, Module, Operand, Scalar, Stmt};
+use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
 
 /// Checks that locals are set once and before use, in scope, and that types agree.
 ///
@@ -28,6 +28,12 @@ struct Checker<'a> {
 
 type Check = Result<(), String>;
 
+/// A local that a statement sets, and its type.
+type Set = (Local, Ty);
+
+/// An operand, and the type that it should have.
+type Given<'o> = (&'o Operand, Ty);
+
 impl Checker<'_> {
     fn function(&mut self) -> Check {
         for &x in &self.function.params {
@@ -36,7 +42,7 @@ impl Checker<'_> {
         self.block(&self.function.body, &self.function.results)
     }
 
-    fn block(&mut self, block: &Block, results: &[Scalar]) -> Check {
+    fn block(&mut self, block: &Block, results: &[Ty]) -> Check {
         let mut own = Vec::new();
         for stmt in &block.stmts {
             own.extend(self.stmt(stmt)?);
@@ -50,39 +56,105 @@ impl Checker<'_> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<Vec<Local>, String> {
         let targets = match stmt {
             Stmt::Let(x, op, args) => {
-                self.operands(args, op.operands())?;
-                self.targets(&[*x], &[op.result()])?;
+                let types: Vec<Ty> = op.operands().iter().map(|scalar| scalar.ty()).collect();
+                self.operands(args, &types)?;
+                self.targets(&[*x], &[op.result().ty()])?;
                 vec![*x]
             }
             Stmt::Call(xs, callee, args) => {
                 let callee = self.module.functions.get(callee.0).ok_or("call of no function")?;
-                let params: Vec<Scalar> = callee.params.iter().map(|x| callee.locals[x.0 as usize].ty).collect();
+                let params: Vec<Ty> = callee.params.iter().map(|x| callee.locals[x.0 as usize].ty).collect();
                 self.operands(args, &params)?;
                 self.targets(xs, &callee.results)?;
                 xs.clone()
             }
             Stmt::If(xs, condition, then, other) => {
-                self.operands(std::slice::from_ref(condition), &[Scalar::Bool])?;
-                let types: Vec<Scalar> = xs.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
+                self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
+                let types: Vec<Ty> = xs.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
                 self.block(then, &types)?;
                 self.block(other, &types)?;
                 self.targets(xs, &types)?;
                 xs.clone()
             }
             Stmt::Check { condition, numbers, .. } => {
-                self.operands(std::slice::from_ref(condition), &[Scalar::Bool])?;
-                self.operands(numbers, &[Scalar::Integer; 2])?;
+                self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
+                self.operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;
                 vec![]
             }
             Stmt::Write(value) => {
                 self.operands(std::slice::from_ref(value), &[self.function.ty(value)])?;
                 vec![]
             }
+            Stmt::For(looped) => self.looped(looped)?,
+            Stmt::Memory(memory) => self.memory(memory)?.into_iter().collect(),
         };
         Ok(targets)
     }
 
-    fn targets(&mut self, xs: &[Local], types: &[Scalar]) -> Check {
+    fn looped(&mut self, looped: &For) -> Result<Vec<Local>, String> {
+        let For { results, index, from, to, carried, body } = looped;
+        let integer = Scalar::Integer.ty();
+        self.operands(&[from.clone(), to.clone()], &[integer; 2])?;
+        let (carried, init): (Vec<Local>, Vec<Operand>) = carried.iter().cloned().unzip();
+        let types: Vec<Ty> = carried.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
+        self.operands(&init, &types)?;
+        self.targets(&[*index], &[integer])?;
+        self.targets(&carried, &types)?;
+        self.block(body, &types)?;
+        carried.iter().chain([index]).for_each(|Local(i)| self.set[*i as usize] = State::OutOfScope);
+        self.targets(results, &types)?;
+        Ok(results.clone())
+    }
+
+    /// The local that the statement sets.
+    fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
+        let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
+        let (target, given): (Option<Set>, Vec<Given>) = match memory {
+            Memory::Alloc { buffer, count, .. } => {
+                let ty = self.function.locals[buffer.0 as usize].ty;
+                self.element(&Operand::Local(*buffer))?;
+                (Some((*buffer, ty)), vec![(count, integer)])
+            }
+            Memory::Zero(b, n) => (None, vec![(b, self.buffer(b)?), (n, integer)]),
+            Memory::Load(x, b, i) => (Some((*x, self.element(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
+            Memory::View(x, b, i) => (Some((*x, self.buffer(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
+            Memory::Store(b, i, a) => (None, vec![(b, self.buffer(b)?), (i, integer), (a, self.element(b)?)]),
+            Memory::Add(b, i, a) => {
+                if !matches!(self.element(b)?.as_scalar(), Some(Scalar::Float | Scalar::Integer)) {
+                    return Err(format!("nothing can be added in {}", self.function.ty(b)));
+                }
+                (None, vec![(b, self.buffer(b)?), (i, integer), (a, self.element(b)?)])
+            }
+            Memory::Move { to, from, count } => {
+                let ty = self.buffer(to)?;
+                (None, vec![(to, ty), (from, ty), (count, integer)])
+            }
+            Memory::Mark(m) => (Some((*m, mark)), vec![]),
+            Memory::Release(m) => (None, vec![(m, mark)]),
+            Memory::Above(x, b, m) => (Some((*x, boolean)), vec![(b, self.buffer(b)?), (m, mark)]),
+            Memory::Before(x, b, c) => (Some((*x, boolean)), vec![(b, self.buffer(b)?), (c, self.buffer(c)?)]),
+            Memory::Slide(d, piece, m) => (Some((*d, integer)), vec![(piece, mark), (m, mark)]),
+            Memory::Slid { target, buffer, piece, distance } => {
+                let ty = self.buffer(buffer)?;
+                (Some((*target, ty)), vec![(buffer, ty), (piece, mark), (distance, integer)])
+            }
+        };
+        let (operands, types): (Vec<Operand>, Vec<Ty>) = given.into_iter().map(|(a, ty)| (a.clone(), ty)).unzip();
+        self.operands(&operands, &types)?;
+        target.map_or(Ok(()), |(x, ty)| self.targets(&[x], &[ty]))?;
+        Ok(target.map(|(x, _)| x))
+    }
+
+    fn buffer(&self, operand: &Operand) -> Result<Ty, String> {
+        self.element(operand).map(Ty::buffer)
+    }
+
+    fn element(&self, operand: &Operand) -> Result<Ty, String> {
+        let ty = self.function.ty(operand);
+        ty.element().ok_or_else(|| format!("{ty} where a buffer belongs"))
+    }
+
+    fn targets(&mut self, xs: &[Local], types: &[Ty]) -> Check {
         if xs.len() != types.len() {
             return Err(format!("{} locals for {} values", xs.len(), types.len()));
         }
@@ -92,7 +164,7 @@ impl Checker<'_> {
         })
     }
 
-    fn operands(&self, operands: &[Operand], types: &[Scalar]) -> Check {
+    fn operands(&self, operands: &[Operand], types: &[Ty]) -> Check {
         if operands.len() != types.len() {
             return Err(format!("{} operands for {} places", operands.len(), types.len()));
         }
@@ -106,7 +178,7 @@ impl Checker<'_> {
         })
     }
 
-    fn same(&self, found: Scalar, wanted: Scalar) -> Check {
+    fn same(&self, found: Ty, wanted: Ty) -> Check {
         if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} belongs")) }
     }
 
@@ -129,14 +201,16 @@ mod tests {
 
     /// A function of one Float with a Bool and a Float for locals.
     fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
-        let local = |ty| LocalInfo { ty, name: None };
+        let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None };
         let function = Function {
             name: FunName::base("f"),
             locals: vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)],
             params: vec![Local(0)],
-            results: vec![Scalar::Float],
+            results: vec![Scalar::Float.ty()],
             body: Block { stmts, results: vec![result] },
             recursive: false,
+            between: false,
+            allocates: false,
             span: Span::default(),
         };
         verify(&Module { functions: vec![function] }).err().unwrap_or_default()

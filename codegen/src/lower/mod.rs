@@ -1,54 +1,97 @@
 //! Lowering: terms to loops.
 //!
-//!   value(let p = r in b) = p := value(r); value(b)
-//!   value(f(a..))         = call f(components of value(a)..)
-//!   value(if c a b)       = if value(c) { yield value(a) } else { yield value(b) }
+//!   value(let p = r in b)    = p := value(r); value(b)
+//!   value(f(a..))            = call f(components of value(a)..)
+//!   value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
+//!   value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
+//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
 //!
 //! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
 //! is computed once, in order; the work is linear in the size of the program, because a tuple is a
 //! shared tree of operands that is laid out only where it crosses a call or a branch.
 
+mod adding;
+mod arrays;
+mod blocks;
 mod body;
+mod calls;
+mod facts;
+mod interface;
+mod into;
+mod keep;
 mod prim;
+mod show;
+mod space;
+mod target;
+mod tensor;
 mod value;
 
 use crate::error::Error;
-use crate::loops::{self, FunId, Module, Stmt};
+use crate::interface::{Interface, parameters};
+use crate::loops::{self, FunId, Memory, Module, Stmt};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
+use lm::types::Type;
 use petgraph::graph::{DiGraph, NodeIndex};
+use target::Form;
 
-/// The loops of the entries, which come first and in order, and of all that they call.
+/// What an entry is for C; a type that has no form there, otherwise.
+pub(crate) type Outside = Result<Interface, Type>;
+
+/// The loops of the entries, which come first and in order, of all that they call, and of what C calls.
 ///
 /// Errors: an entry or a called function is not defined; an operation is not supported.
-pub fn lower(program: &Program, entries: &[FunName]) -> Result<Module, Error> {
+pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
     let mut wanted = Wanted::default();
     entries.iter().for_each(|name| {
-        wanted.id(name);
+        wanted.id(name, Form::Own);
     });
     let mut module = Module::default();
-    while let Some((name, _)) = wanted.0.get_index(module.functions.len()) {
-        let def = program.defs.get(name).ok_or_else(|| Error::Undefined(name.to_string()))?;
-        module.functions.push(Body::of(def, &mut wanted)?);
+    while let Some(((name, form), _)) = wanted.0.get_index(module.functions.len()) {
+        let (form, def) = (form.clone(), program.defs.get(name));
+        let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
+        module.functions.push(Body::of(def, &form, &mut wanted)?);
     }
+    let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
     mark_recursive(&mut module);
+    mark_allocating(&mut module);
     if cfg!(debug_assertions) {
         loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
     }
-    Ok(module)
+    Ok((module, outside))
 }
 
-/// The functions met so far; those beyond the ones lowered are still to do.
+fn add_interfaces(
+    program: &Program,
+    entries: &[FunName],
+    module: &mut Module,
+    wanted: &mut Wanted,
+) -> Result<Vec<Outside>, Error> {
+    let mut outside = Vec::new();
+    for (i, name) in entries.iter().enumerate() {
+        let def = &program.defs[name];
+        outside.push(match parameters(def) {
+            Err(ty) => Err(ty),
+            Ok(parameters) => {
+                let next = FunId(module.functions.len());
+                let (interface, function) = interface::interface(def, parameters, FunId(i), next, wanted)?;
+                module.functions.extend(function);
+                Ok(interface)
+            }
+        });
+    }
+    Ok(outside)
+}
+
+/// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
+/// still to do.
 #[derive(Default)]
-struct Wanted(IndexMap<FunName, ()>);
+struct Wanted(IndexMap<(FunName, Form), ()>);
 
 impl Wanted {
-    fn id(&mut self, name: &FunName) -> FunId {
-        match self.0.get_index_of(name) {
-            Some(index) => FunId(index),
-            None => FunId(self.0.insert_full(name.clone(), ()).0),
-        }
+    fn id(&mut self, name: &FunName, form: Form) -> FunId {
+        FunId(self.0.insert_full((name.clone(), form), ()).0)
     }
 }
 
@@ -69,16 +112,32 @@ fn mark_recursive(module: &mut Module) {
     }
 }
 
-/// Visits the functions that a block calls.
-pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
-    for stmt in &block.stmts {
-        match stmt {
-            Stmt::Call(_, callee, _) => visit(*callee),
-            Stmt::If(_, _, then, other) => {
-                callees(then, visit);
-                callees(other, visit);
-            }
-            Stmt::Let(..) | Stmt::Check { .. } | Stmt::Write(_) => {}
+/// A function allocates when it does itself, or calls one that does.
+fn mark_allocating(module: &mut Module) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        // Callees mostly come later than their callers.
+        for i in (0..module.functions.len()).rev() {
+            let mut allocates = false;
+            module.functions[i].body.visit(&mut |stmt| {
+                allocates |= match stmt {
+                    Stmt::Memory(Memory::Alloc { .. }) => true,
+                    Stmt::Call(_, callee, _) => module.functions[callee.0].allocates,
+                    _ => false,
+                }
+            });
+            changed |= allocates != module.functions[i].allocates;
+            module.functions[i].allocates = allocates;
         }
     }
+}
+
+/// Visits the functions that a block calls.
+pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
+    block.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            visit(*callee);
+        }
+    });
 }

@@ -18,7 +18,7 @@ mod mangle;
 
 use crate::error::Error;
 use indexmap::IndexMap;
-use lm::term::FunName;
+use lm::term::{FunName, varying};
 use mangle::mangle;
 
 /// The names under which an entry is exported.
@@ -74,7 +74,9 @@ fn literal_names(functions: &[FunName]) -> Result<Vec<String>, Error> {
 }
 
 fn literal(function: &FunName) -> String {
-    let mut name: String = function.derivations.iter().map(|d| format!("{d}$")).collect();
+    // With respect to what a derivative is, its name does not say.
+    let derivations = function.derivations.iter().filter(|d| varying(d).is_none());
+    let mut name: String = derivations.map(|d| format!("{d}$")).collect();
     name.push_str(&function.base);
     if let Some(argument) = &function.overload {
         name.push('@');

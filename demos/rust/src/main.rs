@@ -15,8 +15,18 @@ struct Context {
     user: *mut c_void,
     write: Option<unsafe extern "C" fn(*mut c_void, i32, f64, i64, *const c_char)>,
     stack_bytes: u64,
-    reserved: [*mut c_void; 5],
+    arena: Arena,
     error: Error,
+}
+
+/// `lmc_arena` of the header: for functions on arrays. f2 is none, so nothing is ever reserved here.
+#[repr(C)]
+struct Arena {
+    base: *mut c_void,
+    bytes: u64,
+    peak: u64,
+    owned: u64,
+    reserved: u64,
 }
 
 /// `lmc_error` of the header: the error of the last call that did not return 0.
@@ -27,8 +37,8 @@ struct Error {
     column: i32,
     start: u32,
     end: u32,
-    reserved: u32,
-    number: [i64; 2],
+    count: u32,
+    number: [i64; 15],
     message: *const c_char,
     file: *const c_char,
 }

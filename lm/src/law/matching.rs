@@ -241,8 +241,9 @@ impl Spaces {
                 return Some(if of_domain { args[0].clone() } else { Expr::get(*i, args[0].clone()) });
             }
             Kind::App(Op::JacobianOfFun(f), args) => {
-                let argument = || if let [one] = args.as_slice() { one.clone() } else { Expr::tuple(args.clone()) };
-                return Some(if of_domain { argument() } else { Expr::app(Op::Call(f.clone()), args.clone()) });
+                let value = Fun { name: f.name.unrestricted(), ..(**f).clone() };
+                let value = || Expr::app(Op::Call(Arc::new(value.clone())), args.clone());
+                return Some(if of_domain { f.varying_of(args) } else { value() });
             }
             Kind::App(Op::If, args) => {
                 let [yes, no] = [self.space(&args[1], ty, of_domain)?, self.space(&args[2], ty, of_domain)?];

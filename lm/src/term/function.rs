@@ -31,6 +31,37 @@ impl FunName {
         name.derivations.insert(0, derivation.into());
         name
     }
+
+    /// `[wrt$1$3.2 self]`: the same function, of which only those parts of the argument vary: parameters,
+    /// or components of them, from 1.
+    pub fn restricted(&self, varying: &[Path]) -> FunName {
+        let part = |path: &Path| format!("${}", path.iter().map(usize::to_string).collect::<Vec<_>>().join("."));
+        self.derived(&format!("{WRT}{}", varying.iter().map(part).collect::<String>()))
+    }
+
+    /// What varies, when the name says so.
+    pub fn varying(&self) -> Option<Vec<Path>> {
+        varying(self.derivations.first()?)
+    }
+
+    /// The function without a restriction of what varies.
+    pub fn unrestricted(&self) -> FunName {
+        match self.varying() {
+            Some(_) => FunName { derivations: self.derivations[1..].to_vec(), ..self.clone() },
+            None => self.clone(),
+        }
+    }
+}
+
+/// A way to a part of a function's argument: the parameter, then components, from 1.
+pub type Path = Vec<usize>;
+
+const WRT: &str = "wrt";
+
+/// What a derivation `wrt$1$3.2` lets vary; `None` for any other.
+pub fn varying(derivation: &str) -> Option<Vec<Path>> {
+    let paths = derivation.strip_prefix(WRT)?.strip_prefix('$')?;
+    paths.split('$').map(|path| path.split('.').map(|i| i.parse().ok().filter(|i| *i > 0)).collect()).collect()
 }
 
 impl fmt::Display for FunName {
@@ -62,6 +93,39 @@ impl Fun {
             [one] => one.clone(),
             many => Type::tuple(many.iter().cloned()),
         }
+    }
+
+    /// Whether the function has such a part of its argument, and it can change.
+    pub fn can_vary(&self, path: &Path) -> bool {
+        let part = |ty: &Type, i: &usize| ty.as_tuple().and_then(|parts| parts.get(i - 1).cloned());
+        let first = self.params.get(path[0] - 1).cloned();
+        let ty = first.and_then(|ty| path[1..].iter().try_fold(ty, |ty, i| part(&ty, i)));
+        ty.is_some_and(|ty| ty.is_differentiable())
+    }
+
+    /// The type of what varies: that of the argument, or of the parts that the name says.
+    pub fn varying(&self) -> Type {
+        let part = |path: &Path| {
+            let part = |ty: Type, i: &usize| ty.as_tuple().expect("a path leads through tuples")[i - 1].clone();
+            path[1..].iter().fold(self.params[path[0] - 1].clone(), part)
+        };
+        match self.name.varying() {
+            None => self.argument(),
+            Some(paths) => match paths.as_slice() {
+                [one] => part(one),
+                many => Type::tuple(many.iter().map(part)),
+            },
+        }
+    }
+
+    /// What varies, of arguments.
+    pub fn varying_of(&self, args: &[Expr]) -> Expr {
+        let part = |path: &Path| path[1..].iter().fold(args[path[0] - 1].clone(), |e, i| Expr::get(*i, e));
+        let parts: Vec<Expr> = match self.name.varying() {
+            None => args.to_vec(),
+            Some(paths) => paths.iter().map(part).collect(),
+        };
+        if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) }
     }
 }
 

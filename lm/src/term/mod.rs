@@ -13,7 +13,7 @@ mod function;
 mod op;
 
 pub use expr::{Binding, Expr, Kind, Pattern};
-pub use function::{Def, Fun, FunName, Program, Rule};
+pub use function::{Def, Fun, FunName, Path, Program, Rule, varying};
 pub use op::Op;
 
 use crate::types::Type;

@@ -47,7 +47,7 @@ impl Op {
             (Op::Assert, [Type::Bool, t]) => Some(t.clone()),
             (Op::Prim(p), _) => p.result(args),
             (Op::Call(f), _) if f.params == args => Some(f.result.clone()),
-            (Op::JacobianOfFun(f), _) if f.params == args => Some(Type::lm(f.argument(), f.result.clone())),
+            (Op::JacobianOfFun(f), _) if f.params == args => Some(Type::lm(f.varying(), f.result.clone())),
             (Op::JacobianOf(p), [one]) => Some(Type::lm(one.clone(), p.result(args)?)),
             (Op::JacobianOf(p), _) => Some(Type::lm(Type::tuple(args.iter().cloned()), p.result(args)?)),
             (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => {

@@ -21,8 +21,9 @@ impl Merge<'_> {
             (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
             (Role::Value, Role::Rev) => {
                 let Pattern::Var(y) = &a.pattern else { return None };
-                let (forward, r) = self.first_half(y.clone(), f, args(&a.rhs))?;
-                Some((forward, Some(second_half(b, g, &f.name, &r))))
+                let of = role_of(g).1;
+                let (forward, r) = self.first_half(y.clone(), f, &of, args(&a.rhs))?;
+                Some((forward, Some(second_half(b, g, &of, &r))))
             }
             (Role::Value, Role::Suffwdpass) => {
                 let (Pattern::Var(y), [_, record]) = (&a.pattern, g.result.as_tuple()?) else { return None };
@@ -36,7 +37,7 @@ impl Merge<'_> {
                 let [y, _] = a.pattern.vars() else { return None };
                 Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
             }
-            (Role::Suffwdpass, Role::Rev) => {
+            (Role::Suffwdpass, Role::Rev) if role_of(f).1 == role_of(g).1 => {
                 let [_, r] = a.pattern.vars() else { return None };
                 Some((a.clone(), Some(second_half(b, g, &role_of(f).1, r))))
             }
@@ -44,11 +45,12 @@ impl Merge<'_> {
         }
     }
 
-    /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves.
-    fn first_half(&mut self, y: Var, f: &Fun, args: Vec<Expr>) -> Option<(Binding, Var)> {
-        let (_, record) = self.records.get(&f.name)?.clone();
+    /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves. `of` is f, or f with
+    /// respect to some of its arguments.
+    fn first_half(&mut self, y: Var, f: &Fun, of: &FunName, args: Vec<Expr>) -> Option<(Binding, Var)> {
+        let (_, record) = self.records.get(of)?.clone();
         let r = self.supply.fresh("r", record.clone());
-        let name = f.name.derived("suffwdpass");
+        let name = of.derived("suffwdpass");
         let half = Fun { name, params: f.params.clone(), result: Type::tuple([f.result.clone(), record]) };
         let rhs = Expr::app(Op::Call(Arc::new(half)), args);
         Some((Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs }, r))
@@ -92,8 +94,8 @@ impl Merge<'_> {
             return None;
         }
         let y = self.supply.fresh("y", f.result.clone());
-        let (forward, r) = self.first_half(y, &f, s)?;
-        Some([forward, second_half(b, g, &f.name, &r)])
+        let (forward, r) = self.first_half(y, &f, &base, s)?;
+        Some([forward, second_half(b, g, &base, &r)])
     }
 }
 
@@ -129,7 +131,7 @@ fn args(call: &Expr) -> Vec<Expr> {
 fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Option<Binding> {
     let (Pattern::Var(y), Pattern::Var(dy)) = (&value.pattern, &derivative.pattern) else { return None };
     let result = Type::tuple([f.result.clone(), g.result.clone()]);
-    let both = Fun { name: f.name.derived("jvp"), params: g.params.clone(), result };
+    let both = Fun { name: role_of(g).1.derived("jvp"), params: g.params.clone(), result };
     let rhs = Expr::app(Op::Call(Arc::new(both)), args(&derivative.rhs)).at(value.rhs.span());
     Some(Binding { pattern: Pattern::Tuple(vec![y.clone(), dy.clone()]), rhs })
 }

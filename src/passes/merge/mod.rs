@@ -129,6 +129,13 @@ impl Merge<'_> {
                 let (yes, no) = (self.block(&args[1], depth + 1), self.block(&args[2], depth + 1));
                 Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
             }
+            Kind::App(..) => b.rhs.map_children(|e| match e.kind() {
+                Kind::Lam(_, body) => {
+                    let merged = self.block(body, depth + 1);
+                    e.map_children(|_| merged.clone())
+                }
+                _ => e.clone(),
+            }),
             _ => b.rhs,
         };
         Binding { pattern: b.pattern, rhs }
@@ -205,7 +212,7 @@ impl Merge<'_> {
                     Role::Value | Role::Suffwdpass if args.len() == 1 => self.parts_of(&args[0]),
                     Role::Value | Role::Suffwdpass => args.clone(),
                 };
-                Some(Key::Call(base, args.iter().map(argument).collect::<Option<_>>()?))
+                Some(Key::Call(base.unrestricted(), args.iter().map(argument).collect::<Option<_>>()?))
             }
             _ => None,
         }

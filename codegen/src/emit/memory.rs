@@ -1,0 +1,179 @@
+//! Buffers and the arena: calls of `runtime.ll`, and loads and stores.
+
+use super::function::Frame;
+use super::{Emitter, built};
+use crate::llvm;
+use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty};
+use inkwell::IntPredicate;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Linkage;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PointerValue};
+use lm::term::Span;
+
+const RUNTIME: &str = include_str!("runtime.ll");
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Puts the functions of `runtime.ll` into the module.
+    pub(super) fn link_runtime(&self) {
+        let text = MemoryBuffer::create_from_memory_range_copy(RUNTIME.as_bytes(), "runtime");
+        let runtime = self.context.create_module_from_ir(text).unwrap_or_else(|error| panic!("runtime.ll: {error}"));
+        runtime.set_triple(&self.module.get_triple());
+        runtime.set_data_layout(&self.module.get_data_layout());
+        self.module.link_in_module(runtime).unwrap_or_else(|error| panic!("runtime.ll: {error}"));
+        for function in self.module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+            self.for_target(function);
+            // The linker leaves out what is internal and not used yet.
+            if function.get_linkage() == Linkage::External {
+                function.set_linkage(Linkage::Internal);
+            }
+        }
+    }
+
+    /// Calls a function of `runtime.ll` that gives a value.
+    pub(super) fn runtime(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
+        let function = self.module.get_function(name).expect("runtime.ll has the function");
+        built(self.builder.build_call(function, args, "")).try_as_basic_value().unwrap_basic()
+    }
+
+    /// Calls a function of `runtime.ll` for what it does.
+    pub(super) fn runtime_effect(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) {
+        let function = self.module.get_function(name).expect("runtime.ll has the function");
+        built(self.builder.build_call(function, args, ""));
+    }
+
+    pub(super) fn memory_stmt(&mut self, frame: &mut Frame<'ctx, '_>, memory: &Memory) {
+        let arena = frame.arena().into();
+        match memory {
+            Memory::Alloc { buffer, count, span } => self.alloc(frame, *buffer, count, *span),
+            Memory::Zero(b, n) => {
+                let (bytes, buffer) = (self.bytes(frame, b, n), self.operand(frame, b).into_pointer_value());
+                let zero = self.context.i8_type().const_zero();
+                built(self.builder.build_memset(buffer, ALIGN, zero, bytes));
+            }
+            Memory::Load(x, b, i) => {
+                let (address, ty) = self.cell(frame, b, i);
+                let value = self.load_stored(address, ty);
+                frame.set(*x, value);
+            }
+            Memory::View(x, b, i) => {
+                let (address, _) = self.cell(frame, b, i);
+                frame.set(*x, address.into());
+            }
+            Memory::Store(b, i, value) => {
+                let (address, ty) = self.cell(frame, b, i);
+                let value = self.operand(frame, value);
+                self.store_stored(address, ty, value);
+            }
+            Memory::Add(b, i, value) => {
+                let (address, ty) = self.cell(frame, b, i);
+                let (old, value) = (self.load_stored(address, ty), self.operand(frame, value));
+                let sum = match ty.as_scalar() {
+                    Some(Scalar::Float) => {
+                        built(self.builder.build_float_add(old.into_float_value(), value.into_float_value(), "")).into()
+                    }
+                    _ => built(self.builder.build_int_add(old.into_int_value(), value.into_int_value(), "")).into(),
+                };
+                self.store_stored(address, ty, sum);
+            }
+            Memory::Move { to, from, count } => {
+                let bytes = self.bytes(frame, to, count);
+                let [to, from] = [to, from].map(|b| self.operand(frame, b));
+                self.runtime_effect("lmc.move", &[to.into(), from.into(), bytes.into()]);
+            }
+            Memory::Mark(m) => {
+                let mark = self.runtime("lmc.mark", &[arena]);
+                frame.set(*m, mark);
+            }
+            Memory::Release(m) => {
+                let mark = self.operand(frame, m);
+                self.runtime_effect("lmc.release", &[arena, mark.into()]);
+            }
+            Memory::Above(x, b, m) => {
+                let [b, m] = [b, m].map(|a| self.operand(frame, a).into());
+                let above = self.runtime("lmc.above", &[arena, b, m]);
+                frame.set(*x, above);
+            }
+            Memory::Before(x, b, c) => {
+                let [b, c] = [b, c].map(|a| self.operand(frame, a).into_pointer_value());
+                let before = built(self.builder.build_int_compare(IntPredicate::ULT, b, c, ""));
+                frame.set(*x, before.into());
+            }
+            Memory::Slide(d, piece, m) => {
+                let [piece, m] = [piece, m].map(|a| self.operand(frame, a).into());
+                let distance = self.runtime("lmc.slide", &[arena, piece, m]);
+                frame.set(*d, distance);
+            }
+            Memory::Slid { target, buffer, piece, distance } => {
+                let [b, p, d] = [buffer, piece, distance].map(|a| self.operand(frame, a).into());
+                let now = self.runtime("lmc.slid", &[arena, b, p, d]);
+                frame.set(*target, now);
+            }
+        }
+    }
+
+    fn alloc(&mut self, frame: &mut Frame<'ctx, '_>, buffer: Local, count: &Operand, span: Span) {
+        let bytes = self.element_bytes(frame, &Operand::Local(buffer));
+        let count = self.operand(frame, count).into_int_value();
+        let arena = frame.arena();
+        let taken = self.runtime("lmc.alloc", &[arena.into(), count.into(), bytes.into()]);
+        let fine = built(self.builder.build_is_not_null(taken.into_pointer_value(), ""));
+        self.check(frame, fine, Failure::OutOfMemory, span, |emitter| {
+            let asked = built(emitter.builder.build_int_mul(count, bytes, ""));
+            vec![asked, emitter.runtime("lmc.free", &[arena.into()]).into_int_value()]
+        });
+        frame.set(buffer, taken);
+    }
+
+    fn element_bytes(&self, frame: &Frame<'ctx, '_>, buffer: &Operand) -> IntValue<'ctx> {
+        let element = frame.function().ty(buffer).element().expect("loops are well-typed");
+        self.i64().const_int(element.bytes(), false)
+    }
+
+    fn bytes(&mut self, frame: &Frame<'ctx, '_>, buffer: &Operand, count: &Operand) -> IntValue<'ctx> {
+        let count = self.operand(frame, count).into_int_value();
+        built(self.builder.build_int_mul(count, self.element_bytes(frame, buffer), ""))
+    }
+
+    /// The address of an element, and its type.
+    fn cell(&mut self, frame: &Frame<'ctx, '_>, buffer: &Operand, index: &Operand) -> (PointerValue<'ctx>, Ty) {
+        let ty = frame.function().ty(buffer).element().expect("loops are well-typed");
+        let base = self.operand(frame, buffer).into_pointer_value();
+        let index = self.operand(frame, index).into_int_value();
+        (llvm::element(&self.builder, self.stored(ty), base, index), ty)
+    }
+
+    /// A Bool is a byte in memory and a bit elsewhere.
+    pub(super) fn stored(&self, ty: Ty) -> BasicTypeEnum<'ctx> {
+        if ty == Scalar::Bool.ty() { self.context.i8_type().into() } else { self.ty(ty) }
+    }
+
+    pub(super) fn load_stored(&self, from: PointerValue<'ctx>, ty: Ty) -> BasicValueEnum<'ctx> {
+        let value = built(self.builder.build_load(self.stored(ty), from, ""));
+        self.inward(ty, value)
+    }
+
+    pub(super) fn store_stored(&self, to: PointerValue<'ctx>, ty: Ty, value: BasicValueEnum<'ctx>) {
+        built(self.builder.build_store(to, self.outward(ty, value)));
+    }
+
+    /// Any byte but 0 is true.
+    pub(super) fn inward(&self, ty: Ty, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+        if ty != Scalar::Bool.ty() {
+            return value;
+        }
+        let zero = self.context.i8_type().const_zero();
+        built(self.builder.build_int_compare(IntPredicate::NE, value.into_int_value(), zero, "")).into()
+    }
+
+    pub(super) fn outward(&self, ty: Ty, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+        if ty != Scalar::Bool.ty() {
+            return value;
+        }
+        built(self.builder.build_int_z_extend(value.into_int_value(), self.context.i8_type(), "")).into()
+    }
+}
+
+/// Of caller's buffers nothing more is known than that their elements are aligned; zeros are written into
+/// the arena, in units of 16 bytes.
+const ALIGN: u32 = 16;

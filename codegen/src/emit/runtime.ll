@@ -1,0 +1,335 @@
+; What generated code does with its arena. Linked into each module, and gone where nobody uses it.
+;
+; The layouts are those of `abi::Context` and `abi::Arena`.
+
+; base, bytes, top, end, peak
+%arena = type { ptr, i64, ptr, ptr, ptr }
+; base, bytes, peak, owned, reserved: in the context
+%memory = type { ptr, i64, i64, i64, i64 }
+; user, write, stack_bytes, arena; the error follows
+%context = type { ptr, ptr, i64, %memory }
+
+declare i64 @sysconf(i32)
+declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
+declare i32 @munmap(ptr, i64)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+
+; The arena of a call: what the context has, else reserved address space, which the context keeps. The
+; result is 0, or the bytes that could not be had.
+define i64 @lmc.open(ptr %ctx, ptr %arena) noinline {
+start:
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %ask, label %look
+look:
+  %base_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 0
+  %bytes_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 1
+  %given_base = load ptr, ptr %base_field
+  %given_bytes = load i64, ptr %bytes_field
+  %given = icmp ne ptr %given_base, null
+  br i1 %given, label %use, label %ask
+ask:
+  %asked = phi i64 [ 0, %start ], [ %given_bytes, %look ]
+  %unsaid = icmp eq i64 %asked, 0
+  br i1 %unsaid, label %measure, label %reserve
+measure:
+  ; A quarter of physical memory: _SC_PHYS_PAGES * _SC_PAGESIZE / 4.
+  %pages = call i64 @sysconf(i32 85)
+  %page = call i64 @sysconf(i32 30)
+  %physical = mul i64 %pages, %page
+  %quarter = lshr i64 %physical, 2
+  br label %reserve
+reserve:
+  %size = phi i64 [ %asked, %ask ], [ %quarter, %measure ], [ %half, %smaller ]
+  ; PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+  %mapped = call ptr @mmap(ptr null, i64 %size, i32 3, i32 16418, i32 -1, i64 0)
+  %failed = icmp eq ptr %mapped, inttoptr (i64 -1 to ptr)
+  br i1 %failed, label %retry, label %got
+retry:
+  ; The process may be limited to less address space.
+  %half = lshr i64 %size, 1
+  %enough = icmp ugt i64 %half, 65536
+  %again = and i1 %unsaid, %enough
+  br i1 %again, label %smaller, label %give_up
+smaller:
+  br label %reserve
+give_up:
+  ret i64 %size
+got:
+  br i1 %no_context, label %use, label %remember
+remember:
+  %base_field_2 = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 0
+  %bytes_field_2 = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 1
+  %owned_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 3
+  store ptr %mapped, ptr %base_field_2
+  store i64 %size, ptr %bytes_field_2
+  store i64 1, ptr %owned_field
+  br label %use
+use:
+  %base = phi ptr [ %given_base, %look ], [ %mapped, %got ], [ %mapped, %remember ]
+  %bytes = phi i64 [ %given_bytes, %look ], [ %size, %got ], [ %size, %remember ]
+  %address = ptrtoint ptr %base to i64
+  %above = add i64 %address, 15
+  %first = and i64 %above, -16
+  %past = add i64 %address, %bytes
+  %last_aligned = and i64 %past, -16
+  %fits = icmp ugt i64 %last_aligned, %first
+  %last = select i1 %fits, i64 %last_aligned, i64 %first
+  %top = inttoptr i64 %first to ptr
+  %end = inttoptr i64 %last to ptr
+  %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
+  %f1 = getelementptr %arena, ptr %arena, i32 0, i32 1
+  %f2 = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %f3 = getelementptr %arena, ptr %arena, i32 0, i32 3
+  %f4 = getelementptr %arena, ptr %arena, i32 0, i32 4
+  store ptr %base, ptr %f0
+  store i64 %bytes, ptr %f1
+  store ptr %top, ptr %f2
+  store ptr %end, ptr %f3
+  store ptr %top, ptr %f4
+  ret i64 0
+}
+
+; The end of a call: the context learns the peak; without one, the arena goes back.
+define void @lmc.close(ptr %ctx, ptr %arena) noinline {
+  %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
+  %f1 = getelementptr %arena, ptr %arena, i32 0, i32 1
+  %f4 = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %base = load ptr, ptr %f0
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %unmap, label %tell
+unmap:
+  %bytes = load i64, ptr %f1
+  %ignored = call i32 @munmap(ptr %base, i64 %bytes)
+  ret void
+tell:
+  %peak = load ptr, ptr %f4
+  %a = ptrtoint ptr %peak to i64
+  %b = ptrtoint ptr %base to i64
+  %most = sub i64 %a, %b
+  %peak_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 2
+  store i64 %most, ptr %peak_field
+  ret void
+}
+
+; Gives back what the library reserved for a context.
+define weak void @lmc_context_free(ptr %ctx) {
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %done, label %look
+look:
+  %base_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 0
+  %bytes_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 1
+  %owned_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 3
+  %owned = load i64, ptr %owned_field
+  %ours = icmp ne i64 %owned, 0
+  br i1 %ours, label %unmap, label %done
+unmap:
+  %base = load ptr, ptr %base_field
+  %bytes = load i64, ptr %bytes_field
+  %ignored = call i32 @munmap(ptr %base, i64 %bytes)
+  store ptr null, ptr %base_field
+  store i64 0, ptr %bytes_field
+  store i64 0, ptr %owned_field
+  br label %done
+done:
+  ret void
+}
+
+; A buffer of so many elements, in units of 16 bytes; null where the arena is exhausted.
+define ptr @lmc.alloc(ptr %arena, i64 %count, i64 %size) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %end_field = getelementptr %arena, ptr %arena, i32 0, i32 3
+  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %top = load ptr, ptr %top_field
+  %end = load ptr, ptr %end_field
+  %a = ptrtoint ptr %end to i64
+  %b = ptrtoint ptr %top to i64
+  %free = sub i64 %a, %b
+  %most = udiv i64 %free, %size
+  %fits = icmp ule i64 %count, %most
+  br i1 %fits, label %take, label %exhausted
+take:
+  %bytes = mul i64 %count, %size
+  %above = add i64 %bytes, 15
+  %rounded = and i64 %above, -16
+  %new = getelementptr inbounds i8, ptr %top, i64 %rounded
+  store ptr %new, ptr %top_field
+  %peak = load ptr, ptr %peak_field
+  %higher = icmp ugt ptr %new, %peak
+  %most_yet = select i1 %higher, ptr %new, ptr %peak
+  store ptr %most_yet, ptr %peak_field
+  ret ptr %top
+exhausted:
+  ret ptr null
+}
+
+; The bytes that are free.
+define i64 @lmc.free(ptr %arena) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %end_field = getelementptr %arena, ptr %arena, i32 0, i32 3
+  %top = load ptr, ptr %top_field
+  %end = load ptr, ptr %end_field
+  %a = ptrtoint ptr %end to i64
+  %b = ptrtoint ptr %top to i64
+  %free = sub i64 %a, %b
+  ret i64 %free
+}
+
+define ptr @lmc.mark(ptr %arena) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %top = load ptr, ptr %top_field
+  ret ptr %top
+}
+
+define void @lmc.release(ptr %arena, ptr %mark) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  store ptr %mark, ptr %top_field
+  ret void
+}
+
+define i1 @lmc.above(ptr %arena, ptr %buffer, ptr %mark) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %top = load ptr, ptr %top_field
+  %lower = icmp uge ptr %buffer, %mark
+  %upper = icmp ult ptr %buffer, %top
+  %inside = and i1 %lower, %upper
+  ret i1 %inside
+}
+
+define void @lmc.move(ptr %to, ptr %from, i64 %bytes) {
+  %stays = icmp eq ptr %to, %from
+  br i1 %stays, label %done, label %move
+move:
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  br label %done
+done:
+  ret void
+}
+
+define i64 @lmc.slide(ptr %arena, ptr %piece, ptr %mark) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %top = load ptr, ptr %top_field
+  %a = ptrtoint ptr %top to i64
+  %b = ptrtoint ptr %piece to i64
+  %c = ptrtoint ptr %mark to i64
+  %bytes = sub i64 %a, %b
+  %distance = sub i64 %b, %c
+  call void @lmc.move(ptr %mark, ptr %piece, i64 %bytes)
+  %new = getelementptr i8, ptr %mark, i64 %bytes
+  store ptr %new, ptr %top_field
+  ret i64 %distance
+}
+
+; The piece was from its start to the top before the slide.
+define ptr @lmc.slid(ptr %arena, ptr %buffer, ptr %piece, i64 %distance) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %top = load ptr, ptr %top_field
+  %end = getelementptr i8, ptr %top, i64 %distance
+  %lower = icmp uge ptr %buffer, %piece
+  %upper = icmp ult ptr %buffer, %end
+  %inside = and i1 %lower, %upper
+  %back = sub i64 0, %distance
+  %moved = getelementptr i8, ptr %buffer, i64 %back
+  %now = select i1 %inside, ptr %moved, ptr %buffer
+  ret ptr %now
+}
+
+; Whether a result has storage of the caller: it has data; or nobody else could have it.
+define i1 @lmc.has_storage(ptr %tensor, ptr %ctx, i1 %has_data) noinline {
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %none, label %look
+none:
+  ret i1 true
+look:
+  %data = load ptr, ptr %tensor
+  %given = icmp ne ptr %data, null
+  %no_context = icmp eq ptr %ctx, null
+  %either = or i1 %given, %no_context
+  %units = xor i1 %has_data, true
+  %storage = select i1 %units, i1 %given, i1 %either
+  ret i1 %storage
+}
+
+; Whether a tensor of the caller is one: { data, sizes... }. Without `given`, it is there only to be filled in.
+define i1 @lmc.tensor_ok(ptr %tensor, i64 %rank, i1 %has_data, i1 %given) noinline {
+start:
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %bad, label %look
+look:
+  br i1 %given, label %loop, label %good
+loop:
+  %i = phi i64 [ 0, %look ], [ %next, %step ]
+  %count = phi i64 [ 1, %look ], [ %product, %step ]
+  %more = icmp slt i64 %i, %rank
+  br i1 %more, label %step, label %counted
+step:
+  %next = add i64 %i, 1
+  %field = getelementptr i64, ptr %tensor, i64 %next
+  %size = load i64, ptr %field
+  %negative = icmp slt i64 %size, 0
+  %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %count, i64 %size)
+  %product = extractvalue { i64, i1 } %both, 0
+  %overflow = extractvalue { i64, i1 } %both, 1
+  %wrong = or i1 %negative, %overflow
+  br i1 %wrong, label %bad, label %loop
+counted:
+  %some = icmp ne i64 %count, 0
+  %needs = and i1 %some, %has_data
+  %data = load ptr, ptr %tensor
+  %null = icmp eq ptr %data, null
+  %lacks = and i1 %needs, %null
+  br i1 %lacks, label %bad, label %good
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+; Whether a jagged tensor of the caller is one: { data, offsets, size }.
+define i1 @lmc.jagged_ok(ptr %tensor, i1 %has_data, i1 %given) noinline {
+start:
+  %missing = icmp eq ptr %tensor, null
+  br i1 %missing, label %bad, label %look
+look:
+  br i1 %given, label %sized, label %good
+sized:
+  %size_field = getelementptr i64, ptr %tensor, i64 2
+  %offsets_field = getelementptr i64, ptr %tensor, i64 1
+  %size = load i64, ptr %size_field
+  %offsets = load ptr, ptr %offsets_field
+  %negative = icmp slt i64 %size, 0
+  br i1 %negative, label %bad, label %some
+some:
+  %empty = icmp eq i64 %size, 0
+  br i1 %empty, label %good, label %listed
+listed:
+  %null_offsets = icmp eq ptr %offsets, null
+  br i1 %null_offsets, label %bad, label %first
+first:
+  %start_offset = load i64, ptr %offsets
+  %below = icmp slt i64 %start_offset, 0
+  br i1 %below, label %bad, label %loop
+loop:
+  %i = phi i64 [ 0, %first ], [ %next, %step ]
+  %before = phi i64 [ %start_offset, %first ], [ %end, %step ]
+  %more = icmp slt i64 %i, %size
+  br i1 %more, label %step, label %counted
+step:
+  %next = add i64 %i, 1
+  %place = getelementptr i64, ptr %offsets, i64 %next
+  %end = load i64, ptr %place
+  %falls = icmp slt i64 %end, %before
+  br i1 %falls, label %bad, label %loop
+counted:
+  %any = icmp ne i64 %before, 0
+  %needs = and i1 %any, %has_data
+  %data = load ptr, ptr %tensor
+  %null = icmp eq ptr %data, null
+  %lacks = and i1 %needs, %null
+  br i1 %lacks, label %bad, label %good
+good:
+  ret i1 true
+bad:
+  ret i1 false
+}
+
+declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)

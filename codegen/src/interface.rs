@@ -1,0 +1,156 @@
+//! What a function looks like from C.
+//!
+//!   a Float, Integer, Bool or String      itself; a result, through a pointer
+//!   a tuple                               its components in order; unit is nothing
+//!   (Tensor d T), T without tensors       for each component of T, a tensor: data and d sizes
+//!   (Vec (Vec T)), T without tensors      for each component of T, a jagged tensor: data, offsets, size
+//!
+//! Where T has no components, one tensor without data gives the size. Other types have no form in C.
+
+use crate::loops::{FunId, Scalar};
+use lm::term::Def;
+use lm::types::Type;
+
+/// One parameter of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A number or a text.
+    Scalar(Scalar),
+    /// `lmc_tensor_<base>_<rank>`.
+    Tensor {
+        /// The elements; none for units.
+        base: Option<Scalar>,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// `lmc_jagged_<base>`.
+    Jagged {
+        /// The elements of the rows; none for units.
+        base: Option<Scalar>,
+    },
+}
+
+impl Form {
+    /// The name of the structure in C.
+    pub(crate) fn structure(&self) -> Option<String> {
+        match self {
+            Form::Scalar(_) => None,
+            Form::Tensor { base, rank } => Some(format!("lmc_tensor_{}_{rank}", base_name(*base))),
+            Form::Jagged { base } => Some(format!("lmc_jagged_{}", base_name(*base))),
+        }
+    }
+
+    /// The definition of the structure in C.
+    pub(crate) fn definition(&self) -> Option<String> {
+        let name = self.structure()?;
+        let element = match self.base() {
+            None => "void ".to_string(),
+            Some(base) => c_type(base).to_string(),
+        };
+        let sizes = match self {
+            Form::Scalar(_) => return None,
+            Form::Tensor { rank, .. } => format!("int64_t size[{rank}];"),
+            Form::Jagged { .. } => "int64_t *offsets; int64_t size;".to_string(),
+        };
+        let guard = name.to_uppercase();
+        let body = format!("typedef struct {name} {{ {element}*data; {sizes} }} {name};");
+        Some(format!("#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"))
+    }
+
+    /// What the elements are, of a tensor.
+    pub(crate) fn base(&self) -> Option<Scalar> {
+        match self {
+            Form::Scalar(scalar) => Some(*scalar),
+            Form::Tensor { base, .. } | Form::Jagged { base } => *base,
+        }
+    }
+}
+
+/// The type of a scalar in C, ready for a name.
+pub(crate) fn c_type(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Float => "double ",
+        Scalar::Integer => "int64_t ",
+        Scalar::Bool => "uint8_t ",
+        Scalar::Text => "const char *",
+        Scalar::Mark => panic!("marks stay inside"),
+    }
+}
+
+fn base_name(base: Option<Scalar>) -> &'static str {
+    match base {
+        Some(Scalar::Float) => "f64",
+        Some(Scalar::Integer) => "i64",
+        Some(Scalar::Bool) => "bool",
+        Some(Scalar::Text) => "text",
+        Some(Scalar::Mark) => panic!("marks stay inside"),
+        None => "unit",
+    }
+}
+
+/// A parameter with its name, which is not yet one of C.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) form: Form,
+}
+
+/// A function as C calls it.
+#[derive(Clone, Debug)]
+pub(crate) struct Interface {
+    /// The parameters after the context, but for the outputs.
+    pub(crate) inputs: Vec<Parameter>,
+    /// The parameters through which results are given.
+    pub(crate) outputs: Vec<Parameter>,
+    /// What is called, with the fields of the structures for arguments.
+    pub(crate) function: FunId,
+}
+
+/// The inputs and the outputs of a definition; a type that has no form in C, otherwise.
+pub(crate) fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for param in &def.params {
+        push(param.name(), param.ty(), &mut inputs)?;
+    }
+    push("out", &def.fun.result, &mut outputs)?;
+    Ok([inputs, outputs])
+}
+
+/// `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
+fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
+    let mut add = |form| out.push(Parameter { name: name.to_string(), form });
+    match ty {
+        Type::Float => add(Form::Scalar(Scalar::Float)),
+        Type::Integer => add(Form::Scalar(Scalar::Integer)),
+        Type::Bool => add(Form::Scalar(Scalar::Bool)),
+        Type::String => add(Form::Scalar(Scalar::Text)),
+        Type::Tuple(parts) => {
+            for (i, part) in parts.iter().enumerate() {
+                push(&format!("{name}_{}", i + 1), part, out)?;
+            }
+        }
+        Type::Tensor(rank, element) => match &**element {
+            fixed if fixed.has_fixed_shape() => {
+                columns(name, fixed, &|base| Form::Tensor { base, rank: *rank }, out);
+            }
+            Type::Tensor(1, inner) if *rank == 1 && inner.has_fixed_shape() => {
+                columns(name, inner, &|base| Form::Jagged { base }, out);
+            }
+            _ => return Err(ty.clone()),
+        },
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
+    }
+    Ok(())
+}
+
+/// One parameter for each component of the elements.
+fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> Form, out: &mut Vec<Parameter>) {
+    let mut scalars = Vec::new();
+    push(name, element, &mut scalars).expect("what has a fixed shape has a form");
+    if scalars.is_empty() {
+        out.push(Parameter { name: name.to_string(), form: form(None) });
+    }
+    out.extend(
+        scalars.into_iter().map(|Parameter { name, form: scalar }| Parameter { name, form: form(scalar.base()) }),
+    );
+}

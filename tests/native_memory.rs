@@ -1,0 +1,135 @@
+//! How much memory native code takes: the arena's peak does not grow with the number of iterations and
+//! calls, and where it does not suffice the program stops with an error.
+
+use codegen::{Jit, SourceInfo};
+use lm::interp::ErrorKind;
+use lm::term::FunName;
+use lm::value::Value;
+use lmc::pipeline::Pipeline;
+use lmc::source::Source;
+use lmc::{front, with_large_stack};
+
+fn f() -> FunName {
+    FunName::base("f")
+}
+
+fn jit(text: &str, entries: &[FunName]) -> Jit {
+    let checked = front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
+    let mut pipeline = Pipeline::new(checked);
+    for name in entries {
+        pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+    let info = SourceInfo::new("case.ks", text);
+    Jit::new(pipeline.program(), entries, &info, &codegen::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn vector(n: usize) -> Value {
+    Value::vector((0..n).map(|i| Value::Float(i as f64)).collect())
+}
+
+/// The peak of a call, in bytes.
+fn peak(jit: &Jit, name: &FunName, args: &[Value]) -> u64 {
+    jit.call(name, args).unwrap_or_else(|error| panic!("{name}: {error}"));
+    jit.peak()
+}
+
+/// The bytes of n Floats, in the arena's units.
+fn floats(n: u64) -> u64 {
+    (8 * n).next_multiple_of(16)
+}
+
+#[test]
+fn iterations_give_back_what_they_take() {
+    let programs = [
+        // A state of 100 Floats, the next one, and one on the way.
+        (
+            "(def f (Vec Float) ((v : Vec Float) (w : Vec Float))
+           (fold (lam (t : Tuple (Vec Float) Float) (ts_add (get$1$2 t) (ts_scale (get$2$2 t) (get$1$2 t)))) v w))",
+            3,
+        ),
+        // Two states that change places.
+        (
+            "(def f (Tuple (Vec Float) (Vec Float)) ((v : Vec Float) (w : Vec Float))
+           (fold (lam (t : Tuple (Tuple (Vec Float) (Vec Float)) Float)
+                   (let ((a b) (get$1$2 t)) (tuple b (ts_scale (get$2$2 t) a)))) (tuple v v) w))",
+            7,
+        ),
+        // Terms of a sum, each by a call.
+        (
+            "(def g (Vec Float) ((v : Vec Float) (x : Float)) (ts_scale x (ts_add v v)))
+          (def f (Vec Float) ((v : Vec Float) (w : Vec Float))
+           (sumbuild (size w) (lam (i : Integer) (g v (index i w)))))",
+            4,
+        ),
+        // Numbers from vectors on the way.
+        (
+            "(def f Float ((v : Vec Float) (w : Vec Float))
+           (sumbuild (size w) (lam (i : Integer) (sum (ts_add v (constVec (size v) (index i w)))))))",
+            3,
+        ),
+        (
+            "(def f (Vec (Vec Float)) ((v : Vec Float) (w : Vec Float))
+           (fold (lam (t : Tuple (Vec (Vec Float)) Float)
+                   (build 2 (lam (i : Integer) (ts_scale (get$2$2 t) (index (sub 1 i) (get$1$2 t))))))
+                 (Vec_init v v) w))",
+            9,
+        ),
+    ];
+    for (text, vectors) in programs {
+        with_large_stack(|| {
+            let jit = jit(text, &[f()]);
+            let peaks = [3, 1_000].map(|n| peak(&jit, &f(), &[vector(100), vector(n)]));
+            assert_eq!(peaks[0], peaks[1], "{text}");
+            assert!(peaks[0] <= vectors * floats(100) + 512, "{}: {text}", peaks[0]);
+        });
+    }
+}
+
+#[test]
+fn rows_are_packed() {
+    let text = "(def f (Vec (Vec Float)) ((v : Vec Float) (n : Integer))
+      (build n (lam (i : Integer) (ts_add (ts_scale 2.0 v) (ts_scale 3.0 v)))))";
+    let jit = jit(text, &[f()]);
+    let most = 50 * (floats(100) + 16) + 2 * floats(100);
+    assert!(peak(&jit, &f(), &[vector(100), Value::Integer(50)]) <= most);
+}
+
+#[test]
+fn calls_give_back_what_they_take() {
+    let text = "(def down Float ((v : Vec Float) (n : Integer))
+        (if (eq n 0) 0.0 (add (sum (ts_scale 2.0 v)) (down v (sub n 1)))))
+      (def f Float (v : Vec Float) (add (down v 3) (sumbuild 1000 (lam (i : Integer) (down v 3)))))";
+    let jit = jit(text, &[f()]);
+    assert!(peak(&jit, &f(), &[vector(100)]) <= 4 * floats(100));
+}
+
+/// No vector of zeros for each index: then the peak would not show it, but the time would.
+#[test]
+fn the_derivative_of_indexing_is_cheap() {
+    let text = "(def f Float ((v : Vec Float) (n : Integer))
+      (sumbuild n (lam (i : Integer) (let (x (index i v)) (if (gt x 0.5) (mul x x) (mul 2.0 x))))))";
+    with_large_stack(|| {
+        let rev = f().derived("rev");
+        let jit = jit(text, std::slice::from_ref(&rev));
+        let n = 300_000;
+        let point = Value::Tuple(vec![vector(n), Value::Integer(n as i64)]);
+        let start = std::time::Instant::now();
+        assert!(peak(&jit, &rev, &[point, Value::Float(1.0)]) <= 2 * floats(n as u64));
+        // With zeros it would be 10^11 operations.
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    });
+}
+
+#[test]
+fn memory_that_is_exhausted_is_an_error() {
+    let text = "(def f Float (n : Integer)\n  (sum (ts_scale 2.0 (build n (lam (i : Integer) 1.0)))))";
+    let mut jit = jit(text, &[f()]);
+    jit.set_arena(1 << 16);
+    assert!(jit.call(&f(), &[Value::Integer(4_000)]).is_ok());
+    let error = jit.call(&f(), &[Value::Integer(5_000)]).expect_err("two vectors are too much");
+    assert_eq!(error.kind, ErrorKind::OutOfMemory { asked: 40_000, free: (1 << 16) - 40_000 });
+    assert_eq!(&text[error.span.start as usize..][..9], "(ts_scale");
+    let error = jit.call(&f(), &[Value::Integer(1 << 39)]).expect_err("too much");
+    assert_eq!(error.kind, ErrorKind::OutOfMemory { asked: 8 << 39, free: 1 << 16 });
+    assert!(jit.call(&f(), &[Value::Integer(10)]).is_ok());
+}
