@@ -1,6 +1,6 @@
-//! Derivatives of the demos, of programs that once went wrong (`cases/gradcheck/<what>.ks`), and of programs
-//! with arrays that might (`cases/gradcheck_arrays`): forward = reverse = finite differences, interpreter =
-//! native to the bit. Those with arrays are interpreted only.
+//! Derivatives of the demos, and of programs that once went wrong, or that might (`cases/gradcheck/<what>.ks`):
+//! forward = reverse = finite differences = native. Those in `cases/gradcheck_records`, which differentiate recursive
+//! functions in a way that needs records, are interpreted only.
 
 use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
@@ -28,8 +28,8 @@ fn programs_that_went_wrong() {
 }
 
 #[test]
-fn programs_with_arrays() {
-    every_program_of("tests/cases/gradcheck_arrays", |_| true, false);
+fn programs_without_native_code() {
+    every_program_of("tests/cases/gradcheck_records", |_| true, false);
 }
 
 fn every_program_of(folder: &str, chosen: impl Fn(&Path) -> bool, natively: bool) {
@@ -71,7 +71,7 @@ fn passes(report: &Report) -> bool {
 #[test]
 fn every_case_has_a_function_that_can_change() {
     let entries = |folder| fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("it is there");
-    for entry in entries("tests/cases/gradcheck").chain(entries("tests/cases/gradcheck_arrays")) {
+    for entry in entries("tests/cases/gradcheck").chain(entries("tests/cases/gradcheck_records")) {
         let path = entry.expect("the folder can be read").path();
         let source = Source::new("case.ks", &fs::read_to_string(&path).expect("the program can be read"));
         let program = with_large_stack(|| front::load(&source)).expect("cases are right programs").program;
