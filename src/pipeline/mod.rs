@@ -20,7 +20,7 @@ use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::jacobian;
 use crate::passes::rules::EndlessRule;
-use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, tidy, transpose};
+use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -391,10 +391,11 @@ impl Pipeline {
     }
 }
 
-/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program.
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
 ///
 /// Errors: f has no such derivative.
-pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
+pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
+    sums::sums(&mut checked.program);
     let mut pipeline = Pipeline::new(checked);
     let half = f.derived("suffwdpass");
     pipeline.require(&half)?;
