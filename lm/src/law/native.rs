@@ -242,7 +242,8 @@ fn collect(e: &Expr) -> Option<Expr> {
     if groups.len() == terms.len() || is_grouped(&groups, &terms) {
         return None;
     }
-    sum(groups.into_values().map(factor).collect::<Option<_>>()?)
+    let collected = sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())?;
+    (collected != *e).then_some(collected)
 }
 
 fn addends(e: &Expr, out: &mut Vec<Expr>) {
@@ -269,18 +270,20 @@ fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> 
     groups.values().flatten().eq(terms.iter()) && groups.values().all(|g| g.len() == 1)
 }
 
-/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side. `None` where the space of p is not known.
+/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
 fn factor(group: Vec<Expr>) -> Option<Expr> {
     let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
     if group.len() == 1 || last.as_var().is_none() {
         return sum(group);
     }
-    // What is composed with p starts from its space.
-    let space = || codomain(&last).or_else(|| group.iter().find_map(|term| domain(prim2(term, Prim::LmCompose)?.0)));
+    // A witness of p's codomain: the others' domain, where p itself does not tell.
+    let space = codomain(&last).or_else(|| group.iter().find_map(|term| domain(prim2(term, Prim::LmCompose)?.0)));
     let coefficient = |term: &Expr| match prim2(term, Prim::LmCompose) {
         Some((m, _)) => Some(m.clone()),
-        None => Some(Expr::prim(Prim::LmOne, [space()?])),
+        None => Some(Expr::prim(Prim::LmOne, [space.clone()?])),
     };
-    let coefficients = group.iter().map(coefficient).collect::<Option<Vec<_>>>()?;
-    Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last]))
+    match group.iter().map(coefficient).collect::<Option<Vec<_>>>() {
+        Some(coefficients) => Some(Expr::prim(Prim::LmCompose, [sum(coefficients)?, last])),
+        None => sum(group),
+    }
 }
