@@ -205,7 +205,10 @@ impl Pipeline {
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        let by_hand = |f: &FunName| ["fwd", "rev", "D", "Dt"].iter().any(|d| self.written.contains(&f.derived(d)));
+        const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
+        let (written, externals) = (&self.written, &self.program.externals);
+        let by_hand =
+            |f: &FunName| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)));
         let supply = &mut self.program.supply;
         let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, supply, &by_hand))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
@@ -295,10 +298,12 @@ impl Pipeline {
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
         }
-        if of.varying().is_some() && self.written.contains(&of.unrestricted().derived(derivation)) {
+        let whole = of.unrestricted();
+        let by_halves = derivation == "rev" && self.written.contains(&whole.derived("sufrevpass"));
+        if of.varying().is_some() && (by_halves || self.written.contains(&whole.derived(derivation))) {
             return self.restricted_by_hand(of, derivation);
         }
-        if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
+        if by_halves {
             return self.both_halves(of, derivation);
         }
         let unoptimised = match derivation {
