@@ -280,10 +280,10 @@ impl Planner {
 
 /// The destination of a value of type `ty`, from those of some of its parts.
 fn gather(ty: &Type, claims: Vec<(Path, Destination)>) -> Destination {
-    if let [(path, destination)] = claims.as_slice() {
-        if path.is_empty() {
-            return destination.clone();
-        }
+    if let [(path, destination)] = claims.as_slice()
+        && path.is_empty()
+    {
+        return destination.clone();
     }
     let Some(parts) = ty.as_tuple().filter(|_| !claims.is_empty()) else { return Destination::Own };
     let part = |(i, ty): (usize, &Type)| {
