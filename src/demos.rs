@@ -39,12 +39,6 @@ demos! {
     "ex9" "f9" "special functions: lgamma, erf, atan2, pow";
     "ex10" "f10" "a chain of 60 calls, each sent through both halves of its reverse derivative once";
     "ex11" "f11" "a derivative written by hand, [rev f], takes precedence";
-}
-
-demos! {
-    /// Programs that only run, interpreted: with arrays, or recursive. Once lmc derives one, its row goes
-    /// into [`DEMOS`].
-    NOT_DERIVED_YET:
     "lse" "lse" "log-sum-exp";
     "gmm" "gmm" "the log posterior of a Gaussian mixture model";
     "ba" "ba" "bundle adjustment: cameras and points from what the cameras see";

@@ -15,7 +15,7 @@ use codegen::Jit;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::{Def, FunName, Path};
+use lm::term::{Def, FunName, Path, Program};
 use lm::types::Type;
 use lm::value::Value;
 use std::mem::discriminant;
@@ -89,10 +89,22 @@ pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
     names(f).iter().try_for_each(|name| pipeline.require(name))
 }
 
+/// Whether there is something to check about a function without being asked: its result can change. Of a
+/// program with an `example`, only functions that take it: for others random arguments would rarely fit.
+pub fn is_worth_checking(program: &Program, f: &FunName) -> bool {
+    let fun = &program.defs[f].fun;
+    let fits = |example: &Def| example.fun.result == fun.argument();
+    let chosen = program.defs.get(&FunName::base(EXAMPLE)).is_none_or(fits);
+    chosen && fun.argument().is_differentiable() && fun.result.is_differentiable()
+}
+
+/// The name of a function without parameters that gives the point.
+const EXAMPLE: &str = "example";
+
 /// The function that gives an argument of `f`, if the program has one.
 fn example(pipeline: &Pipeline, f: &FunName) -> Option<FunName> {
     let defs = &pipeline.program().defs;
-    let name = FunName::base("example");
+    let name = FunName::base(EXAMPLE);
     let gives = |def: &Def| def.params.is_empty() && def.fun.result == defs[f].fun.argument();
     defs.get(&name).is_some_and(gives).then_some(name)
 }

@@ -5,7 +5,7 @@
 //! standard error, and a line `...` stands for any lines. A block whose fence names a file is that file. All
 //! blocks share a folder, which has `demos`.
 
-use lmc::demos::{DEMOS, NOT_DERIVED_YET};
+use lmc::demos::DEMOS;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -139,13 +139,13 @@ fn the_commands_are_listed() {
 fn the_demos_are_listed() {
     let folder = Path::new(TOP).join("demos");
     let listed = fs::read_to_string(folder.join("README.md")).expect("demos/README.md is read");
-    for demo in DEMOS.iter().chain(NOT_DERIVED_YET) {
+    for demo in DEMOS {
         let row = format!("| `{}.ks` | {} |", demo.name, demo.shows);
         assert!(listed.lines().any(|line| line == row), "demos/README.md lacks {row}");
     }
     let files = fs::read_dir(folder).expect("the demos are there").map(|entry| entry.expect("an entry").path());
     let programs = files.filter(|path| path.extension().is_some_and(|extension| extension == "ks"));
-    assert_eq!(programs.count(), DEMOS.len() + NOT_DERIVED_YET.len());
+    assert_eq!(programs.count(), DEMOS.len());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! What a law names floats to right before the binding, or to the head of the branch, in which it is
 //! used; rewriting runs on fuel, so that laws that do not end are an error and no hang.
 
-use crate::law::Law;
+use crate::law::{Law, Spaces};
 use crate::strategy::{LawSet, Strategy};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
 use indexmap::IndexMap;
@@ -44,6 +44,8 @@ pub struct Rewriter<'a> {
     pub trace: Option<Vec<Step>>,
     /// How often each law fired.
     pub fired: IndexMap<Arc<str>, usize>,
+    /// The spaces of the maps in scope: passes tell, and some laws ask.
+    pub spaces: Spaces,
     fuel: usize,
     left: usize,
     recent: Vec<Arc<str>>,
@@ -61,6 +63,7 @@ impl<'a> Rewriter<'a> {
             supply,
             trace: None,
             fired: IndexMap::new(),
+            spaces: Spaces::default(),
             fuel,
             left: fuel,
             recent: Vec::new(),
@@ -159,7 +162,7 @@ impl<'a> Rewriter<'a> {
     fn laws(&mut self, set: &LawSet, e: &Expr) -> Outcome {
         for law in set.candidates(e) {
             let mut floats = Vec::new();
-            if let Some(new) = law.rewrite(e, self.supply, &mut floats) {
+            if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.spaces) {
                 self.burn(&law.name)?;
                 *self.fired.entry(law.name.clone()).or_default() += 1;
                 self.record(law, e, &floats, &new);

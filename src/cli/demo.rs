@@ -77,7 +77,7 @@ fn derive(
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {
     for demo in DEMOS {
-        writeln!(out, "{:<6}  {}", demo.name, demo.shows)?;
+        writeln!(out, "{:<13}  {}", demo.name, demo.shows)?;
     }
     Ok(())
 }

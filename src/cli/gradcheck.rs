@@ -14,7 +14,8 @@ use std::io::Write;
 pub struct Options {
     /// The program; `-` is standard input.
     file: String,
-    /// Only these functions; without it, every function of the file whose result can change.
+    /// Only these functions; without it, every function of the file whose result can change, or, where the
+    /// file has an `example`, those that take its value.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
     /// Compare the interpreter only with itself: no native code.
@@ -48,7 +49,7 @@ fn gradcheck_watched(
     let mut input = Input::read(&options.file, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
-        functions.retain(|f| is_differentiable(&input, f));
+        functions.retain(|f| gradcheck::is_worth_checking(input.pipeline.program(), f));
     }
     let functions: Vec<FunName> =
         functions.into_iter().map(|f| input.with_respect_to(f, &options.wrt)).collect::<Result<_, _>>()?;
@@ -87,11 +88,6 @@ fn gradcheck_watched(
     Err(Failure::Wrong(format!(
         "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {nat:e} between interpreter and native code)"
     )))
-}
-
-fn is_differentiable(input: &Input, f: &FunName) -> bool {
-    let fun = &input.pipeline.program().defs[f].fun;
-    fun.argument().is_differentiable() && fun.result.is_differentiable()
 }
 
 fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {

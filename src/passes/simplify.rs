@@ -104,7 +104,12 @@ impl Sweep<'_, '_> {
                 Some(replacement) => {
                     self.by.insert(x.id(), replacement);
                 }
-                None => out.push(Binding { pattern: b.pattern.clone(), rhs }),
+                None => {
+                    if rhs.ty().as_lm().is_some() {
+                        self.cx.spaces.bind(x, &rhs);
+                    }
+                    out.push(Binding { pattern: b.pattern.clone(), rhs });
+                }
             },
             Pattern::Tuple(xs) => match rhs.args_of(&Op::Tuple) {
                 Some(parts) => {

@@ -11,7 +11,7 @@
 //! Jacobian. Gives: the same with every bound map from the result's space.
 
 use indexmap::IndexMap;
-use lm::law::{Spaces, is_free_to_copy, sum};
+use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
@@ -30,17 +30,16 @@ pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewrite
 /// The transpose of a block of maps in which no map bound outside occurs. Its domain is like `to`, if
 /// the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
-    let mut spaces = Spaces::default();
     let (bindings, result) = body.as_block();
     for b in bindings {
         if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
-            spaces.bind(x, &b.rhs);
+            cx.spaces.bind(x, &b.rhs);
         }
     }
-    let from = spaces.codomain(result).expect("the shape of a map's result is known");
-    let to = spaces.domain(result).unwrap_or(to);
+    let from = cx.spaces.codomain(result).expect("the shape of a map's result is known");
+    let to = cx.spaces.domain(result).unwrap_or(to);
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
-    let mut pass = Transpose { strategy, cx, from, to, spaces };
+    let mut pass = Transpose { strategy, cx, from, to };
     let mut scope = Scope::default();
     pass.block(body, start, &mut scope)?;
     let zero = Expr::prim(Prim::LmZero, [pass.from.clone(), pass.to.clone()]);
@@ -56,8 +55,6 @@ struct Transpose<'a, 'b> {
     from: Expr,
     /// Witness of the function's argument.
     to: Expr,
-    /// The spaces of the maps bound so far.
-    spaces: Spaces,
 }
 
 /// What a block has given so far.
@@ -78,7 +75,7 @@ impl Transpose<'_, '_> {
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
         scope.out.extend(values.into_iter().cloned());
         for b in &maps {
-            b.pattern.vars().iter().for_each(|dx| self.spaces.bind(dx, &b.rhs));
+            b.pattern.vars().iter().for_each(|dx| self.cx.spaces.bind(dx, &b.rhs));
         }
         self.send(result, c, scope)?;
         for b in maps.into_iter().rev() {
@@ -145,7 +142,7 @@ impl Transpose<'_, '_> {
             Some(parts) => parts.to_vec(),
             None => {
                 let c = self.named("R", c, scope);
-                let witness = self.spaces.codomain(&c).expect("the shapes of cotangents are known");
+                let witness = self.cx.spaces.codomain(&c).expect("the shapes of cotangents are known");
                 let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
                 let parts = (1..=maps.len()).map(|i| compose(select(i), c.clone()));
                 parts.map(|p| self.normal(&p, scope)).collect::<Result<_, _>>()?
@@ -212,7 +209,7 @@ impl Transpose<'_, '_> {
     fn targets(&self, scopes: &[&Scope]) -> Targets {
         let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
         for (id, (dx, cotangents)) in scopes.iter().flat_map(|scope| &scope.reached) {
-            let space = self.spaces.codomain(&Expr::var(dx)).or_else(|| self.spaces.codomain(&cotangents[0]));
+            let space = self.cx.spaces.codomain(&Expr::var(dx)).or_else(|| self.cx.spaces.codomain(&cotangents[0]));
             let space = space.expect("the shapes of cotangents are known");
             targets.entry(*id).or_insert((Some(dx.clone()), space));
         }
@@ -275,7 +272,7 @@ impl Transpose<'_, '_> {
         }
         let r = self.cx.supply.fresh(name, m.ty().clone());
         let use_ = Expr::var(&r);
-        self.spaces.bind(&r, &m);
+        self.cx.spaces.bind(&r, &m);
         scope.out.push(Binding { pattern: Pattern::Var(r), rhs: m });
         use_
     }

@@ -3,7 +3,7 @@
 //! Types are inferred by unification over the typing rules of the primitives' table. A sequence is
 //! checked at lengths 1, 2 and 3.
 
-use super::matching::{Builder, Subst};
+use super::matching::{Builder, Spaces, Subst};
 use super::pattern::Pat;
 use super::{Body, Law};
 use crate::prim::Prim;
@@ -48,7 +48,8 @@ pub fn instance(
     }
     let lhs = with_witnesses(&expand(lhs, count, &lhs.sequences()));
     let mut supply = Supply::default();
-    Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply }.build(&lhs)
+    Builder { subst: &Subst::of(terms), whole: &Expr::integer(0), supply: &mut supply, spaces: &Spaces::default() }
+        .build(&lhs)
 }
 
 /// The types of the metavariables, and what was found of the type variables.

@@ -99,6 +99,8 @@ pub struct Builder<'a> {
     pub whole: &'a Expr,
     /// For binders of the right side.
     pub supply: &'a mut Supply,
+    /// The spaces of the maps in scope.
+    pub spaces: &'a Spaces,
 }
 
 impl Builder<'_> {
@@ -141,10 +143,10 @@ impl Builder<'_> {
                 let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
                 sum(parts)
             }
-            Pat::DomainOf(m) => domain(&self.at(m, repetition, scope)?),
-            Pat::CodomainOf(m) => codomain(&self.at(m, repetition, scope)?),
-            Pat::Domain => domain(self.whole),
-            Pat::Codomain => codomain(self.whole),
+            Pat::DomainOf(m) => self.spaces.domain(&self.at(m, repetition, scope)?),
+            Pat::CodomainOf(m) => self.spaces.codomain(&self.at(m, repetition, scope)?),
+            Pat::Domain => self.spaces.domain(self.whole),
+            Pat::Codomain => self.spaces.codomain(self.whole),
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
             Pat::Repeat(_) => panic!("`..` stands outside a list"),
         }

@@ -100,8 +100,19 @@ impl Law {
     /// A vector that the right side uses more than once is named by a binding pushed on `floats`;
     /// a map used more than once must be free to copy. The new term has the type of the old.
     pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
+        self.rewrite_among(e, supply, floats, &Spaces::default())
+    }
+
+    /// As [`Law::rewrite`], among maps whose spaces are known.
+    pub fn rewrite_among(
+        &self,
+        e: &Expr,
+        supply: &mut Supply,
+        floats: &mut Vec<Binding>,
+        spaces: &Spaces,
+    ) -> Option<Expr> {
         let new = match &self.body {
-            Body::Native(rewrite, _) => rewrite(e)?,
+            Body::Native(rewrite, _) => rewrite(e, spaces)?,
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
             Body::Equation { lhs, rhs, copied } => {
                 let mut subst = Subst::default();
@@ -120,7 +131,7 @@ impl Law {
                         _ => subst.replace(name, name_it(&term, supply, &mut named)),
                     }
                 }
-                let new = Builder { subst: &subst, whole: e, supply }.build(rhs)?;
+                let new = Builder { subst: &subst, whole: e, supply, spaces }.build(rhs)?;
                 if new.ty() == e.ty() {
                     floats.append(&mut named);
                 }

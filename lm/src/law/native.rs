@@ -1,13 +1,13 @@
 //! Laws whose right side no pattern can say: those on the i-th of n components, on literals, and
 //! on sums of many terms. Each has its text in the table like any other, and is tested like any other.
 
-use super::matching::{codomain, domain, sum};
+use super::matching::{Spaces, sum};
 use crate::prim::Prim;
 use crate::scope::occurrences;
 use crate::term::{Constant, Expr, Kind, Op};
 
 /// A right side as a function of the matched term; `None` where the law does not fire.
-pub type Rewrite = fn(&Expr) -> Option<Expr>;
+pub type Rewrite = fn(&Expr, &Spaces) -> Option<Expr>;
 
 /// One law of this kind.
 #[derive(Debug)]
@@ -76,6 +76,7 @@ pub static NATIVE: &[Native] = &[
     Native { name: "vcatv-zero",      source: "Fig. 4",     text: "V(w, build(n, λi. 0(s, t))) = 0(s, w)",             head: Some(Head::Prim(Prim::LmVCatV)),     rewrite: family_zero },
     Native { name: "addv-zero",       source: "Fig. 4",     text: "lmAddV(w, build(n, λi. 0(s, t))) = 0(s, w)",        head: Some(Head::Prim(Prim::LmAddV)),      rewrite: family_zero },
     Native { name: "sumbuild-zero",   source: "derived",    text: "sumbuild(w, n, λi. ts_zero(x)) = ts_zero(w)",       head: Some(Head::Prim(Prim::SumBuild)),    rewrite: sumbuild_zero },
+    Native { name: "get-zero",        source: "sec. 2.2",   text: "ts_zero(x).i = ts_zero(x.i)",                       head: Some(Head::Get),                     rewrite: get_zero },
     Native { name: "get-tuple",       source: "sec. 1",     text: "(x ..).i = x.i",                                    head: Some(Head::Get),                     rewrite: get_tuple },
     Native { name: "tuple-get",       source: "sec. 1",     text: "(x.1, .., x.n) = x",                                head: Some(Head::Tuple),                   rewrite: tuple_get },
     Native { name: "vcat-get",        source: "Fig. 2",     text: "π(1,n) × .. × π(n,n) = 1",                          head: Some(Head::Prim(Prim::LmVCat)),      rewrite: vcat_get },
@@ -100,25 +101,25 @@ fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
     }
 }
 
-fn apply_get(e: &Expr) -> Option<Expr> {
+fn apply_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     let (m, x) = prim2(e, Prim::LmApply)?;
     Some(Expr::get(projection(m)?.0, x.clone()))
 }
 
-fn reverse_get(e: &Expr) -> Option<Expr> {
+fn reverse_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     let (r, m) = prim2(e, Prim::LmApplyR)?;
     let (i, n, s) = projection(m)?;
     let zero = |j| Expr::prim(Prim::ZeroOf, [Expr::witness(&Expr::get(j, component_source(s)))]);
     Some(Expr::tuple((1..=n).map(|j| if j == i { r.clone() } else { zero(j) }).collect::<Vec<_>>()))
 }
 
-fn get_vcat(e: &Expr) -> Option<Expr> {
+fn get_vcat(e: &Expr, _: &Spaces) -> Option<Expr> {
     let (p, m) = prim2(e, Prim::LmCompose)?;
     let (i, ..) = projection(p)?;
     m.args_of_prim(Prim::LmVCat).map(|ms| ms[i - 1].clone())
 }
 
-fn transpose_get(e: &Expr) -> Option<Expr> {
+fn transpose_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     let m = &e.args_of_prim(Prim::LmTranspose)?[0];
     let (i, n, s) = projection(m)?;
     let component = |j| Expr::witness(&Expr::get(j, component_source(s)));
@@ -129,7 +130,7 @@ fn transpose_get(e: &Expr) -> Option<Expr> {
     Some(Expr::prim(Prim::LmVCat, (1..=n).map(part).collect::<Vec<_>>()))
 }
 
-fn family_zero(e: &Expr) -> Option<Expr> {
+fn family_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     let Kind::App(_, args) = e.kind() else { return None };
     let [w, maps] = args.as_slice() else { return None };
     let Kind::Lam(i, body) = maps.args_of_prim(Prim::Build)?[1].kind() else { return None };
@@ -138,7 +139,7 @@ fn family_zero(e: &Expr) -> Option<Expr> {
     (!depends).then(|| Expr::prim(Prim::LmZero, [s.clone(), w.clone()]))
 }
 
-fn sumbuild_zero(e: &Expr) -> Option<Expr> {
+fn sumbuild_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     let [w, _, f] = e.args_of_prim(Prim::SumBuild)? else { return None };
     let Kind::Lam(_, body) = f.kind() else { return None };
     body.args_of_prim(Prim::ZeroOf)?;
@@ -153,7 +154,7 @@ pub fn component_source(s: &Expr) -> Expr {
     }
 }
 
-fn vcat_get(e: &Expr) -> Option<Expr> {
+fn vcat_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     let ms = e.args_of_prim(Prim::LmVCat)?;
     let in_order =
         ms.iter().enumerate().all(|(i, m)| projection(m).is_some_and(|(j, n, _)| j == i + 1 && n == ms.len()));
@@ -161,10 +162,10 @@ fn vcat_get(e: &Expr) -> Option<Expr> {
 }
 
 /// At most one map is not zero, so nothing is copied.
-fn inject_compose(e: &Expr) -> Option<Expr> {
+fn inject_compose(e: &Expr, spaces: &Spaces) -> Option<Expr> {
     let (v, n) = prim2(e, Prim::LmCompose)?;
     let ms = v.args_of_prim(Prim::LmVCat)?;
-    let from = domain(n)?;
+    let from = spaces.domain(n)?;
     let mut others = 0;
     let mut part = |m: &Expr| match m.args_of_prim(Prim::LmZero) {
         Some(witnesses) => Expr::prim(Prim::LmZero, [from.clone(), witnesses[1].clone()]),
@@ -177,7 +178,7 @@ fn inject_compose(e: &Expr) -> Option<Expr> {
     (others <= 1).then(|| Expr::prim(Prim::LmVCat, parts))
 }
 
-fn fold_integer(e: &Expr) -> Option<Expr> {
+fn fold_integer(e: &Expr, _: &Spaces) -> Option<Expr> {
     let Kind::App(Op::Prim(p), args) = e.kind() else { return None };
     let literal = |e: &Expr| match e.kind() {
         Kind::Const(Constant::Integer(i)) => Some(*i),
@@ -192,14 +193,22 @@ fn fold_integer(e: &Expr) -> Option<Expr> {
     })
 }
 
-fn get_tuple(e: &Expr) -> Option<Expr> {
+fn get_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
+    let Kind::App(Op::Get(i, _), args) = e.kind() else { return None };
+    let shape = component_source(&args[0].args_of_prim(Prim::ZeroOf)?[0]);
+    // A witness of tangents has the components of what it is the tangent of, but for discrete ones.
+    let component = Expr::get(*i, shape);
+    (component.ty().tangent() == *e.ty()).then(|| Expr::prim(Prim::ZeroOf, [Expr::witness(&component)]))
+}
+
+fn get_tuple(e: &Expr, _: &Spaces) -> Option<Expr> {
     let Kind::App(Op::Get(i, _), args) = e.kind() else {
         return None;
     };
     args[0].args_of(&Op::Tuple).map(|parts| parts[i - 1].clone())
 }
 
-fn tuple_get(e: &Expr) -> Option<Expr> {
+fn tuple_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     let parts = e.args_of(&Op::Tuple)?;
     let source = |part: &Expr, j: usize| match part.kind() {
         Kind::App(Op::Get(i, n), args) if *i == j && *n == parts.len() => Some(args[0].clone()),
@@ -211,7 +220,7 @@ fn tuple_get(e: &Expr) -> Option<Expr> {
     same.then_some(whole)
 }
 
-fn fold_float(e: &Expr) -> Option<Expr> {
+fn fold_float(e: &Expr, _: &Spaces) -> Option<Expr> {
     let Kind::App(Op::Prim(p), args) = e.kind() else {
         return None;
     };
@@ -229,7 +238,7 @@ fn fold_float(e: &Expr) -> Option<Expr> {
 }
 
 /// Groups the terms of a sum by what they are composed with.
-fn collect(e: &Expr) -> Option<Expr> {
+fn collect(e: &Expr, spaces: &Spaces) -> Option<Expr> {
     let mut terms = Vec::new();
     addends(e, &mut terms);
     if terms.len() < 3 {
@@ -242,7 +251,8 @@ fn collect(e: &Expr) -> Option<Expr> {
     if groups.len() == terms.len() || is_grouped(&groups, &terms) {
         return None;
     }
-    let collected = sum(groups.into_values().map(|group| factor(group).expect("a group has a term")).collect())?;
+    let collected =
+        sum(groups.into_values().map(|group| factor(group, spaces).expect("a group has a term")).collect())?;
     (collected != *e).then_some(collected)
 }
 
@@ -271,13 +281,14 @@ fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> 
 }
 
 /// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
-fn factor(group: Vec<Expr>) -> Option<Expr> {
+fn factor(group: Vec<Expr>, spaces: &Spaces) -> Option<Expr> {
     let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
     if group.len() == 1 || last.as_var().is_none() {
         return sum(group);
     }
     // A witness of p's codomain: the others' domain, where p itself does not tell.
-    let space = codomain(&last).or_else(|| group.iter().find_map(|term| domain(prim2(term, Prim::LmCompose)?.0)));
+    let others = || group.iter().find_map(|term| spaces.domain(prim2(term, Prim::LmCompose)?.0));
+    let space = spaces.codomain(&last).or_else(others);
     let coefficient = |term: &Expr| match prim2(term, Prim::LmCompose) {
         Some((m, _)) => Some(m.clone()),
         None => Some(Expr::prim(Prim::LmOne, [space.clone()?])),
