@@ -1,5 +1,5 @@
-//! Derivatives of the demos, and of programs that once went wrong (`cases/gradcheck/<what>.ks`): forward
-//! = reverse = finite differences, interpreter = native to the bit.
+//! Derivatives of the demos, and of programs that once went wrong, or that might (`cases/gradcheck/<what>.ks`):
+//! forward = reverse = finite differences, interpreter = native.
 
 use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
@@ -20,7 +20,7 @@ fn demos() {
 }
 
 #[test]
-fn programs_that_went_wrong() {
+fn programs_that_went_wrong_or_might() {
     every_program_of("tests/cases/gradcheck");
 }
 

@@ -273,7 +273,7 @@ impl<'a> Interpreter<'a> {
             };
         }
         if let Op::Prim(Prim::Into) = op {
-            return self.into_zeros(&args[0], &args[1], env, &Target::Own);
+            return self.starting_at_zero(&args[0], &args[1], env, &Target::Own);
         }
         if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
             return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));
