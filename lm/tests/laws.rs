@@ -252,6 +252,7 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             Expr::prim(Prim::LmCompose, [get, Expr::prim(Prim::LmVCat, ms)])
         }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
+        "get-zero" => Expr::app(Op::Get(i, n), vec![Expr::prim(Prim::ZeroOf, [r.term(&s, 0)])]),
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
         "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
         "vcat-get" => {
