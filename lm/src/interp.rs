@@ -124,6 +124,8 @@ pub struct Counts {
     pub calls: u64,
     /// Floats written into new tensors: elements built, zeros, copies.
     pub moves: u64,
+    /// Steps of loops: calls of function values.
+    pub steps: u64,
 }
 
 impl Counts {
