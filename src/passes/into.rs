@@ -12,15 +12,16 @@
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// The definition with such calls marked.
-pub fn into(def: &Def, is_recursive: &dyn Fn(&FunName) -> bool) -> Def {
-    let mut pass = Into { is_recursive, arguments: HashMap::new() };
+/// The definition with such calls marked. `recursive` gives a function that calls itself, by its name.
+pub fn into(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
+    let mut pass = Into { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct Into<'a> {
-    is_recursive: &'a dyn Fn(&FunName) -> bool,
+    recursive: &'a dyn Fn(&FunName) -> Option<Arc<Fun>>,
     /// The argument s for each record r of a first half in scope.
     arguments: HashMap<u32, Expr>,
 }
@@ -56,7 +57,8 @@ impl Into<'_> {
         }
     }
 
-    /// The s that a call of a reverse derivative is the cotangent of, when its function is recursive.
+    /// The s, or what varies of it, that a call of a reverse derivative is the cotangent of, when its
+    /// function is recursive.
     fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
         let s = match derivation(f)? {
             "rev" => args[0].clone(),
@@ -64,7 +66,12 @@ impl Into<'_> {
             _ => return None,
         };
         let base = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
-        (self.is_recursive)(&base).then_some(s)
+        let fun = (self.recursive)(&base.unrestricted())?;
+        let parts = match fun.params.len() {
+            1 => vec![s],
+            n => (1..=n).map(|i| Expr::get(i, s.clone())).collect(),
+        };
+        Some(Fun { name: base, ..(*fun).clone() }.varying_of(&parts))
     }
 }
 

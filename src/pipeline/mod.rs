@@ -381,9 +381,10 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = self
-            .watch
-            .pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, &f.unrestricted())));
+        let recursive = |f: &FunName| {
+            call_order::is_recursive(&self.program, f).then(|| self.program.defs[f].fun.clone())
+        };
+        let tidy = self.watch.pass("into", || into::into(&tidy, &recursive));
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
