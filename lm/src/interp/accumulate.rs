@@ -472,6 +472,22 @@ fn count_copy(tensor: &mut Arc<Tensor>, moves: &mut u64) {
     }
 }
 
+/// The number of Floats in a value.
+fn all_floats(x: &Value) -> u64 {
+    match x {
+        Value::Float(_) => 1,
+        Value::Tuple(parts) => parts.iter().map(all_floats).sum(),
+        Value::Tensor(v) if matches!(v.elements().first(), Some(Value::Float(_))) => v.elements().len() as u64,
+        Value::Tensor(v) => v.elements().iter().map(all_floats).sum(),
+        _ => 0,
+    }
+}
+
+/// The Floats in a value that are those of tensors.
+pub(super) fn shared_floats(x: &Value) -> u64 {
+    all_floats(x) - own_floats(x)
+}
+
 /// The Floats of a value that are its own: those of a tensor were written when it was made.
 pub(super) fn own_floats(x: &Value) -> u64 {
     match x {
