@@ -62,7 +62,7 @@ pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
 const PRELUDE: &str = include_str!("prelude.ks");
 
 /// The prelude's forms, without places: spans are of the user's file.
-fn prelude_forms() -> Vec<Sexp> {
+pub(crate) fn prelude_forms() -> Vec<Sexp> {
     let Reading { mut forms, .. } = read(PRELUDE);
     forms.iter_mut().for_each(displace);
     forms

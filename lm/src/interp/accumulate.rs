@@ -240,7 +240,7 @@ impl Interpreter<'_> {
                 Ok(nothing())
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
-            (Prim::Into, _) => self.into_zeros(&args[0], &args[1], env, target),
+            (Prim::Into, _) => self.starting_at_zero(&args[0], &args[1], env, target),
             (Prim::DeltaAt, Target::Add(place)) => {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
                 self.eval_into(&args[2], env, &Target::Add(place), planned)
@@ -379,7 +379,7 @@ impl Interpreter<'_> {
     }
 
     /// `$into(w, e)`: e, added to zeros of w's shape.
-    pub(super) fn into_zeros(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
+    pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
         let w = self.eval(w, env)?;
         let roots = self.roots.len();
         let inner = self.with_zeros(&w, target);
