@@ -235,9 +235,9 @@ impl Interpreter<'_> {
         planned: Option<&Planned>,
     ) -> Outcome {
         match (p, target) {
-            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
-                args.iter().try_for_each(|a| self.eval_into(a, env, target, planned).map(drop))?;
-                Ok(nothing())
+            (Prim::Add, _) if target.destination(&[]).takes_all() && !e.ty().has_fixed_shape() => {
+                self.eval_into(&args[0], env, target, planned)?;
+                self.eval_into(&args[1], env, target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
             (Prim::Into, _) => self.starting_at_zero(&args[0], &args[1], env, target),
