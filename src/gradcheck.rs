@@ -135,6 +135,13 @@ pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize,
     report
 }
 
+/// As [`check`], at given points; those outside of the function's domain do not count.
+pub fn check_at(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: &[Value], seed: u64) -> Report {
+    let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::default(), outside: None };
+    points.iter().for_each(|point| check.at(point.clone()));
+    check.report
+}
+
 struct Check<'a> {
     pipeline: &'a Pipeline,
     jit: Option<&'a Jit>,

@@ -73,6 +73,9 @@ pub enum ErrorKind {
     /// A call of a function that is implemented elsewhere.
     #[error("`{0}` is external: only native code can call it")]
     External(String),
+    /// A function that is implemented elsewhere returned a status other than 0.
+    #[error("an external function failed with status {0}")]
+    ExternalFailed(i64),
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),
@@ -121,6 +124,8 @@ pub struct Counts {
     pub calls: u64,
     /// Floats written into new tensors: elements built, zeros, copies.
     pub moves: u64,
+    /// Steps of loops: calls of function values.
+    pub steps: u64,
 }
 
 impl Counts {

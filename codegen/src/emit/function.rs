@@ -38,6 +38,11 @@ impl<'ctx> Frame<'ctx, '_> {
         self.value.get_nth_param(3).expect("every function has an arena").into_pointer_value()
     }
 
+    /// The function as LLVM has it.
+    pub(super) fn llvm(&self) -> FunctionValue<'ctx> {
+        self.value
+    }
+
     pub(super) fn function(&self) -> &Function {
         self.function
     }
@@ -87,6 +92,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
+            Stmt::External { results, symbol, args, span } => self.call_external(frame, results, symbol, args, *span),
             Stmt::Write(value) => {
                 let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
                 self.write(frame.ctx(), ty.as_scalar().expect("scalars are written"), value);

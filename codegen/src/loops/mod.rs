@@ -24,6 +24,7 @@ pub use op::{ALL as ALL_OPS, Op};
 pub use ty::{Scalar, Ty};
 pub use verify::verify;
 
+use indexmap::IndexSet;
 use lm::term::{FunName, Span};
 use std::sync::Arc;
 
@@ -73,6 +74,18 @@ pub enum Stmt {
         /// Where the error is in the source.
         span: Span,
     },
+    /// `x.. = external f(a..)`: a call of a C function with the interface of ours, without a context; its
+    /// status other than 0 is an error.
+    External {
+        /// What is set from its outputs.
+        results: Vec<Local>,
+        /// Its name in C.
+        symbol: Arc<str>,
+        /// What it takes.
+        args: Vec<Argument>,
+        /// Where the call is in the source.
+        span: Span,
+    },
     /// Hands a value to the context's `write`.
     Write(Operand),
     /// Works on buffers and the arena.
@@ -94,6 +107,15 @@ pub struct For {
     pub carried: Vec<(Local, Operand)>,
     /// Yields the next values of what is carried.
     pub body: Block,
+}
+
+/// What an external function takes.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// By value.
+    Scalar(Operand),
+    /// A structure of the data and the sizes.
+    Tensor(Operand, Vec<Operand>),
 }
 
 /// Statements, and the values they are for.
@@ -152,6 +174,21 @@ impl Function {
     }
 }
 
+impl Module {
+    /// The names in C of the external functions that are called.
+    pub fn externals(&self) -> IndexSet<Arc<str>> {
+        let mut found = IndexSet::new();
+        for function in &self.functions {
+            function.body.visit(&mut |stmt| {
+                if let Stmt::External { symbol, .. } = stmt {
+                    found.insert(symbol.clone());
+                }
+            });
+        }
+        found
+    }
+}
+
 impl Block {
     /// Visits the statements, and those of blocks inside.
     pub fn visit(&self, f: &mut impl FnMut(&Stmt)) {
@@ -163,7 +200,12 @@ impl Block {
                     other.visit(f);
                 }
                 Stmt::For(looped) => looped.body.visit(f),
-                Stmt::Let(..) | Stmt::Call(..) | Stmt::Check { .. } | Stmt::Write(_) | Stmt::Memory(_) => {}
+                Stmt::Let(..)
+                | Stmt::Call(..)
+                | Stmt::Check { .. }
+                | Stmt::External { .. }
+                | Stmt::Write(_)
+                | Stmt::Memory(_) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The printed form of `--emit loops`.
 
-use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Module {
@@ -79,6 +79,14 @@ impl Printer<'_> {
             Stmt::Check { condition, failure, numbers, .. } => {
                 let condition = self.operand(condition);
                 writeln!(f, "{indent}check {condition} else {failure:?}({})", self.operands(numbers))
+            }
+            Stmt::External { results, symbol, args, .. } => {
+                let arg = |arg: &Argument| match arg {
+                    Argument::Scalar(a) => self.operand(a),
+                    Argument::Tensor(data, sizes) => format!("{}[{}]", self.operand(data), self.operands(sizes)),
+                };
+                let args: Vec<String> = args.iter().map(arg).collect();
+                writeln!(f, "{indent}{}external {symbol}({})", self.targets(results), args.join(", "))
             }
             Stmt::Write(value) => writeln!(f, "{indent}write {}", self.operand(value)),
             Stmt::Memory(memory) => writeln!(f, "{indent}{}", self.memory(memory)),

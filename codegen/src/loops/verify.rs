@@ -1,6 +1,6 @@
 //! The rules of loops, checked: a violation is a bug of the lowering.
 
-use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
 
 /// Checks that locals are set once and before use, in scope, and that types agree.
 ///
@@ -80,6 +80,22 @@ impl Checker<'_> {
                 self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
                 self.operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;
                 vec![]
+            }
+            Stmt::External { results, args, .. } => {
+                for arg in args {
+                    match arg {
+                        Argument::Scalar(a) => {
+                            self.operands(std::slice::from_ref(a), &[self.function.ty(a)])?;
+                        }
+                        Argument::Tensor(data, sizes) => {
+                            self.operands(std::slice::from_ref(data), &[self.buffer(data)?])?;
+                            self.operands(sizes, &vec![Scalar::Integer.ty(); sizes.len()])?;
+                        }
+                    }
+                }
+                let types: Vec<Ty> = results.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
+                self.targets(results, &types)?;
+                results.clone()
             }
             Stmt::Write(value) => {
                 self.operands(std::slice::from_ref(value), &[self.function.ty(value)])?;

@@ -86,6 +86,11 @@ fn literal(function: &FunName) -> String {
     if is_reserved(&name) { format!("lmc${name}") } else { name }
 }
 
+/// The name in C of a function that is implemented elsewhere: `f`, `rev_f`, `dot_aff`.
+pub(crate) fn c_symbol(function: &FunName) -> String {
+    plain(&literal(function))
+}
+
 /// The identifier of C for a symbol.
 fn plain(symbol: &str) -> String {
     let name: String = symbol.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();

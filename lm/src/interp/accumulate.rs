@@ -107,6 +107,7 @@ impl Calls {
 
     /// `f(x)`, into a target.
     pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
+        cx.counts.steps += 1;
         if !self.f.then.is_empty() {
             let y = cx.apply_closure(&self.f, x)?;
             return cx.distribute(y, target);
