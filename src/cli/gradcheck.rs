@@ -66,9 +66,11 @@ fn gradcheck_watched(
     let program = input.pipeline.program();
     let native =
         codegen::Options { timings: watch.timings.clone(), link: options.link.clone(), ..codegen::Options::default() };
-    let compiled = || {
+    let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
-        jit.map_err(|error| input.not_compiled(error))
+        let mut jit = jit.map_err(|error| input.not_compiled(error))?;
+        jit.set_stack(crate::LARGE_STACK as u64 / 2);
+        Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());

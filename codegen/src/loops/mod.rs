@@ -74,11 +74,11 @@ pub enum Stmt {
         /// Where the error is in the source.
         span: Span,
     },
-    /// `x.. = external f(a..)`: a call of a C function with the interface of ours, without a context; its
-    /// status other than 0 is an error.
+    /// `x.. = external f(a..)`: a call of a C function with the interface of ours; its status other than 0 is an
+    /// error. It gets a context with what is free of the arena where there are tensors, and none otherwise.
     External {
         /// What is set from its outputs.
-        results: Vec<Local>,
+        results: Vec<Returned>,
         /// Its name in C.
         symbol: Arc<str>,
         /// What it takes.
@@ -165,6 +165,45 @@ pub struct Function {
 pub struct Module {
     /// By number.
     pub functions: Vec<Function>,
+}
+
+/// What an external function gives.
+#[derive(Clone, Debug)]
+pub enum Returned {
+    /// Through a pointer.
+    Scalar(Local),
+    /// A structure of the data and the sizes: the data lie in the arena, or in memory of the function's own.
+    Tensor(Local, Vec<Local>),
+}
+
+impl Returned {
+    /// What is set.
+    pub fn locals(&self) -> Vec<Local> {
+        match self {
+            Returned::Scalar(x) => vec![*x],
+            Returned::Tensor(data, sizes) => sizes.iter().chain([data]).copied().collect(),
+        }
+    }
+}
+
+impl Stmt {
+    /// Whether it takes from the arena, or lends it.
+    pub fn uses_arena(&self) -> bool {
+        match self {
+            Stmt::Memory(Memory::Alloc { .. }) => true,
+            Stmt::External { results, args, .. } => {
+                results.iter().any(|result| matches!(result, Returned::Tensor(..)))
+                    || args.iter().any(|arg| matches!(arg, Argument::Tensor(..)))
+            }
+            Stmt::Let(..)
+            | Stmt::Call(..)
+            | Stmt::If(..)
+            | Stmt::For(_)
+            | Stmt::Check { .. }
+            | Stmt::Write(_)
+            | Stmt::Memory(_) => false,
+        }
+    }
 }
 
 impl Function {

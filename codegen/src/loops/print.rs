@@ -1,6 +1,6 @@
 //! The printed form of `--emit loops`.
 
-use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Module {
@@ -86,7 +86,8 @@ impl Printer<'_> {
                     Argument::Tensor(data, sizes) => format!("{}[{}]", self.operand(data), self.operands(sizes)),
                 };
                 let args: Vec<String> = args.iter().map(arg).collect();
-                writeln!(f, "{indent}{}external {symbol}({})", self.targets(results), args.join(", "))
+                let results: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
+                writeln!(f, "{indent}{}external {symbol}({})", self.targets(&results), args.join(", "))
             }
             Stmt::Write(value) => writeln!(f, "{indent}write {}", self.operand(value)),
             Stmt::Memory(memory) => writeln!(f, "{indent}{}", self.memory(memory)),

@@ -1,6 +1,6 @@
 //! The rules of loops, checked: a violation is a bug of the lowering.
 
-use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
 /// Checks that locals are set once and before use, in scope, and that types agree.
 ///
@@ -93,9 +93,18 @@ impl Checker<'_> {
                         }
                     }
                 }
+                for result in results {
+                    if let Returned::Tensor(data, sizes) = result {
+                        self.buffer(&Operand::Local(*data))?;
+                        let is_size =
+                            |x: &Local| self.same(self.function.locals[x.0 as usize].ty, Scalar::Integer.ty());
+                        sizes.iter().try_for_each(is_size)?;
+                    }
+                }
+                let results: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
                 let types: Vec<Ty> = results.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
-                self.targets(results, &types)?;
-                results.clone()
+                self.targets(&results, &types)?;
+                results
             }
             Stmt::Write(value) => {
                 self.operands(std::slice::from_ref(value), &[self.function.ty(value)])?;

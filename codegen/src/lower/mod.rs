@@ -30,7 +30,7 @@ mod value;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};
-use crate::loops::{self, FunId, Memory, Module, Stmt};
+use crate::loops::{self, FunId, Module, Stmt};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
@@ -129,9 +129,8 @@ fn mark_allocating(module: &mut Module) {
             let mut allocates = false;
             module.functions[i].body.visit(&mut |stmt| {
                 allocates |= match stmt {
-                    Stmt::Memory(Memory::Alloc { .. }) => true,
                     Stmt::Call(_, callee, _) => module.functions[callee.0].allocates,
-                    _ => false,
+                    stmt => stmt.uses_arena(),
                 }
             });
             changed |= allocates != module.functions[i].allocates;
