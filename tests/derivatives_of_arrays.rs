@@ -47,7 +47,7 @@ fn of_5_000_programs() {
 type Worst = Mutex<(f64, String)>;
 
 fn of_programs(cases: u32, options: Options) {
-    let config = Config { max_shrink_iters: 5_000, ..common::random::config(cases) };
+    let config = Config { max_shrink_iters: 400, ..common::random::config(cases) };
     let worst = Worst::default();
     let outcome = with_large_stack(|| {
         TestRunner::new(config).run(&programs(options), |program| {
