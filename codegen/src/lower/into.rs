@@ -169,6 +169,10 @@ impl Body<'_> {
                 self.value_into(&args[1], target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::ZeroOf, _) => {
+                let witness = self.value(&args[0])?;
+                self.zero_into(&witness, target, e.ty())
+            }
             (Prim::DeltaAt, Target::Add(sum)) => {
                 let index = self.value(&args[1])?.numbers();
                 let element = self.at(e.span(), |body| body.element_at(sum, &index));
@@ -274,6 +278,19 @@ impl Body<'_> {
                 Target::Parts(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<_, _>>()?)
             }
         })
+    }
+
+    /// Zeros of w's shape: only those that go back to the caller are made.
+    fn zero_into(&mut self, w: &Val, target: &Target, ty: &Type) -> Lowered {
+        match target {
+            Target::Own => self.zero(w, ty),
+            Target::Add(_) | Target::Nowhere => Ok(nothing()),
+            Target::Parts(parts) => {
+                let types = ty.as_tuple().expect("a target of parts is for a tuple");
+                let part = |((part, w), ty): ((&Target, &Val), &Type)| self.zero_into(w, part, ty);
+                Ok(Val::tuple(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<Vec<_>, _>>()?))
+            }
+        }
     }
 
     /// A term, evaluated into zeros of w's shape where it goes back to the caller.

@@ -239,7 +239,10 @@ impl Interpreter<'_> {
                 self.eval_into(&args[0], env, target, planned)?;
                 self.eval_into(&args[1], env, target, planned)
             }
-            (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::ZeroOf, _) => {
+                let w = self.eval(&args[0], env)?;
+                Ok(self.zero_into(&w, target))
+            }
             (Prim::Into, _) => self.starting_at_zero(&args[0], &args[1], env, target),
             (Prim::DeltaAt, Target::Add(place)) => {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
@@ -286,6 +289,18 @@ impl Interpreter<'_> {
                 let value = self.eval(e, env)?;
                 self.distribute(value, target).map_err(|error| located(error, e.span()))
             }
+        }
+    }
+
+    /// Zeros of w's shape: only those that go back to the caller are made.
+    fn zero_into(&mut self, w: &Value, target: &Target) -> Value {
+        match (target, w) {
+            (Target::Own, _) => self.zero(w),
+            (Target::Add(_) | Target::Nowhere, _) => nothing(),
+            (Target::Parts(parts), Value::Tuple(ws)) => {
+                Value::Tuple(parts.iter().zip(ws).map(|(part, w)| self.zero_into(w, part)).collect())
+            }
+            (Target::Parts(_), w) => panic!("{w:?} is no tuple"),
         }
     }
 
