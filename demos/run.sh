@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
-# Compiles a program by lmc, and builds and runs a host that calls f2 and its derivative.
+# Compiles a program by lmc, and builds and runs a host that calls its function and the reverse derivative.
 #
-#   demos/run.sh c|rust [PROGRAM.ks]
+#   demos/run.sh c|rust ex2|gmm [ARGUMENT..]
 #
-# PROGRAM.ks (demos/ex2.ks) defines f2 from Float to Float. The environment variable LMC names the
-# compiler (target/release/lmc). Everything is built in a temporary folder.
+# The arguments are the host's; gmm has demos/data/gmm.txt if there are none. The environment variable LMC
+# names the compiler (target/release/lmc), PROGRAM another program than demos/ex2.ks or demos/gmm.ks, which
+# defines that function. Everything is built in a temporary folder.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-host=${1:-}
-program=${2:-$top/demos/ex2.ks}
+language=${1:-}
+host=${2:-}
+arguments=("${@:3}")
 lmc=${LMC:-${CARGO_TARGET_DIR:-$top/target}/release/lmc}
 
-case $host in
-c | rust) ;;
+case $language-$host in
+c-ex2 | rust-ex2) function=f2 ;;
+c-gmm | rust-gmm)
+  function=gmm
+  [ ${#arguments[@]} -gt 0 ] || arguments=("$top/demos/data/gmm.txt")
+  ;;
 *)
-  echo "usage: demos/run.sh c|rust [PROGRAM.ks]" >&2
+  echo "usage: demos/run.sh c|rust ex2|gmm [ARGUMENT..]" >&2
   exit 2
   ;;
 esac
@@ -26,16 +32,18 @@ fi
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-"$lmc" compile --rev "$program" -o "$out/ex2.so" --emit so,header
+library=$out/$host.so
+"$lmc" compile --rev --fun "$function" "${PROGRAM:-$top/demos/$host.ks}" -o "$library" --emit so,header
 
-case $host in
+case $language in
 c)
-  cc -std=c11 -Wall -Wextra -Werror -I "$out" "$top/demos/c/main.c" \
-    -L "$out" -l:ex2.so "-Wl,-rpath,$out" -lm -o "$out/host"
-  "$out/host"
+  cc -std=c11 -O2 -Wall -Wextra -Wpedantic -Werror -I "$out" "$top/demos/c/$host.c" \
+    -L "$out" "-l:$host.so" "-Wl,-rpath,$out" -lm -o "$out/$host"
   ;;
 rust)
-  EX2_LIBRARY=$out/ex2.so "${CARGO:-cargo}" run --quiet --locked --offline \
+  env "${host^^}_LIBRARY=$library" "${CARGO:-cargo}" build --quiet --locked --offline --bin "$host" \
     --manifest-path "$top/demos/rust/Cargo.toml" --target-dir "$out/target"
+  mv "$out/target/debug/$host" "$out/$host"
   ;;
 esac
+"$out/$host" ${arguments[@]+"${arguments[@]}"}

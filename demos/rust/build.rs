@@ -1,32 +1,32 @@
-//! Links the library that lmc compiled, whose path is in the environment variable `EX2_LIBRARY`.
+//! Links each host with the library that lmc compiled, whose path is in an environment variable. The host
+//! itself asks for the variable: only what is built needs one.
 
 use std::path::{Path, PathBuf};
 
-const VARIABLE: &str = "EX2_LIBRARY";
+/// A host, and the variable for its library.
+const LIBRARIES: [(&str, &str); 2] = [("ex2", "EX2_LIBRARY"), ("gmm", "GMM_LIBRARY")];
 
 fn main() {
-    println!("cargo::rerun-if-env-changed={VARIABLE}");
-    match library() {
-        Ok(library) => link(&library),
-        Err(why) => println!("cargo::error={why}"),
+    for (host, variable) in LIBRARIES {
+        println!("cargo::rerun-if-env-changed={variable}");
+        if let Some(given) = std::env::var_os(variable) {
+            link(host, variable, &PathBuf::from(given));
+        }
     }
 }
 
-fn library() -> Result<PathBuf, String> {
-    let remedy = "make it by `lmc compile --rev demos/ex2.ks -o ex2.so`";
-    let given = std::env::var_os(VARIABLE)
-        .ok_or_else(|| format!("set {VARIABLE} to the path of ex2.so; {remedy}, or use `demos/run.sh rust`"))?;
-    let path = PathBuf::from(given);
-    path.canonicalize().map_err(|error| format!("{VARIABLE} is `{}`: {error}; {remedy}", path.display()))
-}
-
 /// The library is found again at run time where it was found now.
-fn link(library: &Path) {
-    let (Some(folder), Some(file)) = (library.parent(), library.file_name()) else {
-        return println!("cargo::error={VARIABLE} is `{}`, which is no file", library.display());
+fn link(host: &str, variable: &str, given: &Path) {
+    let library = match given.canonicalize() {
+        Ok(library) if library.is_file() => library,
+        Ok(_) => return println!("cargo::error={variable} is `{}`, which is no file", given.display()),
+        Err(error) => {
+            let remedy = format!("make it by `lmc compile --rev demos/{host}.ks -o {host}.so`");
+            return println!("cargo::error={variable} is `{}`: {error}; {remedy}", given.display());
+        }
     };
+    let folder = library.parent().expect("a file is in a folder");
     println!("cargo::rerun-if-changed={}", library.display());
-    println!("cargo::rustc-link-search=native={}", folder.display());
-    println!("cargo::rustc-link-lib=dylib:+verbatim={}", file.to_string_lossy());
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+    println!("cargo::rustc-link-arg-bin={host}={}", library.display());
+    println!("cargo::rustc-link-arg-bin={host}=-Wl,-rpath,{}", folder.display());
 }

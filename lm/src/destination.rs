@@ -73,6 +73,18 @@ impl Destination {
     }
 }
 
+impl Destination {
+    /// Whether nothing of what goes there comes back, so that the terms of a sum may go there one by one.
+    pub fn takes_all(&self) -> bool {
+        match self {
+            Destination::Own => false,
+            Destination::Add(_) | Destination::Nowhere => true,
+            Destination::Parts(parts) => parts.iter().all(Destination::takes_all),
+            Destination::Choice(_, yes, no) => yes.takes_all() && no.takes_all(),
+        }
+    }
+}
+
 fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
     Destination::Choice(c.clone(), Box::new(yes), Box::new(no))
 }

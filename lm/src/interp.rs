@@ -127,6 +127,8 @@ pub struct Counts {
     pub moves: u64,
     /// Steps of loops: calls of function values.
     pub steps: u64,
+    /// Floats that new tensors share with others, in elements that are tensors.
+    pub shared: u64,
 }
 
 impl Counts {

@@ -109,7 +109,7 @@ impl Nabla<'_> {
         // The rules for tensors need the value as a witness.
         let y = self.supply.fresh("y", result.ty().clone());
         self.binding(&Binding { pattern: Pattern::Var(y.clone()), rhs: result.clone() })?;
-        Ok(self.variable(&y, result))
+        Ok(self.variable(&y, &Expr::var(&y)))
     }
 
     /// ∇ of a block as a block.

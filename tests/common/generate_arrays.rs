@@ -420,11 +420,24 @@ impl Maker<'_> {
             Ty::Tuple(parts) => parts.iter().all(|part| self.can_make(part)),
             Ty::Vec(size, element) => {
                 let of_indices = **element == Ty::Index(size.clone());
-                !self.known(ty).is_empty() || self.size(size).is_some() && (of_indices || self.can_make(element))
+                self.size(size).is_some() && (of_indices || self.can_make(element))
             }
             Ty::Matrix(m, n) => self.size(m).is_some() && self.size(n).is_some(),
             Float | Integer | Bool | Ty::Count | Row => true,
         }
+    }
+
+    /// Whether there are arguments of the type.
+    fn can_pass(&self, ty: &Ty) -> bool {
+        self.can_make(ty) || !self.known(ty).is_empty()
+    }
+
+    fn argument(&mut self, ty: &Ty, depth: usize) -> String {
+        if self.can_make(ty) {
+            return self.expr(ty, depth);
+        }
+        let known = self.known(ty);
+        self.pick(&known)
     }
 
     // Types.
@@ -576,7 +589,7 @@ impl Maker<'_> {
         let Again { signature, calls_left, count } = self.again.clone()?;
         // The parameter may be hidden.
         let visible = self.visible().iter().any(|x| x.name == count && x.ty == Ty::Count);
-        if !visible || calls_left == 0 || self.times > 5.0 || !signature.params.iter().all(|p| self.can_make(p)) {
+        if !visible || calls_left == 0 || self.times > 5.0 || !signature.params.iter().all(|p| self.can_pass(p)) {
             return None;
         }
         let at = results(&signature.result, ty)?;
@@ -587,7 +600,7 @@ impl Maker<'_> {
         if let Some((f, ..)) = &self.applied {
             args.insert(0, f.clone());
         }
-        args.extend(signature.params[1..].to_vec().iter().map(|ty| self.expr(ty, depth)));
+        args.extend(signature.params[1..].to_vec().iter().map(|ty| self.argument(ty, depth)));
         Some(at(format!("({} {})", signature.name, args.join(" "))))
     }
 
@@ -596,7 +609,7 @@ impl Maker<'_> {
         let fitting: Vec<Signature> = fitting
             .into_iter()
             .filter(|f| f.cost * self.times + self.cost < 4.0 * MOST_COST && results(&f.result, ty).is_some())
-            .filter(|f| f.params.iter().all(|p| self.can_make(p)))
+            .filter(|f| f.params.iter().all(|p| self.can_pass(p)))
             .collect();
         if fitting.is_empty() {
             return None;
@@ -614,7 +627,7 @@ impl Maker<'_> {
             }));
             (self.times, self.loops) = (times, loops);
         }
-        args.extend(f.params.iter().map(|ty| self.expr(ty, depth)));
+        args.extend(f.params.iter().map(|ty| self.argument(ty, depth)));
         Some(results(&f.result, ty).expect("it fits")(format!("({} {})", f.name, args.join(" "))))
     }
 
@@ -752,11 +765,11 @@ impl Maker<'_> {
         }
         let size = self.pick(&unsure);
         let (i, v) = (self.expr(&Integer, d.min(1)), self.expr(&vec(size.clone(), ty.clone()), d));
-        let otherwise = self.leaf(ty);
         Some(self.inside(|cx| {
             // Not in the scope of each other.
             let k = cx.bind(&Integer);
-            let w = cx.bind(&vec(size, ty.clone()));
+            let w = cx.bind_apart(&vec(size, ty.clone()));
+            let otherwise = cx.leaf(ty);
             let inside = format!("(and (gte {k} 0) (lt {k} (size {w})))");
             let (pair, of) = (format!("({k} {w})"), format!("(tuple {i} {v})"));
             format!("(let ({pair} {of}) (if {inside} (index {k} {w}) {otherwise}))")
@@ -1015,7 +1028,7 @@ impl Maker<'_> {
                 }
                 _ => return None,
             },
-            10 | 11 if element.is_scalar() && *element != Bool => {
+            10 | 11 if element.is_scalar() && (element.is_vector() || *element == Integer) => {
                 let count = self.some_size();
                 if !self.may_loop(&count) {
                     return None;

@@ -319,7 +319,8 @@ look:
   ret i1 %storage
 }
 
-; Whether a tensor of the caller is one: { data, sizes... }. Without `given`, it is there only to be filled in.
+; Whether a tensor of the caller is one: { data, sizes... }, of at most 2^40 elements, as `failure::MOST_ELEMENTS`
+; says. Without `given`, it is there only to be filled in.
 define i1 @lmc.tensor_ok(ptr %tensor, i64 %rank, i1 %has_data, i1 %given) noinline {
 start:
   %missing = icmp eq ptr %tensor, null
@@ -342,6 +343,9 @@ step:
   %wrong = or i1 %negative, %overflow
   br i1 %wrong, label %bad, label %loop
 counted:
+  %large = icmp ugt i64 %count, 1099511627776
+  br i1 %large, label %bad, label %sized
+sized:
   %some = icmp ne i64 %count, 0
   %needs = and i1 %some, %has_data
   %data = load ptr, ptr %tensor
@@ -366,8 +370,8 @@ sized:
   %offsets_field = getelementptr i64, ptr %tensor, i64 1
   %size = load i64, ptr %size_field
   %offsets = load ptr, ptr %offsets_field
-  %negative = icmp slt i64 %size, 0
-  br i1 %negative, label %bad, label %some
+  %wrong = icmp ugt i64 %size, 1099511627776
+  br i1 %wrong, label %bad, label %some
 some:
   %empty = icmp eq i64 %size, 0
   br i1 %empty, label %good, label %listed

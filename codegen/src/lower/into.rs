@@ -164,9 +164,9 @@ impl Body<'_> {
 
     fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Target, planned: Option<&Planned>) -> Lowered {
         match (p, target) {
-            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
-                args.iter().try_for_each(|a| self.value_into(a, target, planned).map(drop))?;
-                Ok(nothing())
+            (Prim::Add, _) if target.destination().takes_all() && !e.ty().has_fixed_shape() => {
+                self.value_into(&args[0], target, planned)?;
+                self.value_into(&args[1], target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
             (Prim::DeltaAt, Target::Add(sum)) => {

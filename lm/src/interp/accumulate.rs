@@ -235,9 +235,9 @@ impl Interpreter<'_> {
         planned: Option<&Planned>,
     ) -> Outcome {
         match (p, target) {
-            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
-                args.iter().try_for_each(|a| self.eval_into(a, env, target, planned).map(drop))?;
-                Ok(nothing())
+            (Prim::Add, _) if target.destination(&[]).takes_all() && !e.ty().has_fixed_shape() => {
+                self.eval_into(&args[0], env, target, planned)?;
+                self.eval_into(&args[1], env, target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
             (Prim::Into, _) => self.starting_at_zero(&args[0], &args[1], env, target),
@@ -470,6 +470,22 @@ fn count_copy(tensor: &mut Arc<Tensor>, moves: &mut u64) {
     if Arc::get_mut(tensor).is_none() {
         *moves += tensor.elements().iter().map(own_floats).sum::<u64>();
     }
+}
+
+/// The number of Floats in a value.
+fn all_floats(x: &Value) -> u64 {
+    match x {
+        Value::Float(_) => 1,
+        Value::Tuple(parts) => parts.iter().map(all_floats).sum(),
+        Value::Tensor(v) if matches!(v.elements().first(), Some(Value::Float(_))) => v.elements().len() as u64,
+        Value::Tensor(v) => v.elements().iter().map(all_floats).sum(),
+        _ => 0,
+    }
+}
+
+/// The Floats in a value that are those of tensors.
+pub(super) fn shared_floats(x: &Value) -> u64 {
+    all_floats(x) - own_floats(x)
 }
 
 /// The Floats of a value that are its own: those of a tensor were written when it was made.

@@ -1,47 +1,14 @@
-//! The derivative of f2 that lmc made, against central differences; the same table as `demos/c/main.c`.
+//! The derivative of f2 that lmc made, against central differences; the same table as `demos/c/ex2.c`.
 //!
 //! The status is 1 when the two disagree by more than 1e-6, relatively, or when a call fails.
 
-use std::ffi::{CStr, c_char, c_void};
-use std::mem::zeroed;
+use host::Context;
 use std::process::ExitCode;
 use std::ptr::null_mut;
 
+const _: &str = env!("EX2_LIBRARY", "set EX2_LIBRARY to the path of ex2.so, or use `demos/run.sh rust ex2`");
+
 const LIMIT: f64 = 1e-6;
-
-/// `lmc_context` of the header. Zero bytes are a context without callbacks.
-#[repr(C)]
-struct Context {
-    user: *mut c_void,
-    write: Option<unsafe extern "C" fn(*mut c_void, i32, f64, i64, *const c_char)>,
-    stack_bytes: u64,
-    arena: Arena,
-    error: Error,
-}
-
-/// `lmc_arena` of the header: for functions on arrays. f2 is none, so nothing is ever reserved here.
-#[repr(C)]
-struct Arena {
-    base: *mut c_void,
-    bytes: u64,
-    peak: u64,
-    owned: u64,
-    reserved: u64,
-}
-
-/// `lmc_error` of the header: the error of the last call that did not return 0.
-#[repr(C)]
-struct Error {
-    code: i32,
-    line: i32,
-    column: i32,
-    start: u32,
-    end: u32,
-    count: u32,
-    number: [i64; 15],
-    message: *const c_char,
-    file: *const c_char,
-}
 
 unsafe extern "C" {
     #[link_name = "f2"]
@@ -98,23 +65,15 @@ impl Row {
     }
 }
 
-/// Where a call failed, as the context has it.
-fn place(error: &Error) -> String {
-    // SAFETY: the error was filled by a call that failed; its texts are constants of the library.
-    let text = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    format!("{}:{}:{}: {}", text(error.file), error.line, error.column, text(error.message))
-}
-
 /// Prints one line of the table; whether derivative and difference agree.
 fn line(x: f64) -> Result<bool, String> {
     // Without a context the status tells what went wrong; with one, its error also tells where.
-    // SAFETY: zero is a value of every field.
-    let mut context: Context = unsafe { zeroed() };
+    let mut context = Context::new();
     let (without, with) = (Row::compute(null_mut(), x), Row::compute(&mut context, x));
     let row = match (without, with) {
         (Ok(without), Ok(with)) if without == with => without,
         (Err(without), Err(with)) if without == with => {
-            return Err(format!("at {x}: status {with}, {}", place(&context.error)));
+            return Err(format!("at {x}: {}", context.failure()));
         }
         _ => return Err(format!("at {x}: the outcome depends on the context")),
     };

@@ -1,7 +1,7 @@
 /* The derivative of f2 that lmc made, against central differences.
  *
  * Prints a table. The status is 1 when the two disagree by more than 1e-6, relatively, or when a call
- * fails. `demos/run.sh c` makes the header and the library that this needs. */
+ * fails. `demos/run.sh c ex2` makes the header and the library that this needs. */
 
 #include "ex2.h"
 
