@@ -18,6 +18,7 @@ mod ops;
 mod results;
 mod support;
 pub(crate) mod target;
+mod workspace;
 
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;

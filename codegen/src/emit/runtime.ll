@@ -179,6 +179,27 @@ exhausted:
   ret ptr null
 }
 
+; A context, of zeros so far, with the stack of another one.
+define void @lmc.like(ptr %ctx, ptr %own) noinline {
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %done, label %copy
+copy:
+  %from = getelementptr %context, ptr %ctx, i32 0, i32 2
+  %to = getelementptr %context, ptr %own, i32 0, i32 2
+  %stack = load i64, ptr %from
+  store i64 %stack, ptr %to
+  br label %done
+done:
+  ret void
+}
+
+define void @lmc.tell_peak(ptr %ctx, ptr %bytes) noinline {
+  %peak_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 2
+  %peak = load i64, ptr %peak_field
+  store i64 %peak, ptr %bytes
+  ret void
+}
+
 ; A context, of zeros so far, for a function that is implemented elsewhere: the callbacks of ours, and what is
 ; free of the arena.
 define void @lmc.lend(ptr %ctx, ptr %arena, ptr %lent) noinline {
