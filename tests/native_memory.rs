@@ -2,12 +2,14 @@
 //! calls, and where it does not suffice the program stops with an error.
 
 use codegen::{Jit, SourceInfo};
-use lm::interp::ErrorKind;
+use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::{LARGE_STACK, front, with_large_stack};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 fn f() -> FunName {
     FunName::base("f")
@@ -132,4 +134,36 @@ fn memory_that_is_exhausted_is_an_error() {
     let error = jit.call(&f(), &[Value::Integer(1 << 39)]).expect_err("too much");
     assert_eq!(error.kind, ErrorKind::OutOfMemory { asked: 8 << 39, free: 1 << 16 });
     assert!(jit.call(&f(), &[Value::Integer(10)]).is_ok());
+}
+
+/// What `rev$f` has in use at once, over what `f` has, with the arguments and the gradient, in bytes.
+fn tape(path: &Path, n: i64) -> f64 {
+    let text = fs::read_to_string(path).expect("the program can be read");
+    let rev = f().derived("rev");
+    let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", &text)).expect("a right program"));
+    pipeline.require(&rev).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let point = Interpreter::new(pipeline.program()).call(&FunName::base("point"), &[Value::Integer(n)]);
+    let point = point.unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    let args = match &point {
+        Value::Tuple(parts) if pipeline.program().defs[&f()].fun.params.len() > 1 => parts.clone(),
+        _ => vec![point.clone()],
+    };
+    let mut jit = jit(&text, &[f(), rev.clone()]);
+    jit.set_stack(LARGE_STACK as u64 / 2);
+    let input = 8 * point.floats().len() as u64;
+    let primal = peak(&jit, &f(), &args) + 2 * input;
+    peak(&jit, &rev, &[point, Value::Float(1.0)]) as f64 / primal as f64
+}
+
+#[test]
+fn reverse_mode_keeps_so_much_for_each_number() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cost");
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    paths.sort();
+    for path in paths {
+        let [small, large] = with_large_stack(|| [1_000, 16_000].map(|n| tape(&path, n)));
+        println!("{:<20} {small:8.3} {large:8.3}", path.file_stem().expect("a file").to_string_lossy());
+        assert!(large <= 1.05 * small, "{path:?}: {small}, then {large}");
+    }
 }

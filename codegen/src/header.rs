@@ -38,16 +38,19 @@ fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> St
     let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
     let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
     let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
-    let parameters = || interface.inputs.iter().chain(&interface.outputs);
-    let takes_tensors = parameters().any(|parameter| !matches!(parameter.form, Form::Scalar(_)));
-    let argument = takes_tensors.then_some(Failure::BadArgument.constant());
+    let argument = interface.has_tensors().then_some(Failure::BadArgument.constant());
     let errors: IndexSet<&str> = failures.iter().map(|failure| failure.constant()).chain(argument).collect();
     let errors: Vec<&str> = errors.into_iter().collect();
     let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
     let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
-    let params = c_parameters(interface);
+    let params = c_parameters(interface, true);
     match symbol.c_name() {
-        Some(name) => out.push_str(&format!("int32_t {name}({params});\n")),
+        Some(name) => {
+            out.push_str(&format!("int32_t {name}({params});\n"));
+            if let Some(query) = symbol.workspace_c_name() {
+                out.push_str(&format!("int32_t {query}({});\n", c_parameters(interface, false)));
+            }
+        }
         None => out.push_str("/* No name that C can write: look the symbol up by dlsym. */\n"),
     }
     let dollar =
@@ -58,8 +61,9 @@ fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> St
     out
 }
 
-/// Inputs by value, tensors as constant structures; results through pointers.
-fn c_parameters(interface: &Interface) -> String {
+/// Inputs by value, tensors as constant structures; results through pointers, or in place of them the number of
+/// bytes.
+fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
     let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
     let mut out = vec!["lmc_context *ctx".to_string()];
     for Parameter { name, form } in &interface.inputs {
@@ -68,6 +72,10 @@ fn c_parameters(interface: &Interface) -> String {
             Form::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
             form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
         });
+    }
+    if !has_outputs {
+        out.push(format!("int64_t *{}", unused("bytes", &mut taken)));
+        return out.join(", ");
     }
     for Parameter { name, form } in &interface.outputs {
         let name = unused(name, &mut taken);

@@ -106,6 +106,13 @@ pub(crate) struct Interface {
     pub(crate) function: FunId,
 }
 
+impl Interface {
+    /// Whether there are structures among the parameters.
+    pub(crate) fn has_tensors(&self) -> bool {
+        self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, Form::Scalar(_)))
+    }
+}
+
 /// The inputs and the outputs of a definition; a type that has no form in C, otherwise.
 pub(crate) fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());

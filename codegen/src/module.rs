@@ -68,7 +68,12 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
-    let symbols = symbols(&entries, &loops.externals())?;
+    let mut symbols = symbols(&entries, &loops.externals())?;
+    for (symbol, outside) in symbols.iter_mut().zip(&outside) {
+        if !outside.as_ref().is_ok_and(Interface::has_tensors) {
+            symbol.workspace.clear();
+        }
+    }
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
     Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })

@@ -73,7 +73,7 @@ impl Module {
     }
 
     fn symbols(&self) -> Vec<&str> {
-        self.entries().iter().flat_map(|entry| entry.symbol.names()).collect()
+        self.entries().iter().flat_map(|entry| entry.symbol.all()).collect()
     }
 
     fn shared_library(&self) -> Result<Vec<u8>, Error> {

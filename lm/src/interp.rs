@@ -18,6 +18,7 @@ use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, 
 use crate::types::Type;
 use crate::value::Value;
 use accumulate::Target;
+pub use arrays::BENCH_TIME;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;

@@ -124,6 +124,51 @@ static void an_arena_of_the_caller(void) {
   CHECK(ctx.arena.base == memory);
 }
 
+static _Alignas(16) char exact_memory[1 << 16];
+
+/* Calls with an arena of so many bytes, and with one byte less. */
+#define SUFFICES(bytes, call)                                         \
+  do {                                                                \
+    lmc_context ctx = {0};                                            \
+    ctx.arena.base = exact_memory;                                    \
+    ctx.arena.bytes = (uint64_t)(bytes);                              \
+    CHECK((bytes) > 0 && (call) == LMC_OK);                           \
+    CHECK(ctx.arena.peak == (uint64_t)(bytes));                       \
+    ctx.arena.bytes -= 1;                                             \
+    CHECK((call) == LMC_OUT_OF_MEMORY);                               \
+  } while (0)
+
+static void workspaces(lmc_context *asked) {
+  double in[100] = {1, 2, 3}, out[100], y;
+  lmc_tensor_f64_1 v = {in, {100}}, result = {out, {100}};
+  int64_t bytes = -1;
+  CHECK(steps_workspace(asked, &v, 60, &bytes) == LMC_OK);
+  SUFFICES(bytes, steps(&ctx, &v, 60, &result));
+  result.data = NULL;
+  SUFFICES(bytes, steps(&ctx, &v, 60, &result));
+  lmc_tensor_f64_1 back = {NULL, {0}};
+  CHECK(rev_steps_workspace(asked, &v, 20, &v, &bytes) == LMC_OK);
+  SUFFICES(bytes, (back.data = NULL, rev_steps(&ctx, &v, 20, &v, &back)));
+  CHECK(scale_workspace(asked, &v, 2.0, &bytes) == LMC_OK && bytes == 800);
+  SUFFICES(bytes, (back.data = NULL, scale(&ctx, &v, 2.0, &back)));
+
+  int64_t offsets[4] = {0, 2, 2, 5};
+  lmc_jagged_f64 w = {in, offsets, 3}, rows_out = {NULL, NULL, 0};
+  CHECK(rows_workspace(asked, &w, &bytes) == LMC_OK);
+  SUFFICES(bytes, (rows_out.data = NULL, rows(&ctx, &w, &rows_out)));
+
+  CHECK(dot_workspace(asked, &v, &v, &bytes) == LMC_OK && bytes == 0);
+  CHECK(dot(NULL, &v, &v, &y) == LMC_OK && y == 14);
+  lmc_tensor_f64_1 two = {in, {2}};
+  bytes = 5;
+  CHECK(dot_workspace(asked, &v, &two, &bytes) == LMC_SIZE_MISMATCH && bytes == 5);
+  CHECK(dot_workspace(asked, &v, NULL, &bytes) == LMC_BAD_ARGUMENT);
+  if (asked) {
+    CHECK(asked->error.code == LMC_BAD_ARGUMENT && asked->error.number[0] == 2);
+    CHECK(asked->arena.base == NULL);
+  }
+}
+
 static long resident(void) {
   long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -169,6 +214,8 @@ int main(int argc, char **argv) {
     CHECK(ctx.arena.base == NULL);
   }
   an_arena_of_the_caller();
+  workspaces(NULL);
+  workspaces(&ctx);
   lmc_context_free(NULL);
   return 0;
 }

@@ -19,6 +19,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             if let Some(alias) = &symbol.alias {
                 llvm::add_alias(&self.module, entry, alias);
             }
+            if !self.request.packed {
+                self.define_workspace(interface, symbol, entry);
+            }
         }
         if self.request.packed {
             self.define_packed(index, symbol);
@@ -28,11 +31,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// `int32_t f(lmc_context *ctx, inputs..., outputs...)`. Outputs are written when all went well.
     fn define_entry(&mut self, interface: &Interface, symbol: &Symbol) -> FunctionValue<'ctx> {
         let ptr = self.ptr();
-        let mut types: Vec<BasicMetadataTypeEnum> = vec![ptr.into()];
-        types.extend(interface.inputs.iter().map(|input| match input.form {
-            Form::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
-            Form::Tensor { .. } | Form::Jagged { .. } => ptr.into(),
-        }));
+        let mut types = self.input_types(interface);
         types.extend(interface.outputs.iter().map(|_| BasicMetadataTypeEnum::from(ptr)));
         let entry = self.function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
         self.start(entry);
@@ -77,6 +76,16 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
         });
         entry
+    }
+
+    /// The types of the context and of the inputs.
+    pub(super) fn input_types(&self, interface: &Interface) -> Vec<BasicMetadataTypeEnum<'ctx>> {
+        let input = |form: &Form| match form {
+            Form::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
+            Form::Tensor { .. } | Form::Jagged { .. } => self.ptr().into(),
+        };
+        let inputs = interface.inputs.iter().map(|parameter| input(&parameter.form));
+        std::iter::once(self.ptr().into()).chain(inputs).collect()
     }
 
     /// The addresses of a structure's fields in the order of `lower::interface`, and their types.
@@ -160,7 +169,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         });
     }
 
-    fn start(&self, entry: FunctionValue<'ctx>) {
+    pub(super) fn start(&self, entry: FunctionValue<'ctx>) {
         self.builder.position_at_end(self.context.append_basic_block(entry, ""));
     }
 

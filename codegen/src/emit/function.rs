@@ -71,7 +71,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Emits the statements; gives the values of the results.
-    fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+    pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
         block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }
@@ -91,6 +91,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.check(frame, condition, *failure, *span, |_| numbers);
             }
             Stmt::For(looped) => self.looped(frame, looped),
+            Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
             Stmt::External { .. } => self.call_external(frame, stmt),
             Stmt::Write(value) => {

@@ -8,6 +8,7 @@
 //! and LLVM drops them elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported symbol does, so that
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
+mod bench;
 mod entry;
 mod external;
 mod function;
@@ -17,6 +18,7 @@ mod ops;
 mod results;
 mod support;
 pub(crate) mod target;
+mod workspace;
 
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;

@@ -134,6 +134,23 @@ done:
   ret void
 }
 
+declare i32 @clock_gettime(i32, ptr)
+
+; Seconds since some moment.
+define double @lmc.now() noinline {
+  %time = alloca [2 x i64]
+  ; CLOCK_MONOTONIC
+  %ignored = call i32 @clock_gettime(i32 1, ptr %time)
+  %fraction_field = getelementptr [2 x i64], ptr %time, i64 0, i64 1
+  %whole = load i64, ptr %time
+  %billionths = load i64, ptr %fraction_field
+  %a = sitofp i64 %whole to double
+  %b = sitofp i64 %billionths to double
+  %c = fdiv double %b, 1.0e9
+  %d = fadd double %a, %c
+  ret double %d
+}
+
 ; A buffer of so many elements, in units of 16 bytes; null where the arena is exhausted.
 define ptr @lmc.alloc(ptr %arena, i64 %count, i64 %size) {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
@@ -160,6 +177,27 @@ take:
   ret ptr %top
 exhausted:
   ret ptr null
+}
+
+; A context, of zeros so far, with the stack of another one.
+define void @lmc.like(ptr %ctx, ptr %own) noinline {
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %done, label %copy
+copy:
+  %from = getelementptr %context, ptr %ctx, i32 0, i32 2
+  %to = getelementptr %context, ptr %own, i32 0, i32 2
+  %stack = load i64, ptr %from
+  store i64 %stack, ptr %to
+  br label %done
+done:
+  ret void
+}
+
+define void @lmc.tell_peak(ptr %ctx, ptr %bytes) noinline {
+  %peak_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 2
+  %peak = load i64, ptr %peak_field
+  store i64 %peak, ptr %bytes
+  ret void
 }
 
 ; A context, of zeros so far, for a function that is implemented elsewhere: the callbacks of ours, and what is

@@ -180,6 +180,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(join);
     }
 
+    /// Copies the error of a context into another one.
+    pub(super) fn copy_error(&self, to: PointerValue<'ctx>, from: PointerValue<'ctx>) {
+        let [to, from] = [to, from].map(|ctx| self.context_field(ctx, ERROR));
+        let size = self.error_type().size_of().expect("the structure is sized");
+        built(self.builder.build_memcpy(to, ALIGN, from, ALIGN, size));
+    }
+
     fn load(&self, ty: inkwell::types::BasicTypeEnum<'ctx>, from: PointerValue<'ctx>) -> BasicValueEnum<'ctx> {
         built(self.builder.build_load(ty, from, ""))
     }

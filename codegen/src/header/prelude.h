@@ -18,6 +18,12 @@
    that context: data, sizes and offsets are set. Without a context, there must be storage. Gradients have the
    sizes of what they are gradients of. Text outputs are constants of the library, or texts that came in.
 
+   Workspace: f_workspace(ctx, inputs..., &bytes), for each function f with tensors, tells how many bytes of arena a call
+   of f with these inputs takes, when its results lie there, too; results with storage take no more. An arena
+   of so many bytes that starts at a multiple of 16 suffices. It finds out by doing the work, in memory of its own,
+   which it gives back; what f would print is dropped. The result is that of f, with its errors in the context,
+   of which nothing else is used but stack_bytes; it may be null.
+
    Threads: there is no global state. Calls from several threads are safe, each with its own context or
    with none (a null pointer). Nothing aborts, prints or leaks. */
 

@@ -63,6 +63,16 @@ pub enum Stmt {
     /// `x.. = for i in a..b carrying (y = init ..) { .. yield next.. }`: the locals are set from the last
     /// values of what is carried; those are the initial ones where b <= a.
     For(Box<For>),
+    /// `x = bench with (y = a ..) { .. yield r.. }`: runs the block again and again, each time as if with other
+    /// values, and sets x to the seconds that it takes, a Float.
+    Bench {
+        /// The seconds.
+        seconds: Local,
+        /// What the block uses from outside, and its names in there.
+        given: Vec<(Local, Operand)>,
+        /// What is measured.
+        body: Block,
+    },
     /// Goes on when the condition holds, else leaves the function with an error.
     Check {
         /// What must hold.
@@ -199,6 +209,7 @@ impl Stmt {
             | Stmt::Call(..)
             | Stmt::If(..)
             | Stmt::For(_)
+            | Stmt::Bench { .. }
             | Stmt::Check { .. }
             | Stmt::Write(_)
             | Stmt::Memory(_) => false,
@@ -239,6 +250,7 @@ impl Block {
                     other.visit(f);
                 }
                 Stmt::For(looped) => looped.body.visit(f),
+                Stmt::Bench { body, .. } => body.visit(f),
                 Stmt::Let(..)
                 | Stmt::Call(..)
                 | Stmt::Check { .. }

@@ -76,6 +76,13 @@ impl Printer<'_> {
                 writeln!(f, "{indent}}}")
             }
             Stmt::For(looped) => self.looped(f, looped, depth),
+            Stmt::Bench { seconds, given, body } => {
+                let given: Vec<String> =
+                    given.iter().map(|(x, a)| format!("{} = {}", self.local(*x), self.operand(a))).collect();
+                writeln!(f, "{indent}{} = bench with ({}) {{", self.local(*seconds), given.join(", "))?;
+                self.block(f, body, depth + 1)?;
+                writeln!(f, "{indent}}}")
+            }
             Stmt::Check { condition, failure, numbers, .. } => {
                 let condition = self.operand(condition);
                 writeln!(f, "{indent}check {condition} else {failure:?}({})", self.operands(numbers))

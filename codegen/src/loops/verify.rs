@@ -76,6 +76,17 @@ impl Checker<'_> {
                 self.targets(xs, &types)?;
                 xs.clone()
             }
+            Stmt::Bench { seconds, given, body } => {
+                let (xs, given): (Vec<Local>, Vec<Operand>) = given.iter().cloned().unzip();
+                let types: Vec<Ty> = xs.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
+                self.operands(&given, &types)?;
+                self.targets(&xs, &types)?;
+                let results: Vec<Ty> = body.results.iter().map(|a| self.function.ty(a)).collect();
+                self.block(body, &results)?;
+                xs.iter().for_each(|Local(i)| self.set[*i as usize] = State::OutOfScope);
+                self.targets(&[*seconds], &[Scalar::Float.ty()])?;
+                vec![*seconds]
+            }
             Stmt::Check { condition, numbers, .. } => {
                 self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
                 self.operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;

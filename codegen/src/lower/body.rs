@@ -63,7 +63,7 @@ impl<'a> Body<'a> {
         match e.kind() {
             Kind::Const(c) => Ok(Val::Leaf(constant(c))),
             Kind::Var(x) => {
-                let value = self.env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone();
+                let value = self.variable(x);
                 self.copy_for(sharing, value)
             }
             Kind::Let(bindings, body) => {
@@ -170,6 +170,11 @@ impl<'a> Body<'a> {
             }
         }
         self.env.insert(x.id(), value);
+    }
+
+    /// What a variable is bound to.
+    pub(super) fn variable(&self, x: &Var) -> Val {
+        self.env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()
     }
 
     /// What the interpreter's dummy is too: zeros, of a tensor the empty one.

@@ -12,6 +12,7 @@
 
 mod adding;
 mod arrays;
+mod bench;
 mod blocks;
 mod body;
 mod calls;

@@ -17,6 +17,7 @@ impl Body<'_> {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
             Prim::Into => return self.starting_at_zero(args, &Target::Own),
+            Prim::Bench => return self.bench(&args[0]),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {
                 let value = self.produce(&args[0], sharing)?;
@@ -77,9 +78,8 @@ impl Body<'_> {
             Prim::Print => self.print(&values),
             Prim::Dot => Ok(Val::Leaf(self.dot(&values[0], &values[1])?)),
             Prim::ZeroOf => self.zero(&values[0], ty),
-            Prim::StopGradient | Prim::Trace | Prim::Into => unreachable!("handled above"),
-            Prim::Bench
-            | Prim::Build
+            Prim::StopGradient | Prim::Trace | Prim::Into | Prim::Bench => unreachable!("handled above"),
+            Prim::Build
             | Prim::Sum
             | Prim::Index
             | Prim::Size

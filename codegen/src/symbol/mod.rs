@@ -6,6 +6,8 @@
 //!   exp, main, _x lmc$exp ..     a name that C or the linker uses, or that starts with no letter
 //!   rev$f         rev_f          the alias: what C cannot write becomes `_`, and `lmc$` is `lmc_`
 //!
+//! Where there are tensors, `f_workspace` for each name f asks for the workspace, unless that is a symbol already.
+//!
 //! A symbol holds no `@`, which linkers read as a version: it becomes `$a`. When two functions
 //! want one symbol, the one with fewer derivations has it (then the earlier one), and the other gets
 //! `lmc$` in front. An alias that is a symbol already, or an earlier alias, is not given out.
@@ -29,6 +31,8 @@ pub struct Symbol {
     pub name: String,
     /// A second name that is an identifier of C, where the literal one is none.
     pub alias: Option<String>,
+    /// The names of the query of the workspace; none without tensors.
+    pub workspace: Vec<String>,
 }
 
 impl Symbol {
@@ -37,7 +41,17 @@ impl Symbol {
         if is_c_identifier(&self.name) { Some(&self.name) } else { self.alias.as_deref() }
     }
 
-    /// Every name.
+    /// The name that C code uses for the query of the workspace, if there is one.
+    pub fn workspace_c_name(&self) -> Option<&str> {
+        self.workspace.iter().map(String::as_str).find(|name| is_c_identifier(name))
+    }
+
+    /// Every symbol.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
+        self.names().chain(self.workspace.iter().map(String::as_str))
+    }
+
+    /// Every name of the function.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.alias.as_deref())
     }
@@ -54,9 +68,14 @@ pub(crate) fn symbols(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> 
         let alias = plain(&name);
         let free = !used.contains_key(&alias);
         used.insert(alias.clone(), ());
-        Symbol { name, alias: free.then_some(alias) }
+        Symbol { name, alias: free.then_some(alias), workspace: vec![] }
     };
-    Ok(names.into_iter().map(symbol).collect())
+    let mut symbols: Vec<Symbol> = names.into_iter().map(symbol).collect();
+    for symbol in &mut symbols {
+        let queries = symbol.names().map(|name| format!("{name}_workspace"));
+        symbol.workspace = queries.filter(|query| used.insert(query.clone(), ()).is_none()).collect();
+    }
+    Ok(symbols)
 }
 
 fn literal_names(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<Vec<String>, Error> {
@@ -177,5 +196,12 @@ mod tests {
         let symbols = symbols(&names, &externals).expect("no clash");
         let symbols: Vec<_> = symbols.into_iter().map(|s| (s.name, s.alias)).collect();
         assert_eq!(symbols, [pair("rev$f", None), pair("lmc$g", Some("lmc_g"))]);
+    }
+    #[test]
+    fn queries_of_the_workspace_take_no_name_from_others() {
+        let names = [FunName::base("f").derived("rev"), FunName::base("rev_f_workspace"), FunName::base("g")];
+        let symbols = symbols(&names, &IndexSet::new()).expect("no clash");
+        let queries: Vec<_> = symbols.into_iter().map(|s| s.workspace).collect();
+        assert_eq!(queries, [vec!["rev$f_workspace"], vec!["rev_f_workspace_workspace"], vec!["g_workspace"]]);
     }
 }

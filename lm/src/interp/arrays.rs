@@ -16,7 +16,7 @@ type Outcome = Result<Value, RuntimeError>;
 const MOST_ELEMENTS: usize = 1 << 28;
 
 /// What `$BENCH` measures takes at least so long; a longer call is made once.
-const BENCH_TIME: Duration = Duration::from_millis(20);
+pub const BENCH_TIME: Duration = Duration::from_millis(20);
 
 impl Interpreter<'_> {
     /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
