@@ -35,8 +35,12 @@ fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Che
     if !structure_is_sound {
         return Err(errors);
     }
+    // The sums of a stage have their zeros.
+    let is_stage = options.orphan_derivatives;
     let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
-        sums::sums(&mut checked.program);
+        if !is_stage {
+            sums::sums(&mut checked.program);
+        }
         checked
     });
     if errors.is_empty() {
@@ -58,7 +62,7 @@ pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
 const PRELUDE: &str = include_str!("prelude.ks");
 
 /// The prelude's forms, without places: spans are of the user's file.
-fn prelude_forms() -> Vec<Sexp> {
+pub(crate) fn prelude_forms() -> Vec<Sexp> {
     let Reading { mut forms, .. } = read(PRELUDE);
     forms.iter_mut().for_each(displace);
     forms

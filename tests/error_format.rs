@@ -13,7 +13,7 @@ fn directory(test: &str) -> PathBuf {
     fs::create_dir_all(&path).expect("the directory for tests can be written to");
     let write = |name: &str, text: &str| fs::write(path.join(name), text).expect("the program is written");
     write("wrong.ks", "(def f Float (x : Float)\n  (tuple \"\\q\" y))\n(def f Float (x : Float) x)\n");
-    write("recursive.ks", "(def f Float (x : Float) (f x))\n");
+    write("external.ks", "(edef e Float Float)\n(def f Float (x : Float) (e x))\n");
     write("stops.ks", "(def main Integer ()\n  (div 1 0))\n");
     write("good.ks", "(def f Float (x : Float)\n  x)\n");
     path
@@ -46,8 +46,8 @@ fn json_has_every_kind_of_error() {
     let directory = directory("json_has_every_kind_of_error");
     let cases: [(&[&str], i32, Value, Value); 8] = [
         (&["check", "missing.ks"], 1, "E001".into(), Value::Null),
-        (&["check", "recursive.ks", "wrong.ks"], 1, "E105".into(), 2.into()),
-        (&["compile", "--rev", "recursive.ks", "-o", "x.so"], 1, "E302".into(), 1.into()),
+        (&["check", "external.ks", "wrong.ks"], 1, "E105".into(), 2.into()),
+        (&["compile", "--rev", "external.ks", "-o", "x.so"], 1, "E306".into(), 1.into()),
         (&["run", "stops.ks"], 1, Value::Null, 2.into()),
         (&["run", "good.ks"], 1, Value::Null, Value::Null),
         (&["compile", "good.ks", "--fun", "g", "-o", "x.so"], 1, Value::Null, Value::Null),

@@ -1,6 +1,6 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
-use lmc::diagnostic::Diagnostic;
+use lmc::diagnostic::{Cause, Diagnostic};
 use lmc::explain::{self, Explanation};
 use lmc::front;
 use lmc::passes::laws::PASS_LAWS;
@@ -41,22 +41,26 @@ fn used() -> BTreeSet<String> {
     codes
 }
 
-/// The code of a line such as `SyntaxError::Character(_) => "E101",`.
+/// The code of a line such as `SyntaxError::Character(_) => "E101",`; those of warnings start with a W.
 fn code_of(line: &str) -> Option<&str> {
-    let (_, code) = line.trim_end_matches(',').split_once("=> \"E")?;
-    let digits = code.strip_suffix('"')?;
+    let (_, code) = line.trim_end_matches(',').split_once("=> \"")?;
+    let code = code.strip_suffix('"')?;
+    let digits = code.strip_prefix(['E', 'W'])?;
     let is_code = digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit());
-    is_code.then(|| &line[line.find("\"E").expect("it was found") + 1..][..4])
+    is_code.then_some(code)
 }
 
-/// The codes of a program's errors, and of its derivatives'.
+/// The codes of a program's errors and warnings, and of its derivatives'.
 fn errors(text: &str) -> Vec<&'static str> {
     let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.cause.code()).collect();
     let checked = match front::load(&Source::new("example.ks", text)) {
         Ok(checked) => checked,
         Err(errors) => return codes(errors),
     };
-    let functions: Vec<_> = checked.places.keys().filter(|name| name.derivations.is_empty()).cloned().collect();
+    // What takes functions, or is implemented elsewhere, is not differentiated itself.
+    let is_defined = |name: &&lm::term::FunName| checked.program.defs.contains_key(*name);
+    let functions = checked.places.keys().filter(|name| name.derivations.is_empty()).filter(is_defined);
+    let functions: Vec<_> = functions.cloned().collect();
     let derivatives =
         functions.iter().filter(|f| *f.base != *"main").flat_map(|f| [f.derived("fwd"), f.derived("rev")]);
     let wanted: Vec<_> = derivatives.chain(checked.requested.clone()).collect();
@@ -67,7 +71,11 @@ fn errors(text: &str) -> Vec<&'static str> {
     };
     let wanted: Vec<_> = wanted.into_iter().filter(is_of_numbers).collect();
     let mut pipeline = Pipeline::new(checked);
-    wanted.iter().filter_map(|name| pipeline.require(name).err()).map(|error| error.code()).collect()
+    let failures = wanted.iter().filter_map(|name| pipeline.require(name).err());
+    let mut codes: Vec<&str> = failures.map(|error| error.code()).collect();
+    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Cause::from(rule).code());
+    codes.extend(warnings);
+    codes
 }
 
 #[test]

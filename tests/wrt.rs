@@ -20,6 +20,10 @@ const PROGRAM: &str = "
   (let ((x y) s) (tuple (mul 7.0 dr) (mul (mul 2.0 (mul x y)) dr))))
 (def [fwd hand] Float ((s : Tuple Float Float) (ds : Tuple Float Float))
   (let (((x y) s) ((dx dy) ds)) (add (mul 7.0 dx) (mul (mul 2.0 (mul x y)) dy))))
+(def halved Float ((x : Float) (y : Float)) (mul x y))
+(def [suffwdpass halved] (Tuple Float Float) ((x : Float) (y : Float)) (tuple (mul x y) 5.0))
+(def [sufrevpass halved] (Tuple Float Float) ((dr : Float) (r : Float)) (tuple (mul r dr) dr))
+(def calls_halved Float (x : Float) (mul 2.0 (halved x 3.0)))
 (def calls Float ((x : Float) (y : Float)) (hand (mul x 3.0) (stop_gradient y)))
 ";
 
@@ -85,7 +89,7 @@ fn value(call: &str) -> String {
     })
 }
 
-/// The one written by hand says 7 where the truth is y * y, so one sees which is used.
+/// The one written by hand says 7 where the truth is y * y, and the halves 5 where it is y, so one sees which is used.
 #[test]
 fn a_derivative_by_hand_is_used_whatever_varies() {
     assert_eq!(value("([rev [wrt$1 hand]] (tuple 2.0 3.0) 1.0)"), "7");
@@ -93,6 +97,9 @@ fn a_derivative_by_hand_is_used_whatever_varies() {
     assert_eq!(value("([fwd [wrt$1 hand]] (tuple 2.0 3.0) 1.0)"), "7");
     assert_eq!(value("([rev [wrt$1 calls]] (tuple 2.0 3.0) 1.0)"), "21");
     assert_eq!(value("([rev calls] (tuple 2.0 3.0) 1.0)"), "21,0");
+    assert_eq!(value("([rev [wrt$1 halved]] (tuple 2.0 3.0) 1.0)"), "5");
+    assert_eq!(value("([rev [wrt$2 halved]] (tuple 2.0 3.0) 1.0)"), "1");
+    assert_eq!(value("([rev calls_halved] 2.0 1.0)"), "10");
 }
 
 #[test]

@@ -124,6 +124,7 @@ fn own_failures(block: &Block) -> u32 {
         set |= match stmt {
             Stmt::Check { failure, .. } => bit(*failure),
             Stmt::Memory(Memory::Alloc { .. }) => bit(Failure::OutOfMemory),
+            Stmt::External { .. } => bit(Failure::ExternalFailed),
             _ => 0,
         }
     });

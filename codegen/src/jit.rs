@@ -3,7 +3,7 @@
 use crate::abi::{self, Kind};
 use crate::emit::packed_name;
 use crate::error::Error;
-use crate::llvm::Linked;
+use crate::llvm::{Linked, is_loaded, load_library};
 use crate::loops::Failure;
 use crate::module::{Form, Module, Options, compile};
 use crate::source::SourceInfo;
@@ -42,6 +42,12 @@ impl Jit {
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
         let object = module.code(Form::Object, true)?;
+        if let Some(bad) = options.link.iter().find(|library| !load_library(library)) {
+            return Err(Error::Load(bad.clone()));
+        }
+        if let Some(missing) = module.loops().externals().into_iter().find(|symbol| !is_loaded(symbol)) {
+            return Err(Error::Missing(missing.to_string()));
+        }
         let linked = options.timings.time("linking", || Linked::new(&object)).map_err(Error::Llvm)?;
         let mut functions = IndexMap::new();
         for entry in module.entries() {
@@ -181,6 +187,7 @@ fn runtime_error(error: &abi::Error) -> RuntimeError {
         Failure::TooLarge => ErrorKind::TooLarge(position(numbers)),
         Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
         Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
+        Failure::ExternalFailed => ErrorKind::ExternalFailed(numbers[0]),
         Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
     };
     RuntimeError { kind, span: Span { start: error.start, end: error.end } }

@@ -3,6 +3,7 @@
 //!   a Float, Integer, Bool or String    itself
 //!   a tuple                             its components in order; unit is none
 //!   (Tensor d T)                        d sizes; for each component of T, a buffer of it
+//!   (Record f)                          the words of what it was made of, one for each component
 //!
 //! So a tensor of tuples is one buffer for each component, and a vector of vectors has the buffer of their
 //! sizes and the buffer of their buffers. Elements stand in order, the last index running fastest.
@@ -30,7 +31,8 @@ fn push_components(ty: &Type, out: &mut Vec<Ty>) -> Result<(), Type> {
             push_components(element, out)?;
             out[start..].iter_mut().for_each(|component| *component = component.buffer());
         }
-        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
+        Type::Record(_) => out.push(Scalar::Integer.ty().buffer()),
+        Type::Tensor(..) | Type::Lam(..) | Type::LM(..) => return Err(ty.clone()),
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! * aliases of functions (`LLVMAddAlias2`);
 //! * addresses of array elements, which inkwell has, but unsafe;
+//! * loading of shared libraries (`LLVMLoadLibraryPermanently`);
 //! * ORC's LLJIT over an object in memory. Objects, and not IR, because LLJIT compiles IR with a
 //!   target machine of its own, for a plain x86-64.
 
@@ -13,12 +14,15 @@ use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
 use inkwell::llvm_sys::orc2::{LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator};
+use inkwell::llvm_sys::support::{LLVMLoadLibraryPermanently, LLVMSearchForAddressOfSymbol};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::types::BasicType;
 use inkwell::values::{AsValueRef, FunctionValue, IntValue, PointerValue};
 use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::null_mut;
 
 /// Gives a function of the module a second name.
@@ -43,6 +47,22 @@ pub(crate) fn element<'ctx>(
     // SAFETY: only instructions are built; an index was checked, or counts what is there.
     let address = unsafe { builder.build_in_bounds_gep(ty, base, &[index], "") };
     address.expect("the builder stands in a block")
+}
+
+/// Makes the symbols of a shared library symbols of the running process, for good. Whether that went well.
+pub(crate) fn load_library(path: &Path) -> bool {
+    // A name without a slash would be searched for in the system's folders.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the name is NUL-terminated. The library's initialisers run: its user asked for them.
+    unsafe { LLVMLoadLibraryPermanently(path.as_ptr()) == 0 }
+}
+
+/// Whether the running process has a symbol.
+pub(crate) fn is_loaded(symbol: &str) -> bool {
+    let symbol = CString::new(symbol).expect("names of the language hold no NUL");
+    // SAFETY: the name is NUL-terminated.
+    unsafe { !LLVMSearchForAddressOfSymbol(symbol.as_ptr()).is_null() }
 }
 
 /// Code in memory, ready to be called.

@@ -13,6 +13,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::FileType;
 use lm::term::{Def, FunName, Program};
 use lm::timing::Timings;
+use std::path::PathBuf;
 
 /// How to compile.
 #[derive(Clone, Debug)]
@@ -21,13 +22,16 @@ pub struct Options {
     pub opt_level: u8,
     /// A processor as LLVM names it (`x86-64-v3`); none, or `native`, for the one at hand.
     pub target_cpu: Option<String>,
+    /// Objects, archives and libraries that have the program's external functions; the JIT takes shared
+    /// libraries only.
+    pub link: Vec<PathBuf>,
     /// Where the times of lowering, of LLVM and of linking are added.
     pub timings: Timings,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { opt_level: 2, target_cpu: None, timings: Timings::default() }
+        Options { opt_level: 2, target_cpu: None, link: Vec::new(), timings: Timings::default() }
     }
 }
 
@@ -64,7 +68,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
-    let symbols = symbols(&entries)?;
+    let symbols = symbols(&entries, &loops.externals())?;
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
     Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })

@@ -81,7 +81,7 @@ impl Module {
         let directory = Scratch::new()?;
         let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.0.join(name));
         fs::write(&input, object).map_err(|error| refused(&input, &error))?;
-        self.options().timings.time("linking", || link(&input, &output))?;
+        self.options().timings.time("linking", || link(&input, &self.options().link, &output))?;
         fs::read(&output).map_err(|error| refused(&output, &error))
     }
 }

@@ -54,12 +54,33 @@ impl Destination {
         }
     }
 
+    /// Whether nothing of the value goes back to the caller, so that its terms may come one after the other.
+    fn is_added_to(&self) -> bool {
+        match self {
+            Destination::Add(_) | Destination::Nowhere => true,
+            Destination::Own | Destination::Parts(_) => false,
+            Destination::Choice(_, yes, no) => yes.is_added_to() && no.is_added_to(),
+        }
+    }
+
     /// Whether it is a place of the value's own, as a whole.
     pub fn is_own(&self) -> bool {
         match self {
             Destination::Own => true,
             Destination::Add(_) | Destination::Choice(..) | Destination::Nowhere => false,
             Destination::Parts(parts) => parts.iter().all(Destination::is_own),
+        }
+    }
+}
+
+impl Destination {
+    /// Whether nothing of what goes there comes back, so that the terms of a sum may go there one by one.
+    pub fn takes_all(&self) -> bool {
+        match self {
+            Destination::Own => false,
+            Destination::Add(_) | Destination::Nowhere => true,
+            Destination::Parts(parts) => parts.iter().all(Destination::takes_all),
+            Destination::Choice(_, yes, no) => yes.takes_all() && no.takes_all(),
         }
     }
 }
@@ -234,7 +255,10 @@ impl Planner {
             Kind::App(Op::Tuple, parts) => {
                 parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
             }
-            Kind::App(Op::Prim(Prim::Add), args) => args.iter().for_each(|a| self.consume(a, destination)),
+            // Where a part goes back to the caller, both terms would have to, to be added there.
+            Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to() => {
+                args.iter().for_each(|a| self.consume(a, destination));
+            }
             Kind::App(Op::Prim(Prim::DeltaAt), args) if is_index(&args[1]) => {
                 if let Destination::Add(path) = destination {
                     let element = [path.as_slice(), &[Step::Element(args[1].clone())]].concat();
@@ -268,10 +292,10 @@ impl Planner {
 
 /// The destination of a value of type `ty`, from those of some of its parts.
 fn gather(ty: &Type, claims: Vec<(Path, Destination)>) -> Destination {
-    if let [(path, destination)] = claims.as_slice() {
-        if path.is_empty() {
-            return destination.clone();
-        }
+    if let [(path, destination)] = claims.as_slice()
+        && path.is_empty()
+    {
+        return destination.clone();
     }
     let Some(parts) = ty.as_tuple().filter(|_| !claims.is_empty()) else { return Destination::Own };
     let part = |(i, ty): (usize, &Type)| {

@@ -73,6 +73,9 @@ pub enum ErrorKind {
     /// A call of a function that is implemented elsewhere.
     #[error("`{0}` is external: only native code can call it")]
     External(String),
+    /// A function that is implemented elsewhere returned a status other than 0.
+    #[error("an external function failed with status {0}")]
+    ExternalFailed(i64),
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),
@@ -121,6 +124,10 @@ pub struct Counts {
     pub calls: u64,
     /// Floats written into new tensors: elements built, zeros, copies.
     pub moves: u64,
+    /// Steps of loops: calls of function values.
+    pub steps: u64,
+    /// Floats that new tensors share with others, in elements that are tensors.
+    pub shared: u64,
 }
 
 impl Counts {
@@ -273,7 +280,7 @@ impl<'a> Interpreter<'a> {
             };
         }
         if let Op::Prim(Prim::Into) = op {
-            return self.into_zeros(&args[0], &args[1], env, &Target::Own);
+            return self.starting_at_zero(&args[0], &args[1], env, &Target::Own);
         }
         if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
             return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));

@@ -56,7 +56,14 @@ impl Random {
                 Expr::lam(i, self.term(t, depth))
             }
             Type::LM(s, t) => self.map(s, t, depth),
+            Type::Record(_) => panic!("no law is about records"),
         }
+    }
+
+    /// `build(2, λi. e)`, with e drawn once, so that it does not depend on i.
+    fn constant(&mut self, e: Expr) -> Expr {
+        let i = self.1.fresh("i", Type::Integer);
+        Expr::prim(Prim::Build, [Expr::integer(2), Expr::lam(i, e)])
     }
 
     fn vector(&mut self, element: &Type, depth: usize) -> Expr {
@@ -245,6 +252,7 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             Expr::prim(Prim::LmCompose, [get, Expr::prim(Prim::LmVCat, ms)])
         }
         "transpose-get" => Expr::prim(Prim::LmTranspose, [get]),
+        "get-zero" => Expr::app(Op::Get(i, n), vec![Expr::prim(Prim::ZeroOf, [r.term(&s, 0)])]),
         "get-tuple" => Expr::app(Op::Get(i, n), vec![r.term(&s, 0)]),
         "tuple-get" => Expr::tuple((1..=n).map(|j| Expr::get(j, Expr::var(&x))).collect::<Vec<_>>()),
         "vcat-get" => {
@@ -258,6 +266,22 @@ fn native_instance(name: &str, r: &mut Random) -> Option<Expr> {
             };
             let parts: Vec<Expr> = types.iter().enumerate().map(|(j, t)| part(r, j, t)).collect();
             Expr::prim(Prim::LmCompose, [Expr::prim(Prim::LmVCat, parts), r.map(&s, &types[0], 1)])
+        }
+        "vcatv-zero" => {
+            let (s, t) = (r.ty(1), r.ty(1));
+            let zero = Expr::prim(Prim::LmZero, [r.term(&s, 0), r.term(&t, 0)]);
+            Expr::prim(Prim::LmVCatV, [r.term(&Type::vec(t), 0), r.constant(zero)])
+        }
+        "addv-zero" => {
+            let (s, t) = (r.ty(1), r.ty(1));
+            let zero = Expr::prim(Prim::LmZero, [r.term(&s, 0), r.term(&t, 0)]);
+            Expr::prim(Prim::LmAddV, [r.term(&t, 0), r.constant(zero)])
+        }
+        "sumbuild-zero" => {
+            let t = r.ty(1);
+            let i = supply.fresh("i", Type::Integer);
+            let zero = Expr::lam(i, Expr::prim(Prim::ZeroOf, [r.term(&t, 0)]));
+            Expr::prim(Prim::SumBuild, [r.term(&t, 0), Expr::integer(2), zero])
         }
         "fold-integer" => {
             let (a, b) = (Expr::integer(r.small()), Expr::integer(r.small()));

@@ -254,6 +254,21 @@ pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     BUILTINS.iter().find(fits).map(|(row, _)| row)
 }
 
+/// Every name with each of its typings; those of `$prim$` apart.
+#[cfg(test)]
+pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    rows.flat_map(|row| row.typings().iter().map(|text| (&*row.name, *text)))
+}
+
+/// The name and the typing that a call uses.
+#[cfg(test)]
+pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static str)> {
+    let row = select(name, args)?;
+    let text = row.typings().iter().find(|text| Rule::parse(text).result(args).is_some())?;
+    Some((&row.name, text))
+}
+
 impl Builtin {
     /// What the typing cannot say: arithmetic wants numbers, comparison wants data.
     fn admits(&self, args: &[Type]) -> bool {

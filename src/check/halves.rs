@@ -17,9 +17,13 @@ use std::sync::Arc;
 impl Checker {
     /// The B of a function; `None` where there is none, which is reported.
     pub(super) fn record(&mut self, f: &Fun, span: Span) -> Option<Type> {
-        let half = f.name.derived("suffwdpass");
-        if let Some(written) = self.functions.derivative(&half) {
-            return written.fun.result.as_tuple().and_then(|parts| parts.get(1)).cloned();
+        let written = |half: &str| self.functions.derivative(&f.name.derived(half));
+        if let Some(first) = written("suffwdpass") {
+            return first.fun.result.as_tuple().and_then(|parts| parts.get(1)).cloned();
+        }
+        // A stage of a derivation may have the second half alone.
+        if let Some(second) = written("sufrevpass") {
+            return second.fun.params.get(1).cloned();
         }
         if let Some(known) = self.records.get(&f.name) {
             return known.clone();

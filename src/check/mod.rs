@@ -125,6 +125,9 @@ struct Checker {
     /// The records that were asked for; none where there is an error.
     records: IndexMap<FunName, Option<Type>>,
     errors: Vec<Diagnostic>,
+    /// The built-ins that the program calls in its own text, with the types of their arguments.
+    #[cfg(test)]
+    called: Vec<(String, Vec<Type>)>,
 }
 
 impl Checker {
@@ -140,6 +143,8 @@ impl Checker {
             unsound: IndexSet::new(),
             records: IndexMap::new(),
             errors: Vec::new(),
+            #[cfg(test)]
+            called: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 use super::*;
-use crate::front::{load, load_stage, prelude};
+use crate::front::{load, load_stage, prelude, prelude_forms};
+use crate::reader::read;
 use crate::source::Source;
 use crate::with_large_stack;
 use lm::types::Type;
@@ -154,4 +155,26 @@ fn nodes_have_places() {
     let text = "(def f Float (x : Float) (add x 1.0))";
     let e = body(text);
     assert_eq!(&text[e.span().start as usize..e.span().end as usize], "(add x 1.0)");
+}
+
+/// A row of the table of built-ins that no program asserts anything of is a row that nobody has tried.
+#[test]
+fn the_language_tests_call_every_builtin() {
+    with_large_stack(|| {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
+        let mut untried: IndexSet<(&str, &str)> = builtins::typings().collect();
+        for entry in std::fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.extension().is_some_and(|extension| extension == "ks") {
+                let text = std::fs::read_to_string(path).expect("the program can be read");
+                let mut checker = Checker::new(Options { record: Some(pipeline::record), ..Options::default() });
+                checker.program(&read(&text).forms, &prelude_forms());
+                for (name, args) in &checker.called {
+                    let typing = builtins::typing_of(name, args).expect("the call was checked");
+                    untried.shift_remove(&typing);
+                }
+            }
+        }
+        assert!(untried.is_empty(), "no program of tests/language calls {untried:#?}");
+    });
 }

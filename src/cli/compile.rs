@@ -36,6 +36,9 @@ pub struct Options {
     /// Derivatives with respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
+    /// An object, archive or library that has the program's external functions (`edef`); may be repeated.
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
     /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
@@ -69,6 +72,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
     let native = codegen::Options {
         opt_level: options.level,
         target_cpu: options.target_cpu.clone(),
+        link: options.link.clone(),
         timings: watch.timings.clone(),
     };
     let module =

@@ -31,6 +31,9 @@ pub struct Options {
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
+    /// A shared library that has the program's external functions (`edef`); may be repeated.
+    #[arg(long, value_name = "FILE")]
+    link: Vec<std::path::PathBuf>,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -61,10 +64,13 @@ fn gradcheck_watched(
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let native = codegen::Options { timings: watch.timings.clone(), ..codegen::Options::default() };
-    let compiled = || {
+    let native =
+        codegen::Options { timings: watch.timings.clone(), link: options.link.clone(), ..codegen::Options::default() };
+    let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
-        jit.map_err(|error| input.not_compiled(error))
+        let mut jit = jit.map_err(|error| input.not_compiled(error))?;
+        jit.set_stack(crate::LARGE_STACK as u64 / 2);
+        Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());

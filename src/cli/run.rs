@@ -20,6 +20,9 @@ pub struct Options {
     /// Optimisation level of native code.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    /// A shared library that has the program's external functions (`edef`); may be repeated.
+    #[arg(long, value_name = "FILE")]
+    link: Vec<std::path::PathBuf>,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -44,6 +47,7 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
         false => {
             let options = codegen::Options {
                 opt_level: options.level,
+                link: options.link.clone(),
                 timings: watch.timings.clone(),
                 ..codegen::Options::default()
             };

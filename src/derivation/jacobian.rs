@@ -19,7 +19,7 @@
 
 use lm::prim::{Derivative, Prim};
 use lm::scope;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, varying};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
         let map = cx.parameter(&parts[i], &[i + 1], &varying);
         cx.bind_map(x, map);
     }
-    let refused = |reason| NotDifferentiable { function: def.fun.name.clone(), reason };
+    let refused = |reason| NotDifferentiable { function: as_asked_for(&def.fun.name), reason };
     let result = cx.block(&def.body).map_err(refused)?;
     if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_lm) {
         return Err(refused("it takes or gives a linear map".into()));
@@ -57,8 +57,14 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
 }
 
-const NO_RECORDS: &str = "it is the reverse derivative of a recursive function, and second derivatives of these are \
-    not supported yet; [fwd [fwd f]] is";
+/// The name without what varies, which is nothing that a user said.
+fn as_asked_for(name: &FunName) -> FunName {
+    let derivations = name.derivations.iter().filter(|d| varying(d).is_none()).cloned().collect();
+    FunName { derivations, ..name.clone() }
+}
+
+const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
+    yet; [fwd [fwd f]] is";
 
 pub(super) struct Nabla<'a> {
     pub(super) supply: &'a mut Supply,
@@ -103,7 +109,7 @@ impl Nabla<'_> {
         // The rules for tensors need the value as a witness.
         let y = self.supply.fresh("y", result.ty().clone());
         self.binding(&Binding { pattern: Pattern::Var(y.clone()), rhs: result.clone() })?;
-        Ok(self.variable(&y, result))
+        Ok(self.variable(&y, &Expr::var(&y)))
     }
 
     /// ∇ of a block as a block.
@@ -121,13 +127,14 @@ impl Nabla<'_> {
         if b.rhs.ty().mentions_record() {
             return Err(NO_RECORDS.into());
         }
-        if let Pattern::Tuple(xs) = &b.pattern {
-            if has_tensor(&b.rhs) && !b.rhs.is_atom() {
-                let whole = self.supply.fresh("t", b.rhs.ty().clone());
-                self.binding(&Binding { pattern: Pattern::Var(whole.clone()), rhs: b.rhs.clone() })?;
-                let xs = Binding { pattern: Pattern::Tuple(xs.clone()), rhs: Expr::var(&whole) };
-                return self.binding(&xs);
-            }
+        if let Pattern::Tuple(xs) = &b.pattern
+            && has_tensor(&b.rhs)
+            && !b.rhs.is_atom()
+        {
+            let whole = self.supply.fresh("t", b.rhs.ty().clone());
+            self.binding(&Binding { pattern: Pattern::Var(whole.clone()), rhs: b.rhs.clone() })?;
+            let xs = Binding { pattern: Pattern::Tuple(xs.clone()), rhs: Expr::var(&whole) };
+            return self.binding(&xs);
         }
         // The map repeats the branches of a conditional and the bodies of loops, so the value gets
         // binders of its own.

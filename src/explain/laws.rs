@@ -26,6 +26,19 @@ const SIGNS: &[(&str, &str, &str)] = &[
     ("lmDot(", "lmDot(v)", "the map from a vector x to the Float v • x"),
     ("lmIndex(", "lmIndex(i, v)", "the map from tensors like v to the element at i"),
     ("lmSum(", "lmSum(v)", "the map from tensors like v to the sum of the elements"),
+    ("lmTo(", "lmTo(t, m)", "the map m, with a vector t of the space that it leads to"),
+    ("lmAddV(", "lmAddV(w, v)", "the sum of a tensor v of maps, to the space of w"),
+    ("⊕(build", "⊕(v)", "the sum of a tensor v of maps"),
+    (
+        "lmFold(",
+        "lmFold(n, f)",
+        "n steps from (state, input) to (state, output), step i by the map f(i); outputs add up",
+    ),
+    ("π(", "π(i)", "the map from tensors to their element i; of a tuple, π(i,n), to component i of n"),
+    ("$delta_at(", "$delta_at(w, i, x)", "zero, of the shape of w, but x at i"),
+    ("sumbuild(", "sumbuild(w, n, f)", "the sum of f(i) for all i below n, of the shape of w"),
+    ("$loop(", "$loop(n, f, s)", "n steps from s, each by f; the last state and the sum of the outputs"),
+    ("$into(", "$into(s, e)", "the value of e, which adds it up in one place of the shape of s"),
     ("•", "v • w", "the dot product"),
     ("Σ(", "Σ(x ..)", "the sum of the vectors"),
     ("ts_zero(", "ts_zero(w)", "the zero vector of the shape of w"),
@@ -57,6 +70,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("call-", "It takes the place of a derivative's Jacobian at a call."),
     ("let-", "It moves, merges or removes bindings."),
     ("if-", "It simplifies conditionals."),
+    ("into-", "It says where a derivative adds up what it gives."),
     ("", "It makes a map simpler."),
 ];
 
@@ -117,7 +131,7 @@ fn opening(name: &str, source: &str, law: &str) -> String {
     let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).expect("the last one fits all").1;
     let mut text = format!("{name}: a law ({source})\n\n    {law}\n\n{family}\n");
     let signs = SIGNS.iter().filter(|(sign, ..)| law.contains(sign));
-    let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<13} {meaning}\n")).collect();
+    let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<18} {meaning}\n")).collect();
     if !signs.is_empty() {
         let _ = write!(text, "\n{}", signs.concat());
     }

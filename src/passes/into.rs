@@ -3,7 +3,7 @@
 //!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
 //!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
 //!
-//! Each level of the recursion adds to the cotangent of what all levels share, such as a vector that is
+//! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what all levels share, such as a vector that is
 //! passed on. In a destination that is made once, outside, it adds what it has; else each level would
 //! make such a vector of its own.
 //!
@@ -12,17 +12,19 @@
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// The definition with such calls marked.
-pub fn into(def: &Def, is_recursive: &dyn Fn(&FunName) -> bool) -> Def {
-    let mut pass = Into { is_recursive, arguments: HashMap::new() };
+/// The definition with such calls marked. `recursive` gives the function of that name, whatever of it varies, if it
+/// calls itself.
+pub fn into(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
+    let mut pass = Into { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct Into<'a> {
-    is_recursive: &'a dyn Fn(&FunName) -> bool,
-    /// The argument s for each record r of a first half in scope.
-    arguments: HashMap<u32, Expr>,
+    recursive: &'a dyn Fn(&FunName) -> Option<Arc<Fun>>,
+    /// The arguments s for each record r of a first half in scope.
+    arguments: HashMap<u32, Vec<Expr>>,
 }
 
 impl Into<'_> {
@@ -51,20 +53,24 @@ impl Into<'_> {
     fn see(&mut self, b: &Binding) {
         let Kind::App(Op::Call(f), args) = b.rhs.kind() else { return };
         if let (Some("suffwdpass"), [_, r]) = (derivation(f), b.pattern.vars()) {
-            let s = if let [one] = args.as_slice() { one.clone() } else { Expr::tuple(args.clone()) };
-            self.arguments.insert(r.id(), s);
+            self.arguments.insert(r.id(), args.clone());
         }
     }
 
     /// The s that a call of a reverse derivative is the cotangent of, when its function is recursive.
     fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
         let s = match derivation(f)? {
-            "rev" => args[0].clone(),
+            "rev" => vec![args[0].clone()],
             "sufrevpass" => self.arguments.get(&args[1].as_var()?.id())?.clone(),
             _ => return None,
         };
-        let base = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
-        (self.is_recursive)(&base).then_some(s)
+        let name = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+        let fun = (self.recursive)(&name)?;
+        let s = match (s.as_slice(), fun.params.len()) {
+            ([one], n) if n != 1 && name.varying().is_some() => (1..=n).map(|i| Expr::get(i, one.clone())).collect(),
+            _ => s,
+        };
+        Some(Fun { name, ..(*fun).clone() }.varying_of(&s))
     }
 }
 

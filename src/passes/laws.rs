@@ -4,11 +4,13 @@
 //! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
 //! with the row, and both values with each other.
 
-use super::{apply, cse, dead, merge, simplify, tidy, transpose};
+use super::{apply, cse, dead, into, merge, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
-use lm::term::{Def, Supply};
+use lm::term::{Def, Fun, FunName, Supply};
+use lm::types::Type;
+use std::sync::Arc;
 
 /// A law of a pass.
 #[derive(Debug)]
@@ -103,6 +105,89 @@ pub static PASS_LAWS: &[PassLaw] = &[
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },
+    PassLaw { name: "transpose-build", source: "Fig. 5", run: transposed,
+        text:   "V(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ ∘ π(i)))",
+        before: "(def [D f] (LM Float (Vec Float)) (v : Vec Float)
+                   (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))))",
+        after:  "(def [Dt f] (LM (Vec Float) Float) (v : Vec Float)
+                   (let (R (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
+                             (lmCompose (lmScale ($dummy Float) (index i v)) (lmIndex i v))))))
+                     R))" },
+    PassLaw { name: "transpose-sum", source: "derived", run: transposed,
+        text:   "⊕(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ))",
+        before: "(def [D f] (LM (Tuple Float Float) Float) (v : Vec Float)
+                   (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
+                     (lmHCat (lmScale ($dummy Float) (index i v)) (lmOne ($dummy Float)))))))",
+        after:  "(def [Dt f] (LM Float (Tuple Float Float)) (v : Vec Float)
+                   (let (R (lmAddV ($dummy (Tuple Float Float)) (build (size v) (lam (i : Integer)
+                             (lmVCat (lmScale ($dummy Float) (index i v)) (lmOne ($dummy Float)))))))
+                     R))" },
+    PassLaw { name: "transpose-fold", source: "Figs. 12-15", run: transposed,
+        text:   "lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)",
+        before: "(def [D f] (LM (Tuple Float Float) (Tuple Float Float)) (v : Vec Float)
+                   (lmFold (size v) ($dummy (Tuple Float Float)) ($dummy (Tuple Float Float))
+                     (lam (i : Integer)
+                       (lmVCat (lmHCat (lmScale ($dummy Float) (index i v)) (lmOne ($dummy Float)))
+                               (lmGet$1$2 ($dummy (Tuple Float Float)))))))",
+        after:  "(def [Dt f] (LM (Tuple Float Float) (Tuple Float Float)) (v : Vec Float)
+                   (lmFold (size v) ($dummy (Tuple Float Float)) ($dummy (Tuple Float Float))
+                     (lam (k : Integer) (let (i (sub (sub (size v) 1) k))
+                       (lmVCat (lmAdd (lmCompose (lmScale ($dummy Float) (index i v)) (lmGet$1$2 ($dummy (Tuple Float Float))))
+                                      (lmGet$2$2 ($dummy (Tuple Float Float))))
+                               (lmGet$1$2 ($dummy (Tuple Float Float))))))))" },
+    PassLaw { name: "apply-build", source: "Fig. 4", run: applied,
+        text:   "V(build(n, λi. m)) ⊙ x = build(n, λi. m ⊙ x)",
+        before: "(def f (Vec Float) ((v : Vec Float) (dx : Float))
+                   (lmApply (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))) dx))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dx : Float))
+                   (build (size v) (lam (i : Integer) (mul (index i v) dx))))" },
+    PassLaw { name: "apply-sumbuild", source: "derived", run: applied,
+        text:   "⊕(build(n, λi. m)) ⊙ x = sumbuild(n, λi. m ⊙ x)",
+        before: "(def f Float ((v : Vec Float) (dx : Float))
+                   (lmApply (lmAddV ($dummy Float) (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))) dx))",
+        after:  "(def f Float ((v : Vec Float) (dx : Float))
+                   (sumbuild ($dummy Float) (size v) (lam (i : Integer) (mul (index i v) dx))))" },
+    PassLaw { name: "apply-fold", source: "Figs. 12-15", run: applied,
+        text:   "lmFold(n, λi. M(i)) ⊙ (s, c) = $loop(n, λ(i, s). M(i) ⊙ (s, c), s)",
+        before: "(def f (Tuple Float Float) ((v : Vec Float) (ds : Float) (dc : Float))
+                   (lmApply (lmFold (size v) ($dummy (Tuple Float Float)) ($dummy (Tuple Float Float))
+                              (lam (i : Integer)
+                                (lmVCat (lmHCat (lmScale ($dummy Float) (index i v)) (lmOne ($dummy Float)))
+                                        (lmGet$1$2 ($dummy (Tuple Float Float))))))
+                            (tuple ds dc)))",
+        after:  "(def f (Tuple Float Float) ((v : Vec Float) (ds : Float) (dc : Float))
+                   ($loop (size v)
+                          (lam (p : Tuple Integer Float) (let ((i s) p) (tuple (add (mul (index i v) s) dc) s)))
+                          ds
+                          ($dummy Float)))" },
+    PassLaw { name: "apply-ones", source: "derived", run: applied,
+        text:   "lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)",
+        before: "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (lmApply (lmTranspose (lmSum v)) dr))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (build (size v) (lam (i : Integer) dr)))" },
+    PassLaw { name: "let-share-function", source: "sec. 5.1", run: shared,
+        text:   "let v = build(n, λi. e) in .. build(n, λj. e[i := j]) .. = let v = build(n, λi. e) in .. v ..",
+        before: "(def f Float (n : Integer)
+                   (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
+                         (w (build n (lam (j : Integer) (let (y (to_float j)) (sin y)))))
+                         (a (sum v)) (b (sum w)))
+                     (mul a b)))",
+        after:  "(def f Float (n : Integer)
+                   (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
+                         (a (sum v)))
+                     (mul a a)))" },
+    PassLaw { name: "into-rev", source: "derived", run: marked,
+        text:   "rev$f(s, dr) = $into(s, rev$f(s, dr))   when f calls itself",
+        before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ([rev g] (tuple v 2) dr)))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ($into (tuple v 2) ([rev g] (tuple v 2) dr))))" },
+    PassLaw { name: "into-half", source: "derived", run: marked,
+        text:   "let (y, r) = suffwdpass$f(s) in .. sufrevpass$f(dr, r) .. = let (y, r) = suffwdpass$f(s) in .. $into(s, sufrevpass$f(dr, r)) ..   when f calls itself",
+        before: "(def g Float ((v : Vec Float) (n : Integer))
+                   (if (lte n 0) (sum v) (let (y (g v (sub n 1))) (mul y y))))
+                 (def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
 ];
 
 /// More than any instance takes.
@@ -134,6 +219,13 @@ fn shared(def: &Def, _: &mut Supply) -> Def {
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
     merge::merge(def, &merge::Records::new(), &[], &Effects::default(), supply)
+}
+
+/// In the instances g calls itself.
+fn marked(def: &Def, _: &mut Supply) -> Def {
+    let params = vec![Type::vec(Type::Float), Type::Integer];
+    let g = Arc::new(Fun { name: FunName::base("g"), params, result: Type::Float });
+    into::into(def, &|f| (*f == g.name).then(|| g.clone()))
 }
 
 fn tidied(def: &Def, _: &mut Supply) -> Def {

@@ -20,7 +20,7 @@ use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::jacobian::jacobian;
 use crate::passes::rules::EndlessRule;
-use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, tidy, transpose};
+use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -205,7 +205,10 @@ impl Pipeline {
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        let by_hand = |f: &FunName| ["fwd", "rev", "D", "Dt"].iter().any(|d| self.written.contains(&f.derived(d)));
+        const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
+        let (written, externals) = (&self.written, &self.program.externals);
+        let by_hand =
+            |f: &FunName| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)));
         let supply = &mut self.program.supply;
         let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, supply, &by_hand))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
@@ -295,10 +298,12 @@ impl Pipeline {
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
         }
-        if of.varying().is_some() && self.written.contains(&of.unrestricted().derived(derivation)) {
+        let whole = of.unrestricted();
+        let by_halves = derivation == "rev" && self.written.contains(&whole.derived("sufrevpass"));
+        if of.varying().is_some() && (by_halves || self.written.contains(&whole.derived(derivation))) {
             return self.restricted_by_hand(of, derivation);
         }
-        if derivation == "rev" && self.written.contains(&of.derived("sufrevpass")) {
+        if by_halves {
             return self.both_halves(of, derivation);
         }
         let unoptimised = match derivation {
@@ -381,18 +386,21 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = self
-            .watch
-            .pass("into", || into::into(&tidy, &|f| call_order::is_recursive(&self.program, &f.unrestricted())));
+        let recursive = |f: &FunName| {
+            let f = f.unrestricted();
+            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
+        };
+        let tidy = self.watch.pass("into", || into::into(&tidy, &recursive));
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }
 }
 
-/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program.
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
 ///
 /// Errors: f has no such derivative.
-pub fn record(checked: Checked, f: &FunName) -> Result<Type, Error> {
+pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
+    sums::sums(&mut checked.program);
     let mut pipeline = Pipeline::new(checked);
     let half = f.derived("suffwdpass");
     pipeline.require(&half)?;

@@ -1,6 +1,10 @@
 //! What several tests share.
 
 #[allow(dead_code)] // each test binary uses a part
+pub mod agreement;
+#[allow(dead_code)]
 pub mod generate;
+#[allow(dead_code)]
+pub mod generate_arrays;
 #[allow(dead_code)]
 pub mod random;

@@ -22,7 +22,7 @@ pub(super) struct Frame<'ctx, 'f> {
 pub(super) const HIDDEN: usize = 4;
 
 impl<'ctx> Frame<'ctx, '_> {
-    fn ctx(&self) -> PointerValue<'ctx> {
+    pub(super) fn ctx(&self) -> PointerValue<'ctx> {
         self.value.get_nth_param(0).expect("every function has a context").into_pointer_value()
     }
 
@@ -36,6 +36,11 @@ impl<'ctx> Frame<'ctx, '_> {
 
     pub(super) fn arena(&self) -> PointerValue<'ctx> {
         self.value.get_nth_param(3).expect("every function has an arena").into_pointer_value()
+    }
+
+    /// The function as LLVM has it.
+    pub(super) fn llvm(&self) -> FunctionValue<'ctx> {
+        self.value
     }
 
     pub(super) fn function(&self) -> &Function {
@@ -87,6 +92,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
+            Stmt::External { .. } => self.call_external(frame, stmt),
             Stmt::Write(value) => {
                 let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
                 self.write(frame.ctx(), ty.as_scalar().expect("scalars are written"), value);

@@ -60,6 +60,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (address, _) = self.cell(frame, b, i);
                 frame.set(*x, address.into());
             }
+            Memory::Cast(x, b) => {
+                let same = self.operand(frame, b);
+                frame.set(*x, same);
+            }
             Memory::Store(b, i, value) => {
                 let (address, ty) = self.cell(frame, b, i);
                 let value = self.operand(frame, value);

@@ -133,7 +133,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Memory in the frame of a function: taken at its start, so that no loop takes it again.
-    fn slot(&self, function: FunctionValue<'ctx>, ty: StructType<'ctx>) -> PointerValue<'ctx> {
+    pub(super) fn slot(&self, function: FunctionValue<'ctx>, ty: StructType<'ctx>) -> PointerValue<'ctx> {
         let start = function.get_first_basic_block().expect("the function has a body");
         let builder = self.context.create_builder();
         match start.get_first_instruction() {

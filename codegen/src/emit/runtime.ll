@@ -162,6 +162,59 @@ exhausted:
   ret ptr null
 }
 
+; A context, of zeros so far, for a function that is implemented elsewhere: the callbacks of ours, and what is
+; free of the arena.
+define void @lmc.lend(ptr %ctx, ptr %arena, ptr %lent) noinline {
+start:
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %end_field = getelementptr %arena, ptr %arena, i32 0, i32 3
+  %top = load ptr, ptr %top_field
+  %end = load ptr, ptr %end_field
+  %a = ptrtoint ptr %end to i64
+  %b = ptrtoint ptr %top to i64
+  %free = sub i64 %a, %b
+  %base_field = getelementptr %context, ptr %lent, i32 0, i32 3, i32 0
+  %bytes_field = getelementptr %context, ptr %lent, i32 0, i32 3, i32 1
+  store ptr %top, ptr %base_field
+  store i64 %free, ptr %bytes_field
+  %no_context = icmp eq ptr %ctx, null
+  br i1 %no_context, label %done, label %copy
+copy:
+  %user_field = getelementptr %context, ptr %ctx, i32 0, i32 0
+  %write_field = getelementptr %context, ptr %ctx, i32 0, i32 1
+  %user = load ptr, ptr %user_field
+  %write = load ptr, ptr %write_field
+  %lent_user_field = getelementptr %context, ptr %lent, i32 0, i32 0
+  %lent_write_field = getelementptr %context, ptr %lent, i32 0, i32 1
+  store ptr %user, ptr %lent_user_field
+  store ptr %write, ptr %lent_write_field
+  br label %done
+done:
+  ret void
+}
+
+; What was used of what was lent is in use; it cannot be more than was free.
+define void @lmc.take_lent(ptr %arena, ptr %lent) noinline {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %used_field = getelementptr %context, ptr %lent, i32 0, i32 3, i32 2
+  %top = load ptr, ptr %top_field
+  %peak = load ptr, ptr %peak_field
+  %used = load i64, ptr %used_field
+  %free = call i64 @lmc.free(ptr %arena)
+  %most = call i64 @llvm.umin.i64(i64 %used, i64 %free)
+  %above = add i64 %most, 15
+  %rounded = and i64 %above, -16
+  %new = getelementptr i8, ptr %top, i64 %rounded
+  store ptr %new, ptr %top_field
+  %higher = icmp ugt ptr %new, %peak
+  %most_yet = select i1 %higher, ptr %new, ptr %peak
+  store ptr %most_yet, ptr %peak_field
+  ret void
+}
+
+declare i64 @llvm.umin.i64(i64, i64)
+
 ; The bytes that are free.
 define i64 @lmc.free(ptr %arena) {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2

@@ -188,7 +188,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_struct_gep(self.context_type(), ctx, field, ""))
     }
 
-    fn context_type(&self) -> StructType<'ctx> {
+    pub(super) fn context_type(&self) -> StructType<'ctx> {
         let ptr = self.ptr();
         let arena = self.i64().array_type(5);
         let fields = [ptr.into(), ptr.into(), self.i64().into(), arena.into(), self.error_type().into()];

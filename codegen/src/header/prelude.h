@@ -42,7 +42,8 @@ enum {
   LMC_SHAPE_UNKNOWN = 8,      /* nothing: a sum over no tensors, of a shape that cannot be known */
   LMC_OUT_OF_MEMORY = 9,      /* the bytes that were asked for, the bytes of the arena that were free */
   LMC_BAD_ARGUMENT = 10,      /* which parameter of the C function, from 1 for the one after ctx */
-  LMC_SHAPE_MISMATCH = 11     /* which parameter, the size of the result, the size of the storage */
+  LMC_SHAPE_MISMATCH = 11,    /* which parameter, the size of the result, the size of the storage */
+  LMC_EXTERNAL_FAILED = 12    /* what the external function returned */
 };
 
 /* Kinds of printed values. */

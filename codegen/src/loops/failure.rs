@@ -52,6 +52,8 @@ failures! {
     BadArgument 10 "LMC_BAD_ARGUMENT" "an argument is not valid" |_| 1;
     /// A result that does not fit the caller's storage; its number, from 1, its size, the storage's size.
     ShapeMismatch 11 "LMC_SHAPE_MISMATCH" "a result has another size than its storage" |rank| 1 + 2 * rank;
+    /// An external function returned a status other than 0; that status.
+    ExternalFailed 12 "LMC_EXTERNAL_FAILED" "an external function failed" |_| 1;
 }
 
 /// A tensor has no more elements than this. Dimensionless.

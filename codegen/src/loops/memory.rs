@@ -30,6 +30,8 @@ pub enum Memory {
     Add(Operand, Operand, Operand),
     /// `x = b[i..]`: the same buffer from element i on.
     View(Local, Operand, Operand),
+    /// `x = b as T`: the same words as elements of another type.
+    Cast(Local, Operand),
     /// `move b[0..n] <- a[0..n]`; the two may overlap.
     Move {
         /// The buffer that is written.

@@ -24,6 +24,7 @@ pub use op::{ALL as ALL_OPS, Op};
 pub use ty::{Scalar, Ty};
 pub use verify::verify;
 
+use indexmap::IndexSet;
 use lm::term::{FunName, Span};
 use std::sync::Arc;
 
@@ -73,6 +74,18 @@ pub enum Stmt {
         /// Where the error is in the source.
         span: Span,
     },
+    /// `x.. = external f(a..)`: a call of a C function with the interface of ours; its status other than 0 is an
+    /// error. It gets a context with what is free of the arena where there are tensors, and none otherwise.
+    External {
+        /// What is set from its outputs.
+        results: Vec<Returned>,
+        /// Its name in C.
+        symbol: Arc<str>,
+        /// What it takes.
+        args: Vec<Argument>,
+        /// Where the call is in the source.
+        span: Span,
+    },
     /// Hands a value to the context's `write`.
     Write(Operand),
     /// Works on buffers and the arena.
@@ -94,6 +107,15 @@ pub struct For {
     pub carried: Vec<(Local, Operand)>,
     /// Yields the next values of what is carried.
     pub body: Block,
+}
+
+/// What an external function takes.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// By value.
+    Scalar(Operand),
+    /// A structure of the data and the sizes.
+    Tensor(Operand, Vec<Operand>),
 }
 
 /// Statements, and the values they are for.
@@ -145,10 +167,64 @@ pub struct Module {
     pub functions: Vec<Function>,
 }
 
+/// What an external function gives.
+#[derive(Clone, Debug)]
+pub enum Returned {
+    /// Through a pointer.
+    Scalar(Local),
+    /// A structure of the data and the sizes: the data lie in the arena, or in memory of the function's own.
+    Tensor(Local, Vec<Local>),
+}
+
+impl Returned {
+    /// What is set.
+    pub fn locals(&self) -> Vec<Local> {
+        match self {
+            Returned::Scalar(x) => vec![*x],
+            Returned::Tensor(data, sizes) => sizes.iter().chain([data]).copied().collect(),
+        }
+    }
+}
+
+impl Stmt {
+    /// Whether it takes from the arena, or lends it.
+    pub fn uses_arena(&self) -> bool {
+        match self {
+            Stmt::Memory(Memory::Alloc { .. }) => true,
+            Stmt::External { results, args, .. } => {
+                results.iter().any(|result| matches!(result, Returned::Tensor(..)))
+                    || args.iter().any(|arg| matches!(arg, Argument::Tensor(..)))
+            }
+            Stmt::Let(..)
+            | Stmt::Call(..)
+            | Stmt::If(..)
+            | Stmt::For(_)
+            | Stmt::Check { .. }
+            | Stmt::Write(_)
+            | Stmt::Memory(_) => false,
+        }
+    }
+}
+
 impl Function {
     /// The type of an operand in this function.
     pub fn ty(&self, operand: &Operand) -> Ty {
         operand.ty(&self.locals)
+    }
+}
+
+impl Module {
+    /// The names in C of the external functions that are called.
+    pub fn externals(&self) -> IndexSet<Arc<str>> {
+        let mut found = IndexSet::new();
+        for function in &self.functions {
+            function.body.visit(&mut |stmt| {
+                if let Stmt::External { symbol, .. } = stmt {
+                    found.insert(symbol.clone());
+                }
+            });
+        }
+        found
     }
 }
 
@@ -163,7 +239,12 @@ impl Block {
                     other.visit(f);
                 }
                 Stmt::For(looped) => looped.body.visit(f),
-                Stmt::Let(..) | Stmt::Call(..) | Stmt::Check { .. } | Stmt::Write(_) | Stmt::Memory(_) => {}
+                Stmt::Let(..)
+                | Stmt::Call(..)
+                | Stmt::Check { .. }
+                | Stmt::External { .. }
+                | Stmt::Write(_)
+                | Stmt::Memory(_) => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The printed form of `--emit loops`.
 
-use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Module {
@@ -80,6 +80,15 @@ impl Printer<'_> {
                 let condition = self.operand(condition);
                 writeln!(f, "{indent}check {condition} else {failure:?}({})", self.operands(numbers))
             }
+            Stmt::External { results, symbol, args, .. } => {
+                let arg = |arg: &Argument| match arg {
+                    Argument::Scalar(a) => self.operand(a),
+                    Argument::Tensor(data, sizes) => format!("{}[{}]", self.operand(data), self.operands(sizes)),
+                };
+                let args: Vec<String> = args.iter().map(arg).collect();
+                let results: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
+                writeln!(f, "{indent}{}external {symbol}({})", self.targets(&results), args.join(", "))
+            }
             Stmt::Write(value) => writeln!(f, "{indent}write {}", self.operand(value)),
             Stmt::Memory(memory) => writeln!(f, "{indent}{}", self.memory(memory)),
         }
@@ -108,6 +117,9 @@ impl Printer<'_> {
             Memory::Zero(b, n) => format!("zero {}[0..{}]", a(b), a(n)),
             Memory::Load(target, b, i) => format!("{} = load {}[{}]", x(target), a(b), a(i)),
             Memory::View(target, b, i) => format!("{} = {}[{}..]", x(target), a(b), a(i)),
+            Memory::Cast(target, b) => {
+                format!("{} = {} as {}", x(target), a(b), self.function.ty(&Operand::Local(*target)))
+            }
             Memory::Store(b, i, value) => format!("store {}[{}] = {}", a(b), a(i), a(value)),
             Memory::Add(b, i, value) => format!("add {}[{}] += {}", a(b), a(i), a(value)),
             Memory::Move { to, from, count } => format!("move {}[0..{n}] <- {}[0..{n}]", a(to), a(from), n = a(count)),

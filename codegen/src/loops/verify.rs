@@ -1,6 +1,6 @@
 //! The rules of loops, checked: a violation is a bug of the lowering.
 
-use super::{Block, For, Function, Local, Memory, Module, Operand, Scalar, Stmt, Ty};
+use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
 /// Checks that locals are set once and before use, in scope, and that types agree.
 ///
@@ -81,6 +81,31 @@ impl Checker<'_> {
                 self.operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;
                 vec![]
             }
+            Stmt::External { results, args, .. } => {
+                for arg in args {
+                    match arg {
+                        Argument::Scalar(a) => {
+                            self.operands(std::slice::from_ref(a), &[self.function.ty(a)])?;
+                        }
+                        Argument::Tensor(data, sizes) => {
+                            self.operands(std::slice::from_ref(data), &[self.buffer(data)?])?;
+                            self.operands(sizes, &vec![Scalar::Integer.ty(); sizes.len()])?;
+                        }
+                    }
+                }
+                for result in results {
+                    if let Returned::Tensor(data, sizes) = result {
+                        self.buffer(&Operand::Local(*data))?;
+                        let is_size =
+                            |x: &Local| self.same(self.function.locals[x.0 as usize].ty, Scalar::Integer.ty());
+                        sizes.iter().try_for_each(is_size)?;
+                    }
+                }
+                let results: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
+                let types: Vec<Ty> = results.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
+                self.targets(&results, &types)?;
+                results
+            }
             Stmt::Write(value) => {
                 self.operands(std::slice::from_ref(value), &[self.function.ty(value)])?;
                 vec![]
@@ -118,6 +143,7 @@ impl Checker<'_> {
             Memory::Zero(b, n) => (None, vec![(b, self.buffer(b)?), (n, integer)]),
             Memory::Load(x, b, i) => (Some((*x, self.element(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
             Memory::View(x, b, i) => (Some((*x, self.buffer(b)?)), vec![(b, self.buffer(b)?), (i, integer)]),
+            Memory::Cast(x, b) => (Some((*x, self.buffer(&Operand::Local(*x))?)), vec![(b, self.buffer(b)?)]),
             Memory::Store(b, i, a) => (None, vec![(b, self.buffer(b)?), (i, integer), (a, self.element(b)?)]),
             Memory::Add(b, i, a) => {
                 if !matches!(self.element(b)?.as_scalar(), Some(Scalar::Float | Scalar::Integer)) {

@@ -117,6 +117,10 @@ impl Body<'_> {
     pub(super) fn scoped(&mut self, emit: impl FnOnce(&mut Self) -> Result<Val, Error>) -> Result<Val, Error> {
         let start = self.stmts.len();
         let (value, allocated) = self.tracked(emit)?;
+        if self.holds_record(&value) {
+            self.allocated.extend(allocated.iter().map(|_| None));
+            return Ok(value);
+        }
         if all_among(&allocated, &value.flatten()) {
             return Ok(value);
         }
@@ -209,7 +213,7 @@ impl Body<'_> {
             let state = body.sized(Val::from_components(ty, &mut carried.into_iter()));
             let (next, allocated) = body.tracked(|body| emit(body, i, state))?;
             took = !allocated.is_empty();
-            let next = if took { body.keep(&next, mark)? } else { next };
+            let next = if took && !body.holds_record(&next) { body.keep(&next, mark)? } else { next };
             Ok(next.flatten().into_iter().chain(slots.iter().map(|slot| body.slots[*slot].clone())).collect())
         });
         let mut results = results?;

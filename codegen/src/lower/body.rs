@@ -121,7 +121,15 @@ impl<'a> Body<'a> {
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
             term::Op::JacobianOfFun(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
-            term::Op::Pack(_) | term::Op::Unpack(_) => Err(self.unsupported("a record")),
+            term::Op::Pack(_) => {
+                let value = self.value(&args[0])?;
+                Ok(self.pack(&value))
+            }
+            term::Op::Unpack(ty) => {
+                let record = self.value(&args[0])?.leaf();
+                let value = self.unpack(&record, ty)?;
+                self.copy_for(sharing, value)
+            }
             term::Op::LmGet(..) => Err(self.unsupported("the linear map of a projection")),
         }
     }

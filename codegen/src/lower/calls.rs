@@ -51,6 +51,10 @@ impl<'a> Body<'a> {
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
     pub(super) fn call_into(&mut self, fun: &Fun, args: &[Val], target: &Target) -> Result<Val, Error> {
+        if self.wanted.externals.contains(&fun.name) {
+            let value = self.external(fun, args)?;
+            return self.distribute(&value, target);
+        }
         let form = target.form();
         let callee = self.wanted.id(&fun.name, form.clone());
         let (inner, cells) = self.in_slots(target);

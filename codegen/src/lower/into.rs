@@ -164,9 +164,9 @@ impl Body<'_> {
 
     fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Target, planned: Option<&Planned>) -> Lowered {
         match (p, target) {
-            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
-                args.iter().try_for_each(|a| self.value_into(a, target, planned).map(drop))?;
-                Ok(nothing())
+            (Prim::Add, _) if target.destination().takes_all() && !e.ty().has_fixed_shape() => {
+                self.value_into(&args[0], target, planned)?;
+                self.value_into(&args[1], target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
             (Prim::DeltaAt, Target::Add(sum)) => {
@@ -176,7 +176,7 @@ impl Body<'_> {
             }
             (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
             (Prim::Loop, _) => self.loop_into(args, target),
-            (Prim::Into, _) => self.from_zeros(args, target),
+            (Prim::Into, _) => self.starting_at_zero(args, target),
             (Prim::Build, Target::Add(sum)) => self.build_into(e, args, sum),
             (Prim::Mul, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
                 let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
@@ -277,7 +277,7 @@ impl Body<'_> {
     }
 
     /// A term, evaluated into zeros of w's shape where it goes back to the caller.
-    pub(super) fn from_zeros(&mut self, args: &[Expr], target: &Target) -> Lowered {
+    pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Target) -> Lowered {
         let witness = self.value(&args[0])?;
         let inner = self.with_zeros(&witness, target, args[1].ty())?;
         self.value_into(&args[1], &inner, None)?;

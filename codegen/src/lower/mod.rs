@@ -15,11 +15,13 @@ mod arrays;
 mod blocks;
 mod body;
 mod calls;
+mod external;
 mod facts;
 mod interface;
 mod into;
 mod keep;
 mod prim;
+mod records;
 mod show;
 mod space;
 mod target;
@@ -28,12 +30,13 @@ mod value;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};
-use crate::loops::{self, FunId, Memory, Module, Stmt};
+use crate::loops::{self, FunId, Module, Stmt};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
 use lm::types::Type;
 use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::HashSet;
 use target::Form;
 
 /// What an entry is for C; a type that has no form there, otherwise.
@@ -43,12 +46,13 @@ pub(crate) type Outside = Result<Interface, Type>;
 ///
 /// Errors: an entry or a called function is not defined; an operation is not supported.
 pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
-    let mut wanted = Wanted::default();
+    let externals = program.externals.keys().cloned().collect();
+    let mut wanted = Wanted { functions: IndexMap::new(), externals };
     entries.iter().for_each(|name| {
         wanted.id(name, Form::Own);
     });
     let mut module = Module::default();
-    while let Some(((name, form), _)) = wanted.0.get_index(module.functions.len()) {
+    while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
         let (form, def) = (form.clone(), program.defs.get(name));
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
         module.functions.push(Body::of(def, &form, &mut wanted)?);
@@ -86,12 +90,15 @@ fn add_interfaces(
 
 /// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
 /// still to do.
-#[derive(Default)]
-struct Wanted(IndexMap<(FunName, Form), ()>);
+struct Wanted {
+    functions: IndexMap<(FunName, Form), ()>,
+    /// The functions that are implemented elsewhere.
+    externals: HashSet<FunName>,
+}
 
 impl Wanted {
     fn id(&mut self, name: &FunName, form: Form) -> FunId {
-        FunId(self.0.insert_full((name.clone(), form), ()).0)
+        FunId(self.functions.insert_full((name.clone(), form), ()).0)
     }
 }
 
@@ -122,9 +129,8 @@ fn mark_allocating(module: &mut Module) {
             let mut allocates = false;
             module.functions[i].body.visit(&mut |stmt| {
                 allocates |= match stmt {
-                    Stmt::Memory(Memory::Alloc { .. }) => true,
                     Stmt::Call(_, callee, _) => module.functions[callee.0].allocates,
-                    _ => false,
+                    stmt => stmt.uses_arena(),
                 }
             });
             changed |= allocates != module.functions[i].allocates;

@@ -16,7 +16,7 @@ impl Body<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
-            Prim::Into => return self.from_zeros(args, &Target::Own),
+            Prim::Into => return self.starting_at_zero(args, &Target::Own),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {
                 let value = self.produce(&args[0], sharing)?;

@@ -17,9 +17,10 @@
 mod mangle;
 
 use crate::error::Error;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use lm::term::{FunName, varying};
 use mangle::mangle;
+use std::sync::Arc;
 
 /// The names under which an entry is exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,12 +43,13 @@ impl Symbol {
     }
 }
 
-/// The symbols of the functions, in their order.
+/// The symbols of the functions, in their order. No alias is one of the names of external functions.
 ///
 /// Errors: [`Error::SymbolTaken`].
-pub fn symbols(functions: &[FunName]) -> Result<Vec<Symbol>, Error> {
-    let names = literal_names(functions)?;
-    let mut used: IndexMap<String, ()> = names.iter().cloned().map(|name| (name, ())).collect();
+pub(crate) fn symbols(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<Vec<Symbol>, Error> {
+    let names = literal_names(functions, externals)?;
+    let externals = externals.iter().map(|name| name.to_string());
+    let mut used: IndexMap<String, ()> = names.iter().cloned().chain(externals).map(|name| (name, ())).collect();
     let symbol = |name: String| {
         let alias = plain(&name);
         let free = !used.contains_key(&alias);
@@ -57,15 +59,19 @@ pub fn symbols(functions: &[FunName]) -> Result<Vec<Symbol>, Error> {
     Ok(names.into_iter().map(symbol).collect())
 }
 
-fn literal_names(functions: &[FunName]) -> Result<Vec<String>, Error> {
+fn literal_names(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<Vec<String>, Error> {
     let mut order: Vec<usize> = (0..functions.len()).collect();
     order.sort_by_key(|&i| functions[i].derivations.len());
     let mut names = vec![String::new(); functions.len()];
     let mut taken: IndexMap<String, usize> = IndexMap::new();
     for i in order {
         let first = literal(&functions[i]);
-        let name = if taken.contains_key(&first) { format!("lmc${first}") } else { first };
-        if taken.insert(name.clone(), i).is_some() {
+        let name = if taken.contains_key(&first) || externals.contains(first.as_str()) {
+            format!("lmc${first}")
+        } else {
+            first
+        };
+        if externals.contains(name.as_str()) || taken.insert(name.clone(), i).is_some() {
             return Err(Error::SymbolTaken(functions[i].to_string(), name));
         }
         names[i] = name;
@@ -84,6 +90,11 @@ fn literal(function: &FunName) -> String {
     }
     let name = name.replace('@', "$a");
     if is_reserved(&name) { format!("lmc${name}") } else { name }
+}
+
+/// The name in C of a function that is implemented elsewhere: `f`, `rev_f`, `dot_aff`.
+pub(crate) fn c_symbol(function: &FunName) -> String {
+    plain(&literal(function))
 }
 
 /// The identifier of C for a symbol.
@@ -112,7 +123,7 @@ mod tests {
     use lm::types::Type;
 
     fn symbols_of(functions: &[FunName]) -> Vec<(String, Option<String>)> {
-        let symbols = symbols(functions).expect("no clash");
+        let symbols = symbols(functions, &IndexSet::new()).expect("no clash");
         symbols.into_iter().map(|s| (s.name, s.alias)).collect()
     }
 
@@ -157,6 +168,14 @@ mod tests {
         assert_eq!(symbols_of(&names), expected);
         let third = FunName::base("$f").derived("rev");
         let clash = [FunName::base("rev$f"), rev, FunName::base("f").derived("rev")];
-        assert!(matches!(symbols(&clash), Err(Error::SymbolTaken(..))), "{third}");
+        assert!(matches!(symbols(&clash, &IndexSet::new()), Err(Error::SymbolTaken(..))), "{third}");
+    }
+    #[test]
+    fn names_of_external_functions_are_not_given_out() {
+        let externals = IndexSet::from(["rev_f".into(), "g".into()]);
+        let names = [FunName::base("f").derived("rev"), FunName::base("g")];
+        let symbols = symbols(&names, &externals).expect("no clash");
+        let symbols: Vec<_> = symbols.into_iter().map(|s| (s.name, s.alias)).collect();
+        assert_eq!(symbols, [pair("rev$f", None), pair("lmc$g", Some("lmc_g"))]);
     }
 }

@@ -107,6 +107,7 @@ impl Calls {
 
     /// `f(x)`, into a target.
     pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
+        cx.counts.steps += 1;
         if !self.f.then.is_empty() {
             let y = cx.apply_closure(&self.f, x)?;
             return cx.distribute(y, target);
@@ -234,12 +235,12 @@ impl Interpreter<'_> {
         planned: Option<&Planned>,
     ) -> Outcome {
         match (p, target) {
-            (Prim::Add, Target::Add(_)) if !e.ty().has_fixed_shape() => {
-                args.iter().try_for_each(|a| self.eval_into(a, env, target, planned).map(drop))?;
-                Ok(nothing())
+            (Prim::Add, _) if target.destination(&[]).takes_all() && !e.ty().has_fixed_shape() => {
+                self.eval_into(&args[0], env, target, planned)?;
+                self.eval_into(&args[1], env, target, planned)
             }
             (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
-            (Prim::Into, _) => self.into_zeros(&args[0], &args[1], env, target),
+            (Prim::Into, _) => self.starting_at_zero(&args[0], &args[1], env, target),
             (Prim::DeltaAt, Target::Add(place)) => {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
                 self.eval_into(&args[2], env, &Target::Add(place), planned)
@@ -378,7 +379,7 @@ impl Interpreter<'_> {
     }
 
     /// `$into(w, e)`: e, added to zeros of w's shape.
-    pub(super) fn into_zeros(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
+    pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
         let w = self.eval(w, env)?;
         let roots = self.roots.len();
         let inner = self.with_zeros(&w, target);
@@ -469,6 +470,22 @@ fn count_copy(tensor: &mut Arc<Tensor>, moves: &mut u64) {
     if Arc::get_mut(tensor).is_none() {
         *moves += tensor.elements().iter().map(own_floats).sum::<u64>();
     }
+}
+
+/// The number of Floats in a value.
+fn all_floats(x: &Value) -> u64 {
+    match x {
+        Value::Float(_) => 1,
+        Value::Tuple(parts) => parts.iter().map(all_floats).sum(),
+        Value::Tensor(v) if matches!(v.elements().first(), Some(Value::Float(_))) => v.elements().len() as u64,
+        Value::Tensor(v) => v.elements().iter().map(all_floats).sum(),
+        _ => 0,
+    }
+}
+
+/// The Floats in a value that are those of tensors.
+pub(super) fn shared_floats(x: &Value) -> u64 {
+    all_floats(x) - own_floats(x)
 }
 
 /// The Floats of a value that are its own: those of a tensor were written when it was made.

@@ -1,6 +1,6 @@
 //! The value of each primitive on tensors.
 
-use super::accumulate::{Calls, Target, own_floats};
+use super::accumulate::{Calls, Target, own_floats, shared_floats};
 use super::space::common_size;
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
@@ -49,6 +49,7 @@ impl Interpreter<'_> {
         for i in Tensor::positions(&size) {
             let x = calls.value(self, i.value())?;
             self.counts.moves += own_floats(&x);
+            self.counts.shared += shared_floats(&x);
             elements.push(x);
         }
         Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
@@ -107,6 +108,7 @@ impl Interpreter<'_> {
             let before = results[results.len() - 1].clone();
             results.push(calls.value(self, Tuple(vec![before, x.clone()]))?);
         }
+        self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
     }
 
