@@ -50,9 +50,8 @@ fn of_programs(cases: u32, options: Options) {
     let config = Config { max_shrink_iters: 400, ..common::random::config(cases) };
     let worst = Worst::default();
     let outcome = with_large_stack(|| {
-        TestRunner::new(config).run(&programs(options), |program| {
-            agrees_or_panics(&program, &worst).map_err(TestCaseError::fail)
-        })
+        TestRunner::new(config)
+            .run(&programs(options), |program| agrees_or_panics(&program, &worst).map_err(TestCaseError::fail))
     });
     let (ratio, program) = worst.into_inner().expect("the lock is free");
     println!("the largest ratio of costs is {ratio:.1}, of\n{program}");
@@ -238,9 +237,15 @@ fn survey() {
         let program = program(&choices, Options { functions, depth, nodes });
         let start = std::time::Instant::now();
         let outcome = with_large_stack(|| agrees_or_panics(&program, &worst));
-        let outcome = if start.elapsed().as_secs() > 20 { Err(format!("slow: {:?} {outcome:?}", start.elapsed())) } else { outcome };
+        let outcome = if start.elapsed().as_secs() > 20 {
+            Err(format!("slow: {:?} {outcome:?}", start.elapsed()))
+        } else {
+            outcome
+        };
         let Err(why) = outcome else { continue };
-        let kind: String = if why.starts_with("panicked") { why.lines().take(1).collect() } else {
+        let kind: String = if why.starts_with("panicked") {
+            why.lines().take(1).collect()
+        } else {
             why.replace(char::is_numeric, "").chars().take(if why.contains("Report") { 20 } else { 60 }).collect()
         };
         let entry = found.entry(kind.clone()).or_insert((0, why.clone(), program.text.clone()));

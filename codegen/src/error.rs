@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// A type of an entry has no form in C.
     #[error(
-        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold scalars, and vectors also vectors of scalars (`--fun` chooses functions)"
+        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold scalars, and vectors also tensors of scalars (`--fun` chooses functions)"
     )]
     NoInterface(String, String),
     /// Two functions want the same symbol, and the escape for that case is taken as well.

@@ -3,7 +3,8 @@
 //!   a Float, Integer, Bool or String      itself; a result, through a pointer
 //!   a tuple                               its components in order; unit is nothing
 //!   (Tensor d T), T without tensors       for each component of T, a tensor: data and d sizes
-//!   (Vec (Vec T)), T without tensors      for each component of T, a jagged tensor: data, offsets, size
+//!   (Vec (Tensor d T)), T without tensors for each component of T, a jagged tensor: data, offsets, size, and if
+//!                                         d > 1 the sizes of all elements
 //!
 //! Where T has no components, one tensor without data gives the size. Other types have no form in C.
 
@@ -23,10 +24,12 @@ pub(crate) enum Form {
         /// The number of dimensions.
         rank: usize,
     },
-    /// `lmc_jagged_<base>`.
+    /// `lmc_jagged_<base>`, or with the rank behind it where that is not 1.
     Jagged {
-        /// The elements of the rows; none for units.
+        /// The elements of the elements; none for units.
         base: Option<Scalar>,
+        /// The number of dimensions of an element.
+        rank: usize,
     },
 }
 
@@ -36,7 +39,8 @@ impl Form {
         match self {
             Form::Scalar(_) => None,
             Form::Tensor { base, rank } => Some(format!("lmc_tensor_{}_{rank}", base_name(*base))),
-            Form::Jagged { base } => Some(format!("lmc_jagged_{}", base_name(*base))),
+            Form::Jagged { base, rank: 1 } => Some(format!("lmc_jagged_{}", base_name(*base))),
+            Form::Jagged { base, rank } => Some(format!("lmc_jagged_{}_{rank}", base_name(*base))),
         }
     }
 
@@ -50,7 +54,8 @@ impl Form {
         let sizes = match self {
             Form::Scalar(_) => return None,
             Form::Tensor { rank, .. } => format!("int64_t size[{rank}];"),
-            Form::Jagged { .. } => "int64_t *offsets; int64_t size;".to_string(),
+            Form::Jagged { rank: 1, .. } => "int64_t *offsets; int64_t size;".to_string(),
+            Form::Jagged { .. } => "int64_t *offsets; int64_t size; int64_t *sizes;".to_string(),
         };
         let guard = name.to_uppercase();
         let body = format!("typedef struct {name} {{ {element}*data; {sizes} }} {name};");
@@ -61,7 +66,7 @@ impl Form {
     pub(crate) fn base(&self) -> Option<Scalar> {
         match self {
             Form::Scalar(scalar) => Some(*scalar),
-            Form::Tensor { base, .. } | Form::Jagged { base } => *base,
+            Form::Tensor { base, .. } | Form::Jagged { base, .. } => *base,
         }
     }
 }
@@ -140,8 +145,8 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
             fixed if fixed.has_fixed_shape() => {
                 columns(name, fixed, &|base| Form::Tensor { base, rank: *rank }, out);
             }
-            Type::Tensor(1, inner) if *rank == 1 && inner.has_fixed_shape() => {
-                columns(name, inner, &|base| Form::Jagged { base }, out);
+            Type::Tensor(inner_rank, inner) if *rank == 1 && inner.has_fixed_shape() => {
+                columns(name, inner, &|base| Form::Jagged { base, rank: *inner_rank }, out);
             }
             _ => return Err(ty.clone()),
         },

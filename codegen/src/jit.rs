@@ -15,6 +15,7 @@ use lm::term::{FunName, Program, Span};
 use lm::value::Value;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
@@ -120,6 +121,19 @@ impl Jit {
         result
     }
 
+    /// A call that can be made again and again, for measurements.
+    ///
+    /// Panics when the function is no entry, and as [`Jit::call`].
+    pub fn prepare(&self, name: &FunName, args: &[Value]) -> Prepared<'_> {
+        let fun = &self.module.entry(name).expect("an entry is prepared").def.fun;
+        assert_eq!(fun.params.len(), args.len(), "arguments of {name}");
+        let mut input = words::Packed::default();
+        fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
+        let results = vec![0u64; words::count(&fun.result)];
+        let context = abi::Context { stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        Prepared { function: self.functions[name], free: self.free, input, results, context, jit: PhantomData }
+    }
+
     /// How many bytes of the arena the last call had in use at once.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
@@ -128,6 +142,33 @@ impl Jit {
     /// Lets calls use an arena of that many bytes, in place of a quarter of the physical memory.
     pub fn set_arena(&mut self, bytes: u64) {
         self.arena_bytes = bytes;
+    }
+}
+
+/// A function with its arguments, and a context that keeps its memory between calls.
+pub struct Prepared<'a> {
+    function: Packed,
+    free: Free,
+    input: words::Packed,
+    results: Vec<u64>,
+    context: abi::Context,
+    jit: PhantomData<&'a Jit>,
+}
+
+impl Prepared<'_> {
+    /// Calls the function; its results stay where they are. Errors: those of the program.
+    pub fn call(&mut self) -> Result<(), RuntimeError> {
+        // SAFETY: the arrays have a word per component, and the code is there as long as the JIT.
+        let status =
+            unsafe { (self.function)(&mut self.context, self.input.words.as_ptr(), self.results.as_mut_ptr()) };
+        if status == 0 { Ok(()) } else { Err(runtime_error(&self.context.error)) }
+    }
+}
+
+impl Drop for Prepared<'_> {
+    fn drop(&mut self) {
+        // SAFETY: nothing of the context's memory is used any more.
+        unsafe { (self.free)(&mut self.context) }
     }
 }
 

@@ -23,7 +23,7 @@ mod symbol;
 mod words;
 
 pub use error::Error;
-pub use jit::Jit;
+pub use jit::{Jit, Prepared};
 pub use module::{Entry, Module, Options, compile};
 pub use object::{Kind, write_file};
 pub use source::SourceInfo;

@@ -106,6 +106,53 @@ static void what_is_wrong(lmc_context *ctx) {
   CHECK(rows(&own, &bare, &out) == LMC_BAD_ARGUMENT);
 }
 
+/* Matrices of 2 x 3, 1 x 0 and 1 x 2. */
+static void vectors_of_matrices(lmc_context *ctx) {
+  double in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[9] = {0};
+  uint8_t negative[8] = {0, 1, 0, 0, 0, 0, 0, 1};
+  int64_t offsets[4] = {0, 6, 6, 8}, sizes[6] = {2, 3, 1, 0, 1, 2}, flipped[6] = {3, 2, 0, 1, 2, 1};
+  int64_t apart[4] = {1, 7, 7, 9};
+  lmc_jagged_f64_2 v_1 = {in, offsets, 3, sizes}, result = {NULL, NULL, 0, NULL}, own = {out, apart, 3, flipped};
+  lmc_jagged_bool_2 v_2 = {negative, offsets, 3, sizes};
+  if (ctx) {
+    CHECK(flips(ctx, &v_1, &v_2, &result) == LMC_OK && result.size == 3);
+    CHECK(memcmp(result.offsets, offsets, sizeof offsets) == 0 && memcmp(result.sizes, flipped, sizeof flipped) == 0);
+    CHECK(result.data[1] == 4 && result.data[2] == -2 && result.data[5] == 6 && result.data[7] == -8);
+  }
+  CHECK(flips(ctx, &v_1, &v_2, &own) == LMC_OK && own.data == out && own.sizes == flipped);
+  CHECK(out[0] == 0 && out[1] == 1 && out[3] == -2 && out[8] == -8);
+
+  int64_t reshaped[6] = {3, 2, 1, 0, 1, 2}, wrong[6] = {2, 2, 1, 0, 1, 2}, negatives[6] = {-2, -3, 1, 0, 1, 2};
+  int64_t huge[6] = {INT64_MAX, 2, 1, 0, 1, 2};
+  own.sizes = sizes;
+  CHECK(flips(ctx, &v_1, &v_2, &own) == LMC_SHAPE_MISMATCH);
+  if (ctx) {
+    CHECK(ctx->error.count == 5 && ctx->error.number[0] == 3);
+    CHECK(ctx->error.number[1] == 3 && ctx->error.number[2] == 2);
+    CHECK(ctx->error.number[3] == 2 && ctx->error.number[4] == 3);
+  }
+  own.sizes = flipped;
+  v_2.sizes = reshaped;
+  CHECK(flips(ctx, &v_1, &v_2, &own) == LMC_BAD_ARGUMENT);
+  int64_t *bad[] = {wrong, negatives, huge, NULL};
+  for (int i = 0; i < 4; i++) {
+    v_2.sizes = bad[i];
+    CHECK(flips(ctx, &v_1, &v_2, &own) == LMC_BAD_ARGUMENT);
+  }
+
+  double sum, gradient[8];
+  lmc_jagged_f64_2 to_v = {gradient, offsets, 3, sizes};
+  CHECK(total(ctx, &v_1, &sum) == LMC_OK && sum == 204);
+  CHECK(rev_total(ctx, &v_1, 0.5, &to_v) == LMC_OK && memcmp(gradient, in, sizeof in) == 0);
+
+  /* Elements of no data have offsets and sizes. */
+  int64_t ends[2] = {0, 6}, cube[3] = {1, 2, 3};
+  lmc_jagged_unit_3 u = {NULL, ends, 1, cube}, both = {NULL, NULL, 0, NULL};
+  if (ctx) {
+    CHECK(marks(ctx, &u, &both) == LMC_OK && both.size == 2 && both.offsets[2] == 12 && both.sizes[5] == 3);
+  }
+}
+
 static void an_arena_of_the_caller(void) {
   static _Alignas(16) char memory[4096];
   static double in[100], out[100];
@@ -208,6 +255,8 @@ int main(int argc, char **argv) {
     storage_of_the_context(&ctx);
     components_and_rows(NULL);
     components_and_rows(&ctx);
+    vectors_of_matrices(NULL);
+    vectors_of_matrices(&ctx);
     what_is_wrong(NULL);
     what_is_wrong(&ctx);
     lmc_context_free(&ctx);

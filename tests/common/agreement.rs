@@ -74,9 +74,8 @@ pub fn ways_agree_at(
     point: &[Value],
     random: &mut Random,
 ) -> Result<(), String> {
-    let call = |name: &FunName, args: &[Value]| {
-        Interpreter::new(program).call(name, args).map_err(|e| format!("{name}: {e}"))
-    };
+    let call =
+        |name: &FunName, args: &[Value]| Interpreter::new(program).call(name, args).map_err(|e| format!("{name}: {e}"));
     let whole = if let [one] = point { one.clone() } else { Value::Tuple(point.to_vec()) };
     let value = call(f, point)?;
     let (ds, dr) = (random.direction(&whole), random.direction(&value));

@@ -830,9 +830,10 @@ impl Maker<'_> {
             Ty::Index(size) => self.index_of(size),
             Ty::Length(_) | Ty::Count => None,
             Ty::Tuple(_) if ty.is_vector() && self.choose(3) == 2 => self.vector_space(ty, d),
-            Ty::Tuple(parts) => {
-                Some(format!("(tuple{})", parts.iter().map(|part| format!(" {}", self.expr(part, d))).collect::<String>()))
-            }
+            Ty::Tuple(parts) => Some(format!(
+                "(tuple{})",
+                parts.iter().map(|part| format!(" {}", self.expr(part, d))).collect::<String>()
+            )),
             Ty::Vec(size, element) => self.vec(ty, size, element, d),
             Row => {
                 let size = self.some_size();

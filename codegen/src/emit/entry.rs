@@ -95,9 +95,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         match form {
             Form::Scalar(_) => vec![],
             Form::Tensor { rank, .. } => (1..=*rank).map(|i| (self.word(structure, i), integer)).chain(data).collect(),
-            Form::Jagged { .. } => {
+            Form::Jagged { rank, .. } => {
                 let fields = [(self.word(structure, 2), integer), (self.word(structure, 1), integer.buffer())];
-                fields.into_iter().chain(data).collect()
+                let sizes = (*rank > 1).then(|| (self.word(structure, 3), integer.buffer()));
+                fields.into_iter().chain(sizes).chain(data).collect()
             }
         }
     }
@@ -118,14 +119,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         span: Span,
     ) {
         let has_data = self.flag_of(form.base().is_some());
-        let fine = match form {
+        let (check, rank) = match form {
             Form::Scalar(_) => return,
-            Form::Tensor { rank, .. } => {
-                let rank = self.i64().const_int(*rank as u64, false);
-                self.runtime("lmc.tensor_ok", &[structure.into(), rank.into(), has_data, given.into()])
-            }
-            Form::Jagged { .. } => self.runtime("lmc.jagged_ok", &[structure.into(), has_data, given.into()]),
+            Form::Tensor { rank, .. } => ("lmc.tensor_ok", rank),
+            Form::Jagged { rank, .. } => ("lmc.jagged_ok", rank),
         };
+        let rank = self.i64().const_int(*rank as u64, false);
+        let fine = self.runtime(check, &[structure.into(), rank.into(), has_data, given.into()]);
         let number = self.i64().const_int(number as u64, false);
         self.require(entry, fine.into_int_value(), Failure::BadArgument, &[number], span);
     }

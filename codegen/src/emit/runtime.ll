@@ -379,8 +379,9 @@ bad:
   ret i1 false
 }
 
-; Whether a jagged tensor of the caller is one: { data, offsets, size }.
-define i1 @lmc.jagged_ok(ptr %tensor, i1 %has_data, i1 %given) noinline {
+; Whether a jagged tensor of the caller is one: { data, offsets, size, sizes }; the sizes are there only where the rank
+; of the elements is not 1.
+define i1 @lmc.jagged_ok(ptr %tensor, i64 %rank, i1 %has_data, i1 %given) noinline {
 start:
   %missing = icmp eq ptr %tensor, null
   br i1 %missing, label %bad, label %look
@@ -398,14 +399,23 @@ some:
   br i1 %empty, label %good, label %listed
 listed:
   %null_offsets = icmp eq ptr %offsets, null
-  br i1 %null_offsets, label %bad, label %first
+  br i1 %null_offsets, label %bad, label %shaped
+shaped:
+  %is_flat = icmp eq i64 %rank, 1
+  br i1 %is_flat, label %first, label %sizes
+sizes:
+  %sizes_field = getelementptr i64, ptr %tensor, i64 3
+  %listed_sizes = load ptr, ptr %sizes_field
+  %null_sizes = icmp eq ptr %listed_sizes, null
+  br i1 %null_sizes, label %bad, label %first
 first:
+  %shapes = phi ptr [ null, %shaped ], [ %listed_sizes, %sizes ]
   %start_offset = load i64, ptr %offsets
   %below = icmp slt i64 %start_offset, 0
   br i1 %below, label %bad, label %loop
 loop:
-  %i = phi i64 [ 0, %first ], [ %next, %step ]
-  %before = phi i64 [ %start_offset, %first ], [ %end, %step ]
+  %i = phi i64 [ 0, %first ], [ %next, %risen ], [ %next, %whole ]
+  %before = phi i64 [ %start_offset, %first ], [ %end, %risen ], [ %end, %whole ]
   %more = icmp slt i64 %i, %size
   br i1 %more, label %step, label %counted
 step:
@@ -413,7 +423,31 @@ step:
   %place = getelementptr i64, ptr %offsets, i64 %next
   %end = load i64, ptr %place
   %falls = icmp slt i64 %end, %before
-  br i1 %falls, label %bad, label %loop
+  br i1 %falls, label %bad, label %risen
+risen:
+  br i1 %is_flat, label %loop, label %dimensions
+dimensions:
+  ; The length must be the product of the sizes.
+  %j = phi i64 [ 0, %risen ], [ %j_next, %dimension ]
+  %count = phi i64 [ 1, %risen ], [ %product, %dimension ]
+  %within = icmp slt i64 %j, %rank
+  br i1 %within, label %dimension, label %whole
+dimension:
+  %j_next = add i64 %j, 1
+  %row = mul i64 %i, %rank
+  %at = add i64 %row, %j
+  %shape = getelementptr i64, ptr %shapes, i64 %at
+  %extent = load i64, ptr %shape
+  %minus = icmp slt i64 %extent, 0
+  %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %count, i64 %extent)
+  %product = extractvalue { i64, i1 } %both, 0
+  %overflow = extractvalue { i64, i1 } %both, 1
+  %amiss = or i1 %minus, %overflow
+  br i1 %amiss, label %bad, label %dimensions
+whole:
+  %length = sub i64 %end, %before
+  %fills = icmp eq i64 %count, %length
+  br i1 %fills, label %loop, label %bad
 counted:
   %any = icmp ne i64 %before, 0
   %needs = and i1 %any, %has_data

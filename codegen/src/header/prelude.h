@@ -9,7 +9,9 @@
    Tensors are structures (below, those that are used): the data, contiguous, the last index running fastest,
    and the size in each dimension. A tensor of tuples is one such structure for each component, all of one size;
    a tensor of units one without data. A vector of vectors has the data of all rows one after the other, and
-   offsets, one more than it has rows: row i is data[offsets[i]] .. data[offsets[i + 1] - 1].
+   offsets, one more than it has rows: row i is data[offsets[i]] .. data[offsets[i + 1] - 1]. A vector of tensors
+   with d > 1 dimensions has the same, and sizes, d numbers for each of them: element i has the size
+   sizes[d * i] .. sizes[d * i + d - 1], whose product is offsets[i + 1] - offsets[i].
 
    Memory: inputs are only read, and must not overlap with outputs. Outputs point to storage of the caller, not
    null, and are written only when the result is 0. A scalar's is one element. A tensor's is a structure: set its

@@ -1,6 +1,6 @@
 //! Functions between C and the rest: from the fields of the structures that C passes to values and back.
 //!
-//!   in    a tensor is (sizes.., data), a jagged one (size, offsets, data)
+//!   in    a tensor is (sizes.., data), a jagged one (size, offsets, data), or (size, offsets, element sizes, data)
 //!   out   the same after a flag, whether there is storage; given back are the fields as they are then
 //!
 //! A function without tensors needs none and is called as it is. All results are compared with their
@@ -28,6 +28,8 @@ struct Fields {
     has_storage: Option<Operand>,
     sizes: Vec<Operand>,
     offsets: Option<Operand>,
+    /// The sizes of all elements, one after the other, where these have several dimensions.
+    element_sizes: Option<Operand>,
     data: Option<Operand>,
 }
 
@@ -86,8 +88,8 @@ enum Column {
     Scalar(Operand),
     /// Sizes, and data where there are any.
     Tensor(Vec<Operand>, Option<Operand>),
-    /// The vector of rows, and which of their buffers is meant.
-    Jagged(Tensor, Option<usize>),
+    /// The vector of tensors, how many dimensions they have, and which of their buffers is meant.
+    Jagged(Tensor, usize, Option<usize>),
 }
 
 /// The columns of a value, one for each parameter of C.
@@ -97,12 +99,12 @@ fn outward(ty: &Type, value: &Val, out: &mut VecDeque<Column>) {
             types.iter().zip(parts.iter()).for_each(|(ty, part)| outward(ty, part, out));
         }
         (Type::Tensor(_, element), Val::Tensor(tensor)) => {
-            let inner = if let Type::Tensor(_, inner) = &**element { Some(inner) } else { None };
-            let width = components(inner.unwrap_or(element)).expect("it has a layout").len();
+            let inner = if let Type::Tensor(rank, inner) = &**element { Some((*rank, inner)) } else { None };
+            let width = components(inner.map_or(element, |(_, inner)| inner)).expect("it has a layout").len();
             // One column without data where there are no components.
             let columns = (0..width).map(Some).chain((width == 0).then_some(None));
             out.extend(columns.map(|column| match inner {
-                Some(_) => Column::Jagged((**tensor).clone(), column),
+                Some((rank, _)) => Column::Jagged((**tensor).clone(), rank, column),
                 None => Column::Tensor(tensor.sizes.clone(), column.map(|i| tensor.buffers[i].clone())),
             }));
         }
@@ -122,12 +124,14 @@ impl Body<'_> {
         };
         let sizes: Vec<Operand> = (0..rank).map(|_| field(INTEGER)).collect();
         let offsets = matches!(form, Form::Jagged { .. }).then(|| field(INTEGER.buffer()));
+        let several = matches!(form, Form::Jagged { rank, .. } if *rank > 1);
+        let element_sizes = several.then(|| field(INTEGER.buffer()));
         let data = match form {
             Form::Scalar(scalar) => (!is_result).then(|| field(scalar.ty())),
-            Form::Tensor { base, .. } | Form::Jagged { base } => base.map(|base| field(base.ty().buffer())),
+            Form::Tensor { base, .. } | Form::Jagged { base, .. } => base.map(|base| field(base.ty().buffer())),
         };
         self.facts.are_sizes(&sizes);
-        Fields { number, has_storage, sizes, offsets, data }
+        Fields { number, has_storage, sizes, offsets, element_sizes, data }
     }
 
     /// A value of a type from the parameters that C gave for it.
@@ -138,14 +142,15 @@ impl Body<'_> {
                 Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
             }
             Type::Tensor(_, element) => {
-                let inner = if let Type::Tensor(_, inner) = &**element { Some(inner) } else { None };
-                let width = components(inner.unwrap_or(element)).expect("it has a layout").len().max(1);
+                let inner = if let Type::Tensor(rank, inner) = &**element { Some((*rank, inner)) } else { None };
+                let inmost = inner.map_or(element, |(_, inner)| inner);
+                let width = components(inmost).expect("it has a layout").len().max(1);
                 let columns: Vec<Fields> = given.drain(..width).collect();
                 for column in &columns[1..] {
                     self.check_argument(&columns[0].sizes, &column.sizes, column.number);
                 }
                 match inner {
-                    Some(inner) => self.rows(element, inner, &columns),
+                    Some((rank, inner)) => self.elements(element, rank, inner, &columns),
                     None => {
                         let buffers = columns.iter().filter_map(|column| column.data.clone()).collect();
                         Ok(Tensor { element: (**element).clone(), sizes: columns[0].sizes.clone(), buffers }.val())
@@ -166,40 +171,50 @@ impl Body<'_> {
         }
     }
 
-    /// A vector of vectors: the rows are parts of the data.
-    fn rows(&mut self, row: &Type, inner: &Type, columns: &[Fields]) -> Result<Val, Error> {
+    /// A vector of tensors, which are parts of the data.
+    fn elements(&mut self, element: &Type, rank: usize, inner: &Type, columns: &[Fields]) -> Result<Val, Error> {
         let n = columns[0].sizes[0].clone();
-        let result = self.alloc_tensor(row, &columns[0].sizes)?;
+        let result = self.alloc_tensor(element, &columns[0].sizes)?;
         self.count_to(&n, vec![], |body, i, _| {
-            let mut size: Option<Operand> = None;
+            let mut first: Option<Vec<Operand>> = None;
             let mut buffers = Vec::new();
             for column in columns {
-                let (start, length) = body.row(column, &i);
-                match &size {
-                    None => size = Some(length),
-                    Some(size) => body.check_argument(std::slice::from_ref(size), &[length], column.number),
+                let (start, sizes) = body.element(column, rank, &i);
+                match &first {
+                    None => first = Some(sizes),
+                    Some(first) => body.check_argument(first, &sizes, column.number),
                 }
                 if let Some(data) = &column.data {
                     let view = |x| Memory::View(x, data.clone(), start.clone());
                     buffers.push(body.memory(body.ty_of(data), view));
                 }
             }
-            let sizes = vec![size.expect("there is a column")];
-            let row = Tensor { element: inner.clone(), sizes, buffers }.val();
-            body.store_element(&result, &i, &row);
+            let sizes = first.expect("there is a column");
+            let tensor = Tensor { element: inner.clone(), sizes, buffers }.val();
+            body.store_element(&result, &i, &tensor);
             Ok(vec![])
         })?;
         Ok(result.val())
     }
 
-    /// Where row i starts, and its length.
-    fn row(&mut self, column: &Fields, i: &Operand) -> (Operand, Operand) {
+    /// Where element i of a jagged tensor starts, and its size.
+    fn element(&mut self, column: &Fields, rank: usize, i: &Operand) -> (Operand, Vec<Operand>) {
         let offsets = column.offsets.as_ref().expect("a jagged tensor has offsets");
         let start = self.load_cell(offsets, i);
-        let next = self.op(Op::AddI, [i.clone(), Operand::Integer(1)]);
-        let end = self.load_cell(offsets, &next);
-        let length = self.op(Op::SubI, [end, start.clone()]);
-        (start, length)
+        let Some(sizes) = &column.element_sizes else {
+            let next = self.op(Op::AddI, [i.clone(), Operand::Integer(1)]);
+            let end = self.load_cell(offsets, &next);
+            let length = self.op(Op::SubI, [end, start.clone()]);
+            return (start, vec![length]);
+        };
+        let places = self.places(rank, i);
+        (start, places.iter().map(|place| self.load_cell(sizes, place)).collect())
+    }
+
+    /// Where the sizes of element i are.
+    fn places(&mut self, rank: usize, i: &Operand) -> Vec<Operand> {
+        let first = self.op(Op::MulI, [i.clone(), Operand::Integer(rank as i64)]);
+        (0..rank).map(|j| self.op(Op::AddI, [first.clone(), Operand::Integer(j as i64)])).collect()
     }
 
     /// Where there is storage, it must have the size of the result.
@@ -211,17 +226,22 @@ impl Body<'_> {
                 body.check_shape(fields.number, sizes, &fields.sizes);
                 Ok(vec![])
             }
-            Column::Jagged(rows, _) => {
-                body.check_shape(fields.number, &rows.sizes, &fields.sizes);
-                body.count_to(&rows.sizes[0], vec![], |body, i, _| {
-                    let length = body.load_cell(&rows.buffers[0], &i);
-                    let (_, room) = body.row(fields, &i);
-                    body.check_shape(fields.number, &[length], &[room]);
+            Column::Jagged(tensors, rank, _) => {
+                body.check_shape(fields.number, &tensors.sizes, &fields.sizes);
+                body.count_to(&tensors.sizes[0], vec![], |body, i, _| {
+                    let sizes: Vec<Operand> = body.sizes_of(tensors, *rank, &i);
+                    let (_, room) = body.element(fields, *rank, &i);
+                    body.check_shape(fields.number, &sizes, &room);
                     Ok(vec![])
                 })
             }
         };
         self.choose(has_storage, check, |_| Ok(vec![])).map(drop)
+    }
+
+    /// The size of element i, which is a tensor.
+    fn sizes_of(&mut self, tensors: &Tensor, rank: usize, i: &Operand) -> Vec<Operand> {
+        tensors.buffers[..rank].iter().map(|sizes| self.load_cell(sizes, i)).collect()
     }
 
     fn check_shape(&mut self, number: i64, result: &[Operand], storage: &[Operand]) {
@@ -250,43 +270,60 @@ impl Body<'_> {
                 let place = self.choose(has_storage, copied, |_| Ok(vec![data.clone()]))?;
                 Ok(sizes.into_iter().chain(place).collect())
             }
-            Column::Jagged(rows, column) => self.hand_over_rows(fields, &rows, column),
+            Column::Jagged(tensors, rank, column) => self.hand_over_elements(fields, &tensors, rank, column),
         }
     }
 
-    fn hand_over_rows(&mut self, fields: &Fields, rows: &Tensor, column: Option<usize>) -> Result<Vec<Operand>, Error> {
+    fn hand_over_elements(
+        &mut self,
+        fields: &Fields,
+        tensors: &Tensor,
+        rank: usize,
+        column: Option<usize>,
+    ) -> Result<Vec<Operand>, Error> {
         let has_storage = fields.has_storage.clone().expect("a result has a flag");
-        let n = rows.sizes[0].clone();
-        let given = [fields.offsets.clone(), fields.data.clone()].into_iter().flatten().collect();
-        let ends = self.op(Op::AddI, [n.clone(), Operand::Integer(1)]);
-        let lengths = rows.buffers[0].clone();
-        let offsets = self.choose(
-            has_storage.clone(),
-            |_| Ok(given),
-            |body| {
-                let offsets = body.alloc(INTEGER.buffer(), ends);
-                let total = body.count_to(&n, vec![Operand::Integer(0)], |body, i, total| {
-                    body.stmts.push(Stmt::Memory(Memory::Store(offsets.clone(), i.clone(), total[0].clone())));
-                    let length = body.load_cell(&lengths, &i);
-                    Ok(vec![body.op(Op::AddI, [total[0].clone(), length])])
-                })?;
-                body.stmts.push(Stmt::Memory(Memory::Store(offsets.clone(), n.clone(), total[0].clone())));
-                let data = fields.data.as_ref().map(|data| body.alloc(body.ty_of(data), total[0].clone()));
-                Ok([Some(offsets), data].into_iter().flatten().collect())
-            },
-        )?;
-        if let Some(column) = column {
-            let buffer = rows.buffers[1 + column].clone();
-            let (offsets, data) = (offsets[0].clone(), offsets[1].clone());
+        let n = tensors.sizes[0].clone();
+        let given = [&fields.offsets, &fields.element_sizes, &fields.data].into_iter().flatten().cloned().collect();
+        let out = self.choose(has_storage, |_| Ok(given), |body| body.room_for_elements(fields, tensors, rank))?;
+        if let (Some(column), Some(data)) = (column, out.last()) {
+            let buffer = tensors.buffers[rank + column].clone();
             self.count_to(&n, vec![], |body, i, _| {
-                let [from, count] = [&buffer, &lengths].map(|b| body.load_cell(b, &i));
-                let start = body.load_cell(&offsets, &i);
-                let to = body.memory(body.ty_of(&data), |x| Memory::View(x, data.clone(), start));
+                let sizes = body.sizes_of(tensors, rank, &i);
+                let count = body.count(&sizes);
+                let [from, start] = [&buffer, &out[0]].map(|b| body.load_cell(b, &i));
+                let to = body.memory(body.ty_of(data), |x| Memory::View(x, data.clone(), start));
                 body.stmts.push(Stmt::Memory(Memory::Move { to, from, count }));
                 Ok(vec![])
             })?;
         }
-        Ok([n].into_iter().chain(offsets).collect())
+        Ok([n].into_iter().chain(out).collect())
+    }
+
+    /// Storage in the arena, with offsets and sizes set: offsets, sizes and data, those that there are.
+    fn room_for_elements(&mut self, fields: &Fields, tensors: &Tensor, rank: usize) -> Result<Vec<Operand>, Error> {
+        let n = tensors.sizes[0].clone();
+        let ends = self.op(Op::AddI, [n.clone(), Operand::Integer(1)]);
+        let offsets = self.alloc(INTEGER.buffer(), ends);
+        let sizes = fields.element_sizes.is_some().then(|| {
+            let count = self.op(Op::Count, [n.clone(), Operand::Integer(rank as i64)]);
+            self.alloc(INTEGER.buffer(), count)
+        });
+        let store = |body: &mut Self, buffer: &Operand, at: &Operand, x: Operand| {
+            body.stmts.push(Stmt::Memory(Memory::Store(buffer.clone(), at.clone(), x)));
+        };
+        let total = self.count_to(&n, vec![Operand::Integer(0)], |body, i, total| {
+            store(body, &offsets, &i, total[0].clone());
+            let size = body.sizes_of(tensors, rank, &i);
+            let length = body.count(&size);
+            if let Some(sizes) = &sizes {
+                let places = body.places(rank, &i);
+                places.iter().zip(size).for_each(|(place, n)| store(body, sizes, place, n));
+            }
+            Ok(vec![body.op(Op::AddI, [total[0].clone(), length])])
+        })?;
+        store(self, &offsets, &n, total[0].clone());
+        let data = fields.data.as_ref().map(|data| self.alloc(self.ty_of(data), total[0].clone()));
+        Ok([Some(offsets), sizes, data].into_iter().flatten().collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads a model from a file in the format of `demos/README.md`.
 
-use crate::model::{ALPHAS, GAMMA, Model, NAMES, Shape};
+use crate::model::{GAMMA, Model, NAMES, Shape};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
@@ -21,9 +21,9 @@ pub fn read(path: &str) -> Result<Model, String> {
     let mut from = Reader { path, file: BufReader::new(file), line: 0, text: String::new() };
     let shape = from.sizes()?;
     let mut point = Vec::new();
-    for part in ALPHAS..GAMMA {
+    for (part, name) in NAMES.iter().enumerate().take(GAMMA) {
         for _ in 0..shape.rows[part] {
-            point.extend(from.row(&format!("a row of {}", NAMES[part]), shape.columns[part])?);
+            point.extend(from.row(&format!("a row of {name}"), shape.columns[part])?);
         }
     }
     let (gamma, m) = from.prior()?;
