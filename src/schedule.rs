@@ -40,7 +40,8 @@ const APPLICATION: &[&str] = &[
 const VECTORS: &[&str] = &[
     "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
     "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
-    "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "sumbuild-zero",
+    "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "vector-index-scale", "vector-index-neg",
+    "vector-scale-at", "vector-neg-at", "sumbuild-zero",
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
 ];
 
