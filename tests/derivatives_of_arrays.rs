@@ -232,7 +232,7 @@ fn survey() {
     for case in 0..cases {
         let length = random.draw() % 160;
         let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let large = random.draw() % 4 == 0;
+        let large = random.draw().is_multiple_of(4);
         let (functions, depth, nodes) = if large { (6, 5, 20) } else { (2, 3, 6) };
         let program = program(&choices, Options { functions, depth, nodes });
         let start = std::time::Instant::now();
