@@ -222,6 +222,11 @@ impl Spaces {
         self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
     }
 
+    /// Makes a witness that of the codomain of a variable.
+    pub fn bind_codomain(&mut self, x: &Var, witness: Expr) {
+        self.0.entry(x.id()).or_default()[1] = Some(witness);
+    }
+
     /// A witness of a linear map's domain, when it can be told from the map.
     pub fn domain(&self, m: &Expr) -> Option<Expr> {
         self.space(m, m.ty().as_lm()?.0, true)
