@@ -225,6 +225,10 @@ impl Transpose<'_, '_> {
         let witness = targets.witness();
         let n = targets.0.len();
         let chosen = self.named("R", map, scope);
+        if let Some(r) = chosen.as_var() {
+            // The branches of a conditional may say nothing of it.
+            self.cx.spaces.bind_codomain(r, witness.clone());
+        }
         for (i, (target, _)) in targets.0.into_iter().enumerate() {
             let part = match n {
                 1 => chosen.clone(),

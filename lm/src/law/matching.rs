@@ -2,6 +2,7 @@
 
 use super::pattern::Pat;
 use crate::prim::Prim;
+use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use crate::types::Type;
 use std::collections::HashMap;
@@ -222,6 +223,11 @@ impl Spaces {
         self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
     }
 
+    /// Makes a witness that of the codomain of a variable.
+    pub fn bind_codomain(&mut self, x: &Var, witness: Expr) {
+        self.0.entry(x.id()).or_default()[1] = Some(witness);
+    }
+
     /// A witness of a linear map's domain, when it can be told from the map.
     pub fn domain(&self, m: &Expr) -> Option<Expr> {
         self.space(m, m.ty().as_lm()?.0, true)
@@ -247,6 +253,13 @@ impl Spaces {
                 let value = || Expr::app(Op::Call(Arc::new(value.clone())), args.clone());
                 return Some(if of_domain { f.varying_of(args) } else { value() });
             }
+            Kind::Let(bindings, body) => {
+                let bound = bindings.iter().flat_map(|b| b.pattern.vars());
+                return without(self.space(body, ty, of_domain)?, bound);
+            }
+            Kind::App(Op::If, args) if of_domain => {
+                return self.space(&args[1], ty, true).or_else(|| self.space(&args[2], ty, true));
+            }
             Kind::App(Op::If, args) => {
                 let [yes, no] = [self.space(&args[1], ty, of_domain)?, self.space(&args[2], ty, of_domain)?];
                 return Some(if yes == no { yes } else { Expr::conditional(args[0].clone(), yes, no) });
@@ -271,6 +284,7 @@ impl Spaces {
             (Prim::LmVCatV, false) if args.len() == 2 => Some(args[0].clone()),
             (Prim::LmAddV | Prim::LmTo, false) => Some(args[0].clone()),
             (Prim::LmTo, true) => self.domain(&args[1]),
+            (Prim::LmVCatV | Prim::LmAddV, true) => self.domain_of_family(args.last()?),
             (Prim::LmIndex, true) => Some(args[1].clone()),
             (Prim::LmIndex, false) => Some(Expr::prim(Prim::Index, args.clone())),
             (Prim::LmSum, true) => Some(args[0].clone()),
@@ -279,6 +293,24 @@ impl Spaces {
             _ => None,
         }
     }
+
+    /// The domain that all maps of a tensor of maps have.
+    fn domain_of_family(&self, maps: &Expr) -> Option<Expr> {
+        match maps.kind() {
+            Kind::App(Op::Prim(Prim::VecInit), maps) => maps.iter().find_map(|m| self.domain(m)),
+            Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
+                Kind::Lam(i, m) => without(self.domain(m)?, std::iter::once(i)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The term, unless it mentions one of the variables.
+fn without<'a>(e: Expr, mut variables: impl Iterator<Item = &'a Var>) -> Option<Expr> {
+    let free = free_variables(&e);
+    (!variables.any(|x| free.contains(x))).then_some(e)
 }
 
 /// Makes `e` free to copy: names it by a binding pushed on `floats`, tuples component by component.
