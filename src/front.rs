@@ -1,6 +1,7 @@
 //! The front end: from a source text to a checked program.
 
 use crate::check::{self, Checked, Options};
+use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
 use crate::passes::sums;
 use crate::pipeline;
@@ -16,18 +17,22 @@ use lm::timing::Timings;
 ///
 /// Errors: all errors of the text, in order of place; [`render`](crate::render) shows them.
 pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_timed(source, &Timings::default())
+    load_for(source, Derivation::default(), &Timings::default())
 }
 
-/// As [`load`], with the times of reading and checking added to a table.
-pub fn load_timed(source: &Source, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { record: Some(pipeline::record), ..Options::default() }, timings)
+/// As [`load`], for derivatives by a derivation; the times of reading and checking are added to a table.
+pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(source, Options { record: Some(pipeline::record), derivation, ..Options::default() }, timings)
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
 /// does not define.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { orphan_derivatives: true, record: Some(pipeline::record) }, &Timings::default())
+    load_with(
+        source,
+        Options { orphan_derivatives: true, record: Some(pipeline::record), ..Options::default() },
+        &Timings::default(),
+    )
 }
 
 fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {

@@ -7,6 +7,7 @@ use crate::check::builtins::PRIMITIVE_PREFIX;
 use crate::check::names::{is_reserved, symbol};
 use crate::check::types::is_constructor;
 use crate::check::{CheckError, Checker, derived};
+use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
 use crate::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
@@ -66,8 +67,8 @@ pub struct RuleHead<'a> {
 pub enum Item<'a> {
     /// A definition.
     Def(Header<'a>),
-    /// `(gdef derivation name)`: the name of the derivative, and its place.
-    Gdef(FunName, Span),
+    /// `(gdef derivative name derivation)`: the name of the derivative, how it is made, and its place.
+    Gdef(FunName, Option<Derivation>, Span),
     /// A rewrite rule.
     Rule(RuleHead<'a>),
 }
@@ -78,7 +79,7 @@ pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
 const EDEF: &str = "(edef name Type (Type ...))";
 const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
-const GDEF: &str = "(gdef derivation [name Type])";
+const GDEF: &str = "(gdef derivative [name Type]), or (gdef derivative [name Type] derivation)";
 
 impl Checker {
     /// A top-level form; `None` when it defines nothing that can be checked, which is reported.
@@ -210,14 +211,29 @@ impl Checker {
     }
 
     fn gdef<'a>(&mut self, items: &[Sexp], span: Span) -> Option<Item<'a>> {
-        let [_, derivation, name] = items else { return self.malformed("`gdef`", GDEF, span) };
-        let Some(word) = symbol(derivation) else { return self.malformed("`gdef`", GDEF, span) };
+        let (derivative, name, way) = match items {
+            [_, derivative, name] => (derivative, name, None),
+            [_, derivative, name, way] => (derivative, name, Some(way)),
+            _ => return self.malformed("`gdef`", GDEF, span),
+        };
+        let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
         if !derived::is_derivation(word) {
             let suggestion = super::suggest::closest(word, derived::names());
-            return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, derivation.span);
+            return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, derivative.span);
         }
-        Some(Item::Gdef(name.derived(word), span))
+        let derivation = match way.map(|way| (way.span, symbol(way))) {
+            None => None,
+            Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
+            Some((place, Some(word))) => match Derivation::named(word) {
+                None => {
+                    let suggestion = super::suggest::closest(word, Derivation::ALL.into_iter().map(Derivation::name));
+                    return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, place);
+                }
+                known => known,
+            },
+        };
+        Some(Item::Gdef(name.derived(word), derivation, span))
     }
 
     /// `(rule "name" params template replacement)`.

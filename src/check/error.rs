@@ -37,6 +37,16 @@ pub enum CheckError {
         /// A known name close to it.
         suggestion: Option<String>,
     },
+    /// Two `gdef`s choose different derivations for one function.
+    #[error("the derivatives of `{of}` are asked for by two derivations, {first} and {second}")]
+    TwoDerivations {
+        /// The function.
+        of: String,
+        /// As chosen first.
+        first: &'static str,
+        /// As chosen here.
+        second: &'static str,
+    },
     /// A function's name where a value should stand.
     #[error("the function `{0}` is not a value")]
     FunctionAsValue(String),
@@ -215,6 +225,7 @@ impl CheckError {
             CheckError::UnknownFunction { .. } => "E202",
             CheckError::UnknownType { .. } => "E203",
             CheckError::UnknownDerivation { .. } => "E204",
+            CheckError::TwoDerivations { .. } => "E231",
             CheckError::FunctionAsValue(_) => "E205",
             CheckError::NotAFunction { .. } => "E206",
             CheckError::Malformed { .. } => "E207",
@@ -253,6 +264,7 @@ impl CheckError {
             | CheckError::UnknownDerivation { suggestion, .. } => {
                 suggestion.as_ref().map(|name| format!("did you mean `{name}`?"))
             }
+            CheckError::TwoDerivations { .. } => Some("choose one".into()),
             CheckError::FunctionAsValue(name) => Some(format!("call it, with parentheses: `({name} ...)`")),
             CheckError::Malformed { grammar, .. } => Some(format!("write `{grammar}`")),
             CheckError::DuplicateDefinition { .. } => {

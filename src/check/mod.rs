@@ -26,6 +26,7 @@ mod types;
 
 pub use error::CheckError;
 
+use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
 use crate::pipeline;
 use crate::reader::Sexp;
@@ -51,6 +52,8 @@ pub struct Options {
     /// Gives the B of `[suffwdpass f] : S -> (T, B)` for a function of a program: it is known once the
     /// derivation was done. Without it, calls of the halves of a function are refused, unless written by hand.
     pub record: Option<Record>,
+    /// The derivation by which derivatives are made, where the file does not choose one.
+    pub derivation: Derivation,
 }
 
 /// See [`Options::record`].
@@ -63,6 +66,10 @@ pub struct Checked {
     pub program: Program,
     /// The derivatives that the file asks for by `gdef`, in source order, each once.
     pub requested: Vec<FunName>,
+    /// The derivation by which derivatives are made.
+    pub derivation: Derivation,
+    /// The functions for which a `gdef` chooses another one.
+    pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.
     pub prelude: IndexMap<FunName, Def>,
     /// Where each of the user's definitions has its name.
@@ -156,11 +163,13 @@ impl Checker {
         for item in items {
             match item {
                 Item::Def(header) => headers.push(header),
-                Item::Gdef(name, span) => requests.push((name, span)),
+                Item::Gdef(name, derivation, span) => requests.push((name, derivation, span)),
                 Item::Rule(head) => rules.push(head),
             }
         }
         let funs = self.signatures(&headers);
+        self.checked.derivation = self.options.derivation;
+        requests.iter().for_each(|(name, derivation, span)| self.choose(name, *derivation, *span));
         self.check_halves(&headers);
         for (header, fun) in headers.iter().zip(&funs) {
             self.keep_second_order(header, fun.as_ref());
@@ -177,7 +186,7 @@ impl Checker {
         checked.places = places;
         checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
         let requested: IndexSet<FunName> =
-            requests.into_iter().filter_map(|(name, span)| self.requested(name, span)).collect();
+            requests.into_iter().filter_map(|(name, _, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();
         checked.prelude.append(&mut self.checked.prelude);
         let bases = checked.requested.iter().map(|name| FunName { derivations: Vec::new(), ..name.clone() });

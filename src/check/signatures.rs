@@ -4,6 +4,7 @@ use crate::check::builtins;
 use crate::check::declaration::Header;
 use crate::check::functions::Entry;
 use crate::check::{CheckError, Checker, derived};
+use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
 use lm::term::{Fun, FunName, Span};
 use lm::types::Type;
@@ -125,6 +126,17 @@ impl Checker {
         match (fitting.next(), fitting.next()) {
             (Some(only), None) => Some((*only.fun).clone()),
             _ => None,
+        }
+    }
+
+    /// Files the derivation that a `gdef` chooses for a function. What is wrong with the name is reported by
+    /// [`Checker::requested`].
+    pub(super) fn choose(&mut self, name: &FunName, derivation: Option<Derivation>, span: Span) {
+        let (Some(fun), Some(derivation)) = (self.only_overload(name), derivation) else { return };
+        let before = self.checked.chosen.insert(fun.name.clone(), derivation);
+        if let Some(before) = before.filter(|before| *before != derivation) {
+            let (first, second) = (before.name(), derivation.name());
+            self.fail::<()>(CheckError::TwoDerivations { of: fun.name.to_string(), first, second }, span);
         }
     }
 

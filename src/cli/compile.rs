@@ -4,6 +4,7 @@ use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
+use crate::derivation::Derivation;
 use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
@@ -48,6 +49,9 @@ pub struct Options {
     /// Optimisation level.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    /// The way to the derivatives.
+    #[arg(long, value_enum, default_value_t)]
+    derivation: Derivation,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -66,7 +70,7 @@ pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> R
 
 fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read(&options.file, format, watch)?;
+    let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
     let native = codegen::Options {

@@ -5,6 +5,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
+use crate::derivation::Derivation;
 use crate::pipeline::Stage;
 use crate::source::Source;
 use clap::ValueEnum;
@@ -30,6 +31,9 @@ pub struct Options {
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
+    /// The way to the derivatives.
+    #[arg(long, value_enum, default_value_t)]
+    derivation: Derivation,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -88,7 +92,8 @@ fn of_demo(
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
-    let input = Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), format, watch)?;
+    let input =
+        Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))
@@ -104,7 +109,7 @@ fn of_file(
     if is_name {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read(name, format, watch)?;
+    let input = Input::read_for(name, options.derivation, format, watch)?;
     let functions = input.chosen(&options.fun)?;
     Ok((input, functions))
 }

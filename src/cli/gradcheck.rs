@@ -4,6 +4,7 @@ use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
+use crate::derivation::Derivation;
 use crate::gradcheck::{self, Report, Worst};
 use codegen::Jit;
 use lm::term::FunName;
@@ -34,6 +35,9 @@ pub struct Options {
     /// A shared library that has the program's external functions (`edef`); may be repeated.
     #[arg(long, value_name = "FILE")]
     link: Vec<std::path::PathBuf>,
+    /// The way to the derivatives.
+    #[arg(long, value_enum, default_value_t)]
+    derivation: Derivation,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -49,7 +53,7 @@ fn gradcheck_watched(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut input = Input::read(&options.file, format, watch)?;
+    let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| gradcheck::is_worth_checking(input.pipeline.program(), f));

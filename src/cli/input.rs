@@ -4,6 +4,7 @@ use super::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
 use crate::check::Checked;
+use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
 use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
@@ -31,16 +32,22 @@ pub struct Input {
 impl Input {
     /// Reads and checks a file, or standard input for `-`.
     pub fn read(path: &str, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        Input::read_for(path, Derivation::default(), format, watch)
+    }
+
+    /// As [`Input::read`], for derivatives by a derivation.
+    pub fn read_for(path: &str, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let source = watch
             .timings
             .time("reading", || Source::read(path))
             .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
-        Input::of(source, format, watch)
+        Input::of(source, derivation, format, watch)
     }
 
     /// Checks a text.
-    pub fn of(source: Source, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
-        let checked = front::load_timed(&source, &watch.timings).map_err(|errors| shown(&source, &errors, format))?;
+    pub fn of(source: Source, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let checked = front::load_for(&source, derivation, &watch.timings);
+        let checked = checked.map_err(|errors| shown(&source, &errors, format))?;
         let Checked { places, requested, .. } = checked.clone();
         let lines = source.text().lines().count();
         watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), places.len()));

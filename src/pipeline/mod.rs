@@ -18,6 +18,7 @@ pub use watch::{Observer, Pass};
 
 use crate::call_order;
 use crate::check::Checked;
+use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::passes::rules::EndlessRule;
 use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, sums, tidy, transpose};
@@ -48,6 +49,10 @@ pub struct Pipeline {
     /// Definitions of the prelude that the program does not call so far.
     prelude: IndexMap<FunName, Def>,
     effects: Effects,
+    /// The derivation by which derivatives are made, where the program does not choose one.
+    derivation: Derivation,
+    /// The functions for which it does.
+    chosen: IndexMap<FunName, Derivation>,
     trace: bool,
     watch: Watch,
     /// The optimised Jacobians, which fwd and rev share.
@@ -65,13 +70,15 @@ pub struct Pipeline {
 impl Pipeline {
     /// A pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, .. } = checked;
+        let Checked { program, prelude, derivation, chosen, .. } = checked;
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         let mut pipeline = Pipeline {
             program,
             prelude,
             effects,
+            derivation,
+            chosen,
             trace: false,
             watch: Watch::default(),
             jacobians: HashMap::new(),
@@ -127,6 +134,12 @@ impl Pipeline {
     pub fn complete(&mut self) -> Result<(), Error> {
         let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
         names.iter().try_for_each(|name| self.require(name))
+    }
+
+    /// The derivation by which the derivatives of a function are made.
+    pub fn derivation_of(&self, name: &FunName) -> Derivation {
+        let base = FunName { derivations: Vec::new(), ..name.clone() };
+        self.chosen.get(&base).copied().unwrap_or(self.derivation)
     }
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
