@@ -79,7 +79,7 @@ pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
 const DEF: &str = "(def name Type ((x : Type) ...) body)";
 const EDEF: &str = "(edef name Type (Type ...))";
 const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
-const GDEF: &str = "(gdef derivative [name Type]), or (gdef derivative [name Type] derivation)";
+const GDEF: &str = "(gdef derivative [name Type])";
 
 impl Checker {
     /// A top-level form; `None` when it defines nothing that can be checked, which is reported.
