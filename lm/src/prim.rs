@@ -12,7 +12,7 @@
 
 use crate::scheme::Rule;
 use crate::types::Type;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// How a primitive is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +108,7 @@ primitives! {
     SumBuild     "sumbuild"     ["i (Lam i t) -> t", "s i (Lam i (d s)) -> (d s)"] Structural;
     Sum          "sum"          ["(Tensor i t) -> t"]                       Structural;
     Index        "index"        ["i (Tensor i t) -> t"]                     Structural;
+    Unzip        "unzip"        ["(Tensor i t) -> t"]                       Structural;
     Size         "size"         ["(Tensor i t) -> i"]                       Zero;
     CommonSize   "$common_size" ["(Tensor i s) (Tensor i t) -> i"]          Zero;
     VecInit      "Vec_init"     ["t .. -> (Vec t)"]                         Structural;
@@ -162,6 +163,11 @@ impl Prim {
         // The rule of sums, `t t -> t`, is for what can be summed.
         if matches!(self, Prim::Add | Prim::Sub) && !args.iter().all(Type::has_sums) {
             return None;
+        }
+        // A tensor of tuples as a tuple of tensors: no scheme says so for any number of components.
+        if let (Prim::Unzip, [Type::Tensor(rank, element)]) = (self, args) {
+            let parts = element.as_tuple()?.iter();
+            return Some(Type::tuple(parts.map(|part| Type::Tensor(*rank, Arc::new(part.clone())))));
         }
         self.rules().iter().find_map(|rule| rule.result(args))
     }

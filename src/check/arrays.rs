@@ -1,4 +1,4 @@
-//! Built-ins on arrays that go by the structure of a type: shapes, zeros, `unzip`, `ts_add` and its
+//! Built-ins on arrays that go by the structure of a type: shapes, zeros, `ts_add` and its
 //! like on tensors with discrete parts.
 
 use crate::check::builtins::sparse_parts;
@@ -53,28 +53,12 @@ impl Checker {
         Expr::block(bindings, difference)
     }
 
-    /// A tensor of tuples as a tuple of tensors.
-    pub(super) fn unzip(&mut self, e: Expr, span: Span) -> Expr {
-        let ty = e.ty().clone();
-        let Type::Tensor(_, tuple) = &ty else { panic!("checker: `unzip` of {ty}") };
-        let count = tuple.as_tuple().map_or(0, <[Type]>::len);
-        let (bindings, e) = self.name_of(e);
-        let parts = (1..=count).map(|k| {
-            self.over(&ty, size(&e, span), span, |_, i| {
-                let tuple = element(&i, &e, span);
-                get(k, count, &tuple, span)
-            })
-        });
-        let parts = parts.collect();
-        Expr::block(bindings, apply(Op::Tuple, parts, span))
-    }
-
     /// `(buildFromSparseTupled shapes n f)`: f is called once for each index.
     pub(super) fn sparse_tupled(&mut self, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         let tensors = sparse_parts(args.last()?.ty()).expect("the row was chosen for these arguments");
         let shapes = args.remove(0);
         let pairs = apply(Op::Prim(Prim::Build), args, span);
-        let pairs = self.unzip(pairs, span);
+        let pairs = apply(Op::Prim(Prim::Unzip), vec![pairs], span);
         let (bindings, named) = self.names_of(vec![shapes, pairs]);
         let mut sums = Vec::new();
         for (i, ty) in tensors.iter().enumerate() {

@@ -30,8 +30,6 @@ pub enum Meaning {
     Generic(usize),
     /// The shape of the argument.
     Shape,
-    /// A tensor of tuples as a tuple of tensors.
-    Unzip,
     /// `buildFromSparse` of several tensors at once.
     SparseTupled,
     /// One of two linear maps, chosen by a Bool.
@@ -41,7 +39,7 @@ pub enum Meaning {
 /// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Unzip, Variant};
+use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant};
 
 /// One row.
 #[derive(Debug)]
@@ -150,13 +148,13 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("fold",          OWN,                          Core(Prim::Fold)),
     ("scanl",         OWN,                          Core(Prim::Scanl)),
     ("Vec_init",      OWN,                          Core(Prim::VecInit)),
+    ("unzip",         OWN,                          Core(Prim::Unzip)),
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
     ("$add_at",       OWN,                          Core(Prim::AddAt)),
     ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
     ("$into",         OWN,                          Core(Prim::Into)),
     ("$loop",         OWN,                          Core(Prim::Loop)),
     ("shape",         &["t -> t"],                  Shape),
-    ("unzip",         &["(Tensor i t) -> t"],       Unzip),
     ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
     ("$BENCH",        OWN,                          Core(Prim::Bench)),
 ];
@@ -194,7 +192,6 @@ impl Builtin {
             Core(prim) | Primitive(prim) => prim.result(args),
             Generic(_) => self.instance(args).map(|(_, result)| result),
             Shape => args.first().map(Type::shape),
-            Unzip => unzipped(args.first()?),
             SparseTupled => sparse_parts(args.last()?).map(Type::tuple),
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
@@ -209,7 +206,7 @@ impl Builtin {
             Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
-            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | Unzip | SparseTupled | Variant => None,
+            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | SparseTupled | Variant => None,
         }
     }
 
@@ -281,18 +278,11 @@ impl Builtin {
             },
             Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
-            Unzip => args.first().and_then(unzipped).is_some(),
+            Core(Prim::Unzip) | Primitive(Prim::Unzip) => Prim::Unzip.result(args).is_some(),
             SparseTupled => is_sparse(args),
             Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | Variant => true,
         }
     }
-}
-
-/// The type of a tensor of tuples, unzipped.
-fn unzipped(ty: &Type) -> Option<Type> {
-    let Type::Tensor(rank, element) = ty else { return None };
-    let parts = element.as_tuple()?.iter();
-    Some(Type::tuple(parts.map(|part| Type::Tensor(*rank, Arc::new(part.clone())))))
 }
 
 /// The types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.

@@ -124,7 +124,6 @@ impl Checker {
             Meaning::Componentwise(prim) => Some(self.componentwise(prim, args, span)),
             Meaning::Generic(number) => self.expand(row, number, args, span),
             Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
-            Meaning::Unzip => Some(self.unzip(args.pop()?, span)),
             Meaning::SparseTupled => self.sparse_tupled(args, span),
             Meaning::Variant => Some(apply(Op::If, args, span)),
         }

@@ -2,6 +2,7 @@
 //!
 //!   ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))         ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
 //!   ∇[v[i]] = π(i) ∘ ∇[v]                              ∇[(e1, .., en)] = V([∇[e1], .., ∇[en]])   a vector
+//!   ∇[unzip(v)] = V(build(n, λi. π₁ ∘ π(i) ∘ ∇[v])) × ..                        a tensor of tuples
 //!   ∇[sum(v)] = lmSum ∘ ∇[v]                           ∇[$delta_at(w, i, x)] = π(i)ᵀ ∘ ∇[x]
 //!
 //! A fold from s is a recurrence. With all its states sᵢ known, its Jacobian is a linear recurrence,
@@ -41,6 +42,7 @@ impl Nabla<'_> {
                 let maps = parts.iter().map(|part| self.nabla(part)).collect::<Result<Vec<_>, _>>()?;
                 Expr::prim(Prim::LmVCatV, [value, Expr::prim(Prim::VecInit, maps)])
             }
+            (Prim::Unzip, [v]) => self.unzip(&value, v)?,
             (Prim::Index, [i, v]) => compose(element(i, v), self.nabla(v)?),
             (Prim::Sum, [v]) if value.ty().has_fixed_shape() => {
                 compose(Expr::prim(Prim::LmSum, [v.clone()]), self.nabla(v)?)
@@ -70,6 +72,23 @@ impl Nabla<'_> {
         let (i, body) = function(f);
         let map = self.branch(body)?;
         Ok(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)]))
+    }
+
+    /// Each component's tensor: of the elements, that component.
+    fn unzip(&mut self, y: &Expr, v: &Expr) -> Result<Expr, String> {
+        let (Type::Tensor(rank, _), Some(parts)) = (v.ty(), y.ty().as_tuple()) else { panic!("`unzip` of {v:?}") };
+        let (index, count) = (Type::index(*rank), parts.len());
+        let dv = self.nabla(v)?;
+        let mut part = |k| {
+            let i = self.supply.fresh("i", index.clone());
+            let tuple = Expr::prim(Prim::Index, [Expr::var(&i), v.clone()]);
+            let select = Expr::app(Op::LmGet(k, count), vec![Expr::witness(&tuple)]);
+            let map = compose(select, compose(element(&Expr::var(&i), v), dv.clone()));
+            let n = Expr::prim(Prim::Size, [v.clone()]);
+            let family = Expr::prim(Prim::Build, [n, Expr::lam(i, map)]);
+            Expr::prim(Prim::LmVCatV, [Expr::get(k, y.clone()), family])
+        };
+        Ok(Expr::prim(Prim::LmVCat, (1..=count).map(&mut part).collect::<Vec<_>>()))
     }
 
     /// The sum over k of `pairs[k].2` at `pairs[k].1`, in the shape of `value`.

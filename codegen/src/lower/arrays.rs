@@ -21,6 +21,7 @@ impl Body<'_> {
             Prim::Sum => self.sum(&args[0], ty),
             Prim::Size => self.value(&args[0]).map(|v| size(v.tensor())),
             Prim::CommonSize => self.common_size(args),
+            Prim::Unzip => self.unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Index => self.index(args).and_then(|x| self.copy_for(sharing, x)),
             Prim::VecInit => self.literal(args, sharing),
             Prim::Fold => self.fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
@@ -30,6 +31,19 @@ impl Body<'_> {
             Prim::Loop => self.loop_into(args, &Target::Own).and_then(|x| self.copy_for(sharing, x)),
             _ => return None,
         })
+    }
+
+    /// A tensor is a structure of arrays already: its buffers, in groups.
+    fn unzip(&mut self, e: &Expr, ty: &Type) -> Lowered {
+        let zipped = self.value(e)?;
+        let mut buffers = zipped.tensor().buffers.iter().cloned();
+        let parts = ty.as_tuple().expect("`unzip` gives a tuple").iter().map(|part| {
+            let Type::Tensor(_, element) = part else { panic!("`unzip` gives tensors") };
+            let width = crate::layout::components(element).expect("the whole has a layout").len();
+            let buffers = buffers.by_ref().take(width).collect();
+            Tensor { element: (**element).clone(), sizes: zipped.tensor().sizes.clone(), buffers }.val()
+        });
+        Ok(Val::tuple(parts.collect::<Vec<_>>()))
     }
 
     fn build(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {

@@ -84,6 +84,7 @@ impl Body<'_> {
             | Prim::Index
             | Prim::Size
             | Prim::CommonSize
+            | Prim::Unzip
             | Prim::VecInit
             | Prim::Fold
             | Prim::Scanl

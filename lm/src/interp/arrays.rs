@@ -30,6 +30,7 @@ impl Interpreter<'_> {
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
             }
+            (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
             (Prim::Index, [i, Value::Tensor(v)]) => offset(v, i).map(|offset| v.elements()[offset].clone()),
             (Prim::Sum, [Value::Tensor(v)]) => self.sum_of(v, ty),
             (Prim::VecInit, _) => Ok(Value::vector(args.to_vec())),
@@ -134,6 +135,19 @@ pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
         return Err(RuntimeError::new(ErrorKind::TooLarge(n.clone())));
     }
     Ok(size)
+}
+
+/// A tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of arrays.
+fn unzip(v: &Tensor, ty: &Type) -> Value {
+    let parts = ty.as_tuple().expect("`unzip` gives a tuple").len();
+    let part = |k: usize| {
+        let component = |x: &Value| match x {
+            Tuple(parts) => parts[k].clone(),
+            _ => panic!("{x:?} is no tuple"),
+        };
+        Value::Tensor(Arc::new(v.with(v.elements().iter().map(component).collect())))
+    };
+    Tuple((0..parts).map(part).collect())
 }
 
 pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
