@@ -13,6 +13,10 @@ enum Typing {
     Jacobian,
     /// `S -> LM T S`, with the parameters of f.
     Transposed,
+    /// `S -> (T, LM S T)`, with the parameters of f.
+    Tupled,
+    /// `(S, LM a S) -> (T, LM a T)`; here a = S.
+    Polymorphic,
     /// `(S, dS) -> dT`.
     Forward,
     /// `(S, dT) -> dS`.
@@ -31,9 +35,11 @@ enum Typing {
     SecondHalf,
 }
 
-const DERIVATIONS: [(&str, Typing); 11] = [
+const DERIVATIONS: [(&str, Typing); 13] = [
     ("D", Typing::Jacobian),
     ("Dt", Typing::Transposed),
+    ("tupled", Typing::Tupled),
+    ("polymorphic", Typing::Polymorphic),
     ("fwd", Typing::Forward),
     ("rev", Typing::Reverse),
     ("jvp", Typing::ForwardWithValue),
@@ -80,6 +86,10 @@ pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<
     let (params, result) = match typing(derivation)? {
         Typing::Jacobian => (f.params.clone(), Type::lm(v, t.clone())),
         Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), v)),
+        Typing::Tupled => (f.params.clone(), Type::tuple([t.clone(), Type::lm(v, t.clone())])),
+        Typing::Polymorphic => {
+            (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(v, t.clone())]))
+        }
         Typing::Forward => (vec![s, v.tangent()], t.tangent()),
         Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
         Typing::ForwardWithValue => (vec![s, v.tangent()], Type::tuple([t.clone(), t.tangent()])),
@@ -106,8 +116,13 @@ pub fn derive_all<'a>(
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
 pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
     derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
-        Typing::Jacobian | Typing::Transposed | Typing::Shape | Typing::Same | Typing::FirstHalf => Some(argument),
-        Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
+        Typing::Jacobian
+        | Typing::Transposed
+        | Typing::Tupled
+        | Typing::Shape
+        | Typing::Same
+        | Typing::FirstHalf => Some(argument),
+        Typing::Polymorphic | Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
             match argument.as_tuple() {
                 Some([s, _]) => Some(s.clone()),
                 _ => None,

@@ -58,12 +58,12 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
 }
 
 /// The name without what varies, which is nothing that a user said.
-fn as_asked_for(name: &FunName) -> FunName {
+pub(super) fn as_asked_for(name: &FunName) -> FunName {
     let derivations = name.derivations.iter().filter(|d| varying(d).is_none()).cloned().collect();
     FunName { derivations, ..name.clone() }
 }
 
-const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
+pub(super) const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
     yet; [fwd [fwd f]] is";
 
 pub(super) struct Nabla<'a> {

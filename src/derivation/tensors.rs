@@ -76,9 +76,14 @@ impl Nabla<'_> {
 
     /// Each component's tensor: of the elements, that component.
     fn unzip(&mut self, y: &Expr, v: &Expr) -> Result<Expr, String> {
+        let dv = self.nabla(v)?;
+        Ok(self.unzip_of(y, v, dv))
+    }
+
+    /// The map of y = unzip(v), after that of v.
+    pub(super) fn unzip_of(&mut self, y: &Expr, v: &Expr, dv: Expr) -> Expr {
         let (Type::Tensor(rank, _), Some(parts)) = (v.ty(), y.ty().as_tuple()) else { panic!("`unzip` of {v:?}") };
         let (index, count) = (Type::index(*rank), parts.len());
-        let dv = self.nabla(v)?;
         let mut part = |k| {
             let i = self.supply.fresh("i", index.clone());
             let tuple = Expr::prim(Prim::Index, [Expr::var(&i), v.clone()]);
@@ -88,7 +93,7 @@ impl Nabla<'_> {
             let family = Expr::prim(Prim::Build, [n, Expr::lam(i, map)]);
             Expr::prim(Prim::LmVCatV, [Expr::get(k, y.clone()), family])
         };
-        Ok(Expr::prim(Prim::LmVCat, (1..=count).map(&mut part).collect::<Vec<_>>()))
+        Expr::prim(Prim::LmVCat, (1..=count).map(&mut part).collect::<Vec<_>>())
     }
 
     /// The sum over k of `pairs[k].2` at `pairs[k].1`, in the shape of `value`.

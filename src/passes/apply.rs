@@ -58,7 +58,8 @@ impl Apply<'_, '_> {
                 let args = args.iter().map(|a| self.value(a, out)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Expr::try_app(op.clone(), args, e.span()).expect("types do not change"))
             }
-            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => Ok(e.clone()),
+            Kind::Lam(x, body) => Ok(Expr::lam(x.clone(), self.branch(body)?).at(e.span())),
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) => Ok(e.clone()),
         }
     }
 

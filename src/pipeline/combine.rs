@@ -25,6 +25,9 @@ impl Pipeline {
 
     /// `(f(s), d$f(s, v))` as one block.
     fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        if derivation == "fwd" && self.is_paired(of) {
+            return self.value_and_tangent(of);
+        }
         let value = self.source(of)?;
         let derived = self.applied(of, derivation)?;
         let supply = &mut self.program.supply;

@@ -8,6 +8,7 @@
 
 mod combine;
 mod error;
+mod forward;
 mod given;
 mod stages;
 mod watch;
@@ -20,6 +21,7 @@ use crate::call_order;
 use crate::check::Checked;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
+use crate::derivation::paired::Form;
 use crate::passes::rules::EndlessRule;
 use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;
@@ -29,7 +31,7 @@ use lm::notation::infix;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Pattern, Program, Supply, Var, varying};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Pattern, Program, Supply, Var, varying};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::verify;
@@ -167,6 +169,8 @@ impl Pipeline {
         match derivation {
             "D" => self.jacobian(of),
             "Dt" => self.transposed(of),
+            "tupled" => Ok(self.paired_optimised(of, Form::Tupled)?.0),
+            "polymorphic" => Ok(self.paired_optimised(of, Form::Polymorphic)?.0),
             "fwd" | "rev" => {
                 let applied = self.applied(of, derivation)?;
                 self.finished(&applied)
@@ -218,10 +222,7 @@ impl Pipeline {
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(name)?;
-        const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
-        let (written, externals) = (&self.written, &self.program.externals);
-        let by_hand =
-            |f: &FunName| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)));
+        let by_hand = by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
         let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, supply, &by_hand))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
@@ -318,6 +319,9 @@ impl Pipeline {
         }
         if by_halves {
             return self.both_halves(of, derivation);
+        }
+        if derivation == "fwd" && self.is_paired(of) {
+            return self.tangent_alone(of);
         }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,
@@ -431,6 +435,15 @@ fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
             (s, vec![unpack])
         }
     }
+}
+
+/// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
+fn by_hand(
+    written: &HashSet<FunName>,
+    externals: &IndexMap<FunName, Arc<Fun>>,
+) -> impl Fn(&FunName) -> bool {
+    const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
+    |f| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)))
 }
 
 fn underive(name: &FunName) -> Option<(String, FunName)> {

@@ -1,6 +1,8 @@
 //! The stages of a derivation, for the demo (working notes, sec. 9).
 
 use super::{Error, Pipeline};
+use crate::derivation::Derivation;
+use crate::derivation::paired::Form;
 use lm::rewriter::Step;
 use lm::term::{Def, FunName};
 
@@ -15,7 +17,7 @@ pub struct Stage {
     pub steps: Vec<Step>,
 }
 
-/// The headings, in order (working notes, sec. 9).
+/// The headings of the derivation by Jacobians, in order (working notes, sec. 9).
 pub const HEADINGS: [&str; 12] = [
     "Original definition",
     "Anf-ised original definition",
@@ -35,31 +37,93 @@ impl Pipeline {
     /// All stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.trace = trace;
-        let mut stages = Vec::new();
-        let mut add = |def: &Def, steps: Vec<Step>| {
-            let heading = HEADINGS[stages.len()];
-            stages.push(Stage { heading, def: def.clone(), steps });
-        };
-        add(&self.source(name)?, vec![]);
-        add(&self.normal_form(name)?, vec![]);
+        let mut stages = Stages::default();
+        stages.add("Original definition", &self.source(name)?);
+        stages.add("Anf-ised original definition", &self.normal_form(name)?);
+        match self.derivation_of(name) {
+            Derivation::Jacobian => {
+                self.jacobian_stages(name, &mut stages)?;
+                self.forward_stages(name, &mut stages)?;
+                self.reverse_stages(name, &mut stages)?;
+            }
+            Derivation::Tupled => {
+                self.paired_stages(name, Form::Tupled, &mut stages)?;
+                self.jacobian_stages(name, &mut stages)?;
+                self.reverse_stages(name, &mut stages)?;
+            }
+            Derivation::Polymorphic => {
+                self.paired_stages(name, Form::Polymorphic, &mut stages)?;
+                self.jacobian_stages(name, &mut stages)?;
+                self.reverse_stages(name, &mut stages)?;
+            }
+            Derivation::Split => {
+                self.jacobian_stages(name, &mut stages)?;
+                self.forward_stages(name, &mut stages)?;
+                self.reverse_stages(name, &mut stages)?;
+            }
+        }
+        Ok(stages.0)
+    }
+
+    fn jacobian_stages(&mut self, name: &FunName, stages: &mut Stages) -> Result<(), Error> {
         let unoptimised = self.jacobian_unoptimised(name)?;
-        add(&unoptimised, vec![]);
+        stages.add("The full Jacobian (unoptimised)", &unoptimised);
         let (optimised, steps) = self.simplified(&unoptimised, "jacobian")?;
         self.jacobians.insert(name.clone(), optimised.clone());
-        add(&optimised, steps);
+        stages.traced("The full Jacobian (optimised)", &optimised, steps);
+        Ok(())
+    }
+
+    fn forward_stages(&mut self, name: &FunName, stages: &mut Stages) -> Result<(), Error> {
         let forward = self.forward_unoptimised(name)?;
-        add(&forward, vec![]);
+        stages.add("Forward derivative (unoptimised)", &forward);
         let (forward, steps) = self.applied_with_steps(&forward)?;
-        add(&forward, steps);
-        add(&self.finished(&forward)?, vec![]);
-        add(&self.transposed_unoptimised(name)?, vec![]);
+        stages.traced("Forward-mode derivative (optimised)", &forward, steps);
+        stages.add("Forward-mode derivative (CSE'd)", &self.finished(&forward)?);
+        Ok(())
+    }
+
+    fn reverse_stages(&mut self, name: &FunName, stages: &mut Stages) -> Result<(), Error> {
+        stages.add("Transposed Jacobian", &self.transposed_unoptimised(name)?);
         let (transposed, steps) = self.transposed_with_steps(name)?;
-        add(&transposed, steps);
+        stages.traced("Optimised transposed Jacobian", &transposed, steps);
         let reverse = self.reverse_unoptimised(name)?;
-        add(&reverse, vec![]);
+        stages.add("Reverse-mode derivative (unoptimised)", &reverse);
         let (reverse, steps) = self.applied_with_steps(&reverse)?;
-        add(&reverse, steps);
-        add(&self.finished(&reverse)?, vec![]);
-        Ok(stages)
+        stages.traced("Reverse-mode derivative (optimised)", &reverse, steps);
+        stages.add("Reverse-mode derivative (CSE'd)", &self.finished(&reverse)?);
+        Ok(())
+    }
+
+    fn paired_stages(&mut self, name: &FunName, form: Form, stages: &mut Stages) -> Result<(), Error> {
+        let [unoptimised, optimised] = match form {
+            Form::Polymorphic => ["The polymorphic Jacobian (unoptimised)", "The polymorphic Jacobian (optimised)"],
+            Form::Tupled | Form::Applied => ["The tupled Jacobian (unoptimised)", "The tupled Jacobian (optimised)"],
+        };
+        let pairs = self.paired_unoptimised(name, form)?;
+        stages.add(unoptimised, &pairs);
+        let (pairs, steps) = self.simplified(&pairs, "jacobian")?;
+        stages.traced(optimised, &pairs, steps);
+        let applied = self.paired_unoptimised(name, Form::Applied)?;
+        stages.add("Value and forward derivative (unoptimised)", &applied);
+        let (applied, steps) = self.value_and_tangent_with_steps(&applied)?;
+        stages.traced("Value and forward-mode derivative (optimised)", &applied, steps);
+        stages.add("Value and forward-mode derivative (CSE'd)", &self.finished(&applied)?);
+        let alone = self.tangent_alone(name)?;
+        stages.add("Forward-mode derivative (CSE'd)", &self.finished(&alone)?);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Stages(Vec<Stage>);
+
+impl Stages {
+    fn add(&mut self, heading: &'static str, def: &Def) {
+        self.traced(heading, def, Vec::new());
+    }
+
+    fn traced(&mut self, heading: &'static str, def: &Def, steps: Vec<Step>) {
+        self.0.push(Stage { heading, def: def.clone(), steps });
     }
 }

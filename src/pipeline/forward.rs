@@ -1,0 +1,72 @@
+//! Forward mode from pairs: the derivations tupled and polymorphic.
+//!
+//!   jvp$f(s, ds) = f(s) paired with its tangent, each piece of work done once
+//!   fwd$f(s, ds) = the tangent alone, and what of the value it needs
+//!
+//! Source: working notes, sec. 5.2 and 5.3.
+
+use super::{Error, Pipeline, checked};
+use crate::derivation::Derivation;
+use crate::derivation::paired::{Form, paired};
+use crate::passes::{apply, dead};
+use lm::rewriter::Step;
+use lm::scope::renamed;
+use lm::term::{Def, Expr, FunName, Op};
+
+impl Pipeline {
+    /// Whether forward mode of a function goes by pairs: its derivation says so, and nothing of it is written by
+    /// hand.
+    pub(super) fn is_paired(&self, of: &FunName) -> bool {
+        let whole = of.unrestricted();
+        let by_hand = ["fwd", "D"].iter().any(|d| self.written.contains(&whole.derived(d)));
+        let paired = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Polymorphic);
+        paired && !by_hand && !self.program.externals.contains_key(&whole)
+    }
+
+    /// `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
+    pub(super) fn paired_unoptimised(&mut self, of: &FunName, form: Form) -> Result<Def, Error> {
+        let normal = self.normal_form(of)?;
+        let by_hand = super::by_hand(&self.written, &self.program.externals);
+        let supply = &mut self.program.supply;
+        let pairs = self.watch.fallible(form.derivation(), || paired(&normal, form, supply, &by_hand))?;
+        let renamed = Def { body: renamed(&pairs.body, &mut self.program.supply), ..pairs };
+        Ok(checked(form.derivation(), renamed, |_| true))
+    }
+
+    /// `[tupled f]` or `[polymorphic f]`.
+    pub(super) fn paired_optimised(&mut self, of: &FunName, form: Form) -> Result<(Def, Vec<Step>), Error> {
+        let pairs = self.paired_unoptimised(of, form)?;
+        self.simplified(&pairs, "jacobian")
+    }
+
+    /// `[jvp f]` without linear maps, before sharing.
+    pub(super) fn value_and_tangent(&mut self, of: &FunName) -> Result<Def, Error> {
+        let name = of.derived("jvp");
+        if let Some(def) = self.applied.get(&name) {
+            return Ok(def.clone());
+        }
+        let pairs = self.paired_unoptimised(of, Form::Applied)?;
+        let (def, _) = self.value_and_tangent_with_steps(&pairs)?;
+        self.applied.insert(name, def.clone());
+        Ok(def)
+    }
+
+    pub(super) fn value_and_tangent_with_steps(&mut self, pairs: &Def) -> Result<(Def, Vec<Step>), Error> {
+        let (known, mut steps) = self.simplified(pairs, "jacobian")?;
+        let (def, more) = self.applied_with_steps(&known)?;
+        steps.extend(more);
+        Ok((checked("jvp", def, |d| apply::is_free_of_maps(&d.body)), steps))
+    }
+
+    /// `[fwd f]` without linear maps, before sharing: the second component of `[jvp f]`.
+    pub(super) fn tangent_alone(&mut self, of: &FunName) -> Result<Def, Error> {
+        let both = self.value_and_tangent(of)?;
+        let (bindings, result) = both.body.as_block();
+        let [_, tangent] = result.args_of(&Op::Tuple).expect("the value beside the tangent") else {
+            panic!("{of}: a value and a tangent are two")
+        };
+        let body = renamed(&Expr::block(bindings.to_vec(), tangent.clone()), &mut self.program.supply);
+        let alone = Def::new(of.derived("fwd"), both.params.clone(), body);
+        Ok(dead::dead(&alone, &self.effects))
+    }
+}
