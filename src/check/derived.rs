@@ -116,18 +116,17 @@ pub fn derive_all<'a>(
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
 pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
     derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
-        Typing::Jacobian
-        | Typing::Transposed
-        | Typing::Tupled
-        | Typing::Shape
-        | Typing::Same
-        | Typing::FirstHalf => Some(argument),
-        Typing::Polymorphic | Typing::Forward | Typing::Reverse | Typing::ForwardWithValue | Typing::ReverseWithValue => {
-            match argument.as_tuple() {
-                Some([s, _]) => Some(s.clone()),
-                _ => None,
-            }
+        Typing::Jacobian | Typing::Transposed | Typing::Tupled | Typing::Shape | Typing::Same | Typing::FirstHalf => {
+            Some(argument)
         }
+        Typing::Polymorphic
+        | Typing::Forward
+        | Typing::Reverse
+        | Typing::ForwardWithValue
+        | Typing::ReverseWithValue => match argument.as_tuple() {
+            Some([s, _]) => Some(s.clone()),
+            _ => None,
+        },
         Typing::SecondHalf => None,
     })
 }

@@ -602,7 +602,8 @@ impl Paired<'_> {
 
     /// A construct whose map is that of Fig. 6: from the variables that it depends on, after their partners.
     fn as_one_map(&mut self, y: &Var, e: &Expr) -> Result<(), String> {
-        let captured: Vec<Var> = free_variables(e).into_iter().filter(|x| self.partners.contains_key(&x.id())).collect();
+        let captured: Vec<Var> =
+            free_variables(e).into_iter().filter(|x| self.partners.contains_key(&x.id())).collect();
         let parts: Vec<Expr> = captured.iter().map(Expr::var).collect();
         let from = Expr::witness(&if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts.clone()) });
         let inner = self.juxtaposed(parts.iter().map(|x| self.or_zero(&self.pair(x))).collect());
@@ -614,7 +615,8 @@ impl Paired<'_> {
             };
             nabla.bind_map(x, map);
         }
-        let map = nabla.block(&Expr::block(vec![Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() }], Expr::var(y)))?;
+        let map = nabla
+            .block(&Expr::block(vec![Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() }], Expr::var(y)))?;
         let (maps, values): (Vec<Binding>, Vec<Binding>) =
             std::mem::take(&mut nabla.out).into_iter().partition(|b| b.rhs.ty().mentions_lm());
         self.out.extend(values);

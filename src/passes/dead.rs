@@ -1,15 +1,20 @@
-//! Drops bindings nobody uses, and components of conditionals' results nobody uses.
+//! Drops bindings nobody uses, and components of results nobody uses: of conditionals, of loops, of a value with
+//! its tangent.
 //!
 //!   let x = e in b   =   b                                                           x not in b
 //!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
+//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b                      likewise sums
+//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b
 //!
 //! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
 //! have raised goes with it. One walk, from the result backwards.
 //! Takes and gives: any term.
 
 use lm::effect::Effects;
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
+use lm::prim::Prim;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The definition without dead bindings.
 pub fn dead(def: &Def, effects: &Effects) -> Def {
@@ -46,30 +51,61 @@ impl Dead<'_> {
         if !live.contains(&true) && !self.effects.in_term(&b.rhs) {
             return None;
         }
-        let narrowed = match (&b.pattern, b.rhs.args_of(&Op::If)) {
-            (Pattern::Tuple(_), Some([c, yes, no])) if live.contains(&false) && live.contains(&true) => {
-                let rhs = Expr::conditional(c.clone(), components(yes, &live), components(no, &live));
-                let vars = b.pattern.vars().iter().zip(&live).filter(|(_, l)| **l).map(|(x, _)| x.clone());
-                let mut vars: Vec<_> = vars.collect();
-                let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
-                Binding { pattern, rhs: rhs.at(b.rhs.span()) }
-            }
-            _ => b.clone(),
-        };
+        let partly = live.contains(&false) && live.contains(&true);
+        let narrowed = partly.then(|| narrowed(&b.rhs, &live)).flatten().map(|rhs| {
+            let vars = b.pattern.vars().iter().zip(&live).filter(|(_, l)| **l).map(|(x, _)| x.clone());
+            let mut vars: Vec<_> = vars.collect();
+            let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
+            Binding { pattern, rhs: rhs.at(b.rhs.span()) }
+        });
+        let narrowed = narrowed.unwrap_or_else(|| b.clone());
         Some(Binding { rhs: self.term(&narrowed.rhs), ..narrowed })
     }
 }
 
-/// The live components of a branch's tuple; the component itself when there is one.
-fn components(branch: &Expr, live: &[bool]) -> Expr {
-    let (bindings, result) = branch.as_block();
-    let chosen = live.iter().enumerate().filter(|(_, l)| **l).map(|(i, _)| i + 1);
-    let result = match result.args_of(&Op::If) {
-        Some([c, yes, no]) => Expr::conditional(c.clone(), components(yes, live), components(no, live)),
-        _ => {
-            let mut parts: Vec<Expr> = chosen.map(|i| Expr::get(i, result.clone())).collect();
-            if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+/// The live components of a term that gives a tuple, where the others need not be computed then.
+fn narrowed(e: &Expr, live: &[bool]) -> Option<Expr> {
+    let Kind::App(op, args) = e.kind() else { return None };
+    match (op, args.as_slice()) {
+        (Op::If, [c, yes, no]) => Some(Expr::conditional(c.clone(), components(yes, live)?, components(no, live)?)),
+        (Op::Prim(Prim::Unzip), [zipped]) => {
+            let [n, f] = zipped.args_of_prim(Prim::Build)? else { return None };
+            let built = Expr::prim(Prim::Build, [n.clone(), of_function(f, live)?]);
+            let one = live.iter().filter(|l| **l).count() == 1;
+            Some(if one { built } else { Expr::prim(Prim::Unzip, [built]) })
         }
+        (Op::Prim(Prim::SumBuild), [witness @ .., n, f]) => {
+            let witness = witness.iter().map(|w| components(w, live)).collect::<Option<Vec<_>>>()?;
+            Some(Expr::prim(Prim::SumBuild, [witness, vec![n.clone(), of_function(f, live)?]].concat()))
+        }
+        (Op::Call(f), _) if live == [false, true] && f.name.derivations.first().is_some_and(|d| **d == *"jvp") => {
+            let of = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+            let result = f.result.as_tuple()?[1].clone();
+            let tangent = Fun { name: of.derived("fwd"), params: f.params.clone(), result };
+            Some(Expr::app(Op::Call(Arc::new(tangent)), args.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The function that gives the live components only.
+fn of_function(f: &Expr, live: &[bool]) -> Option<Expr> {
+    let Kind::Lam(x, body) = f.kind() else { return None };
+    Some(Expr::lam(x.clone(), components(body, live)?))
+}
+
+/// The live components of a block's tuple; the component itself when there is one. `None` where that would repeat
+/// work.
+fn components(block: &Expr, live: &[bool]) -> Option<Expr> {
+    let (bindings, result) = block.as_block();
+    let mut chosen: Vec<usize> = (1..=live.len()).filter(|i| live[i - 1]).collect();
+    let result = match narrowed(result, live) {
+        Some(result) => result,
+        None if result.is_atom() || result.args_of(&Op::Tuple).is_some() || chosen.len() == 1 => {
+            let mut parts = chosen.drain(..).map(|i| Expr::get(i, result.clone()));
+            if parts.len() == 1 { parts.next()? } else { Expr::tuple(parts.collect::<Vec<_>>()) }
+        }
+        None => return None,
     };
-    Expr::block(bindings.to_vec(), result)
+    Some(Expr::block(bindings.to_vec(), result))
 }

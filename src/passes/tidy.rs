@@ -2,6 +2,7 @@
 //!
 //!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
 //!                                      or e is an atom, or a short tuple of atoms
+//!   let (x, y) = e in (x, y)   =   e
 //!
 //! No work is copied, and none is moved into a function. Something that is moved into a branch is
 //! evaluated at most as often as before. Names made by the compiler are numbered t1, t2, ... in order.
@@ -46,13 +47,9 @@ impl Tidy<'_> {
                     }
                 }
                 let body = self.term(body);
-                match kept.last() {
-                    Some(Binding { pattern: Pattern::Var(x), rhs }) if body.as_var() == Some(x) => {
-                        let rhs = rhs.clone();
-                        kept.pop();
-                        Expr::block(kept, rhs)
-                    }
-                    _ => Expr::block(kept, body),
+                match kept.pop() {
+                    Some(last) if gives(&last.pattern, &body) => Expr::block(kept, last.rhs),
+                    last => Expr::block(kept.into_iter().chain(last).collect(), body),
                 }
             }
         }
@@ -63,6 +60,16 @@ impl Tidy<'_> {
         rhs.is_atom()
             || is_small_tuple(rhs)
             || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
+    }
+}
+
+/// Whether the term gives back what the pattern takes.
+fn gives(pattern: &Pattern, e: &Expr) -> bool {
+    match pattern {
+        Pattern::Var(x) => e.as_var() == Some(x),
+        Pattern::Tuple(xs) => e
+            .args_of(&Op::Tuple)
+            .is_some_and(|parts| parts.len() == xs.len() && parts.iter().zip(xs).all(|(p, x)| p.as_var() == Some(x))),
     }
 }
 

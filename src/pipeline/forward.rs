@@ -11,7 +11,7 @@ use crate::derivation::paired::{Form, paired};
 use crate::passes::{apply, dead};
 use lm::rewriter::Step;
 use lm::scope::renamed;
-use lm::term::{Def, Expr, FunName, Op};
+use lm::term::{Binding, Def, Expr, FunName, Pattern, Var};
 
 impl Pipeline {
     /// Whether forward mode of a function goes by pairs: its derivation says so, and nothing of it is written by
@@ -62,10 +62,12 @@ impl Pipeline {
     pub(super) fn tangent_alone(&mut self, of: &FunName) -> Result<Def, Error> {
         let both = self.value_and_tangent(of)?;
         let (bindings, result) = both.body.as_block();
-        let [_, tangent] = result.args_of(&Op::Tuple).expect("the value beside the tangent") else {
-            panic!("{of}: a value and a tangent are two")
-        };
-        let body = renamed(&Expr::block(bindings.to_vec(), tangent.clone()), &mut self.program.supply);
+        let types = both.fun.result.as_tuple().expect("the value beside the tangent");
+        let supply = &mut self.program.supply;
+        let pair: Vec<Var> = ["y", "dy"].iter().zip(types).map(|(x, ty)| supply.fresh(x, ty.clone())).collect();
+        let parts = Binding { pattern: Pattern::Tuple(pair.clone()), rhs: result.clone() };
+        let body = Expr::block([bindings, &[parts]].concat(), Expr::var(&pair[1]));
+        let body = renamed(&body, supply);
         let alone = Def::new(of.derived("fwd"), both.params.clone(), body);
         Ok(dead::dead(&alone, &self.effects))
     }

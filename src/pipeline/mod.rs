@@ -438,10 +438,7 @@ fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
 }
 
 /// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
-fn by_hand(
-    written: &HashSet<FunName>,
-    externals: &IndexMap<FunName, Arc<Fun>>,
-) -> impl Fn(&FunName) -> bool {
+fn by_hand(written: &HashSet<FunName>, externals: &IndexMap<FunName, Arc<Fun>>) -> impl Fn(&FunName) -> bool {
     const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
     |f| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)))
 }

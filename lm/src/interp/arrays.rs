@@ -107,8 +107,10 @@ impl Interpreter<'_> {
         let mut calls = Calls::of(f);
         for x in v.elements() {
             let before = results[results.len() - 1].clone();
-            results.push(calls.value(self, Tuple(vec![before, x.clone()]))?);
+            let next = calls.value(self, Tuple(vec![before, x.clone()]))?;
+            results.push(next);
         }
+        self.counts.moves += results.iter().map(own_floats).sum::<u64>();
         self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
     }
