@@ -6,6 +6,9 @@
 //!
 //! and that derivatives of a composition are those of its parts, whatever is in these.
 
+mod common;
+
+use common::agreement::stages_come_back;
 use lm::interp::Interpreter;
 use lm::map::{self, LinearMap};
 use lm::notation::infix;
@@ -14,7 +17,7 @@ use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derivation::Derivation;
 use lmc::gradcheck::{self, Random, distance};
-use lmc::pipeline::Pipeline;
+use lmc::pipeline::{Pipeline, Stage};
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
 use std::fs;
@@ -113,6 +116,23 @@ fn pairs_are_a_value_and_its_jacobian() {
                 if value.is_ok_and(|y| y.floats().iter().all(|x| x.is_finite())) {
                     Point { p: &p, f, whole, parts }.check(&mut random);
                 }
+            }
+        }
+    });
+}
+
+/// Every stage, printed as KS text, reads back as it was, linear maps from anywhere among them.
+#[test]
+fn stages_read_back() {
+    with_large_stack(|| {
+        for path in programs() {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(&path).expect("the program can be read");
+            for derivation in [Derivation::Tupled, Derivation::Polymorphic] {
+                let (mut p, functions) = pipeline(&name, &text, derivation);
+                let stages: Result<Vec<Vec<Stage>>, _> = functions.iter().map(|f| p.stages(f, false)).collect();
+                let stages = stages.unwrap_or_else(|error| panic!("{name}: {error}"));
+                stages_come_back(&p, &stages).unwrap_or_else(|why| panic!("{name}, {}: {why}", derivation.name()));
             }
         }
     });

@@ -111,6 +111,21 @@ pub fn derive_all<'a>(
     derivations.rev().try_fold(f.clone(), |f, derivation| derive(derivation, &f, record))
 }
 
+/// `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
+pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
+    let is_polymorphic = f.name.derivations.first().is_some_and(|d| typing(d) == Some(Typing::Polymorphic));
+    let (Some([_, map]), [s, _], Some([t, _])) = (argument.as_tuple(), f.params.as_slice(), f.result.as_tuple()) else {
+        return f;
+    };
+    match map.as_lm() {
+        Some((a, _)) if is_polymorphic => {
+            let result = Type::tuple([t.clone(), Type::lm(a.clone(), t.clone())]);
+            Fun { params: vec![s.clone(), map.clone()], result, name: f.name }
+        }
+        _ => f,
+    }
+}
+
 /// The argument type of f, from that of its derivative; derivations outermost first.
 ///
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.

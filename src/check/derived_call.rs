@@ -70,6 +70,7 @@ impl Checker {
         candidates.into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
             let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+            let fun = derived::from_anywhere(fun, argument);
             (fun.argument() == *argument).then_some((base, fun))
         })
     }
