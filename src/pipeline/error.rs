@@ -26,7 +26,7 @@ pub enum Error {
     Undefined(FunName),
     /// A derivation of another name.
     #[error(
-        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)"
+        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape, CL)"
     )]
     NoDerivation(String),
 }
