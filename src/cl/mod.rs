@@ -113,6 +113,9 @@ impl Term {
             (Term::Pruning { chosen, of }, Term::Pruning { chosen: of_these, .. }) => {
                 Term::pruning(of_these.iter().map(|j| chosen[j - 1]).collect(), of)
             }
+            (first @ Term::Pruning { .. }, Term::Compose(second, after)) if matches!(*second, Term::Pruning { .. }) => {
+                first.then(*second).then(*after)
+            }
             (first, after) => Term::Compose(Box::new(first), Box::new(after)),
         }
     }

@@ -71,6 +71,11 @@ fn text(s: impl Into<String>) -> Doc {
     RcDoc::text(s.into())
 }
 
+/// `c1 ; c2 ; ..`, on one line or each on its own.
+fn sequence(steps: Vec<Doc>) -> Doc {
+    RcDoc::intersperse(steps, text(" ;").append(RcDoc::line())).group()
+}
+
 struct Printer<'a> {
     format: Format,
     names: &'a Names,
@@ -90,33 +95,36 @@ impl Printer<'_> {
         if self.format == Format::Signs { signs } else { plain }
     }
 
-    /// A term. A chain of lets and compositions has one let on a line, and is not walked by recursion.
+    /// A term. A chain of lets has one on a line, and is not walked by recursion.
     fn term(&self, c: &Term) -> Doc {
         let (mut c, mut parts, mut open) = (c, Vec::new(), 0);
         loop {
-            match c {
-                Term::Let(pattern, rhs, body) => {
-                    let head = format!("{}({}, ", self.choose("L", "𝓛"), self.pattern(pattern));
-                    let indent = head.chars().count().min(12) as isize;
-                    parts.extend([text(head), self.term(rhs).nest(indent), text(","), RcDoc::hardline()]);
-                    open += 1;
-                    c = body;
-                }
-                Term::Compose(first, after) => {
-                    parts.extend([self.term(first), text(" ;"), self.break_before(after)]);
-                    c = after;
-                }
-                _ => break,
+            let mut steps = Vec::new();
+            while let Term::Compose(first, after) = c {
+                steps.push(self.term(first));
+                c = after;
             }
+            let Term::Let(pattern, rhs, body) = c else {
+                steps.push(self.simple(c));
+                parts.push(sequence(steps));
+                break;
+            };
+            if !steps.is_empty() {
+                parts.extend([sequence(steps), text(" ;"), RcDoc::hardline()]);
+            }
+            parts.extend([self.binding(pattern, rhs), RcDoc::hardline()]);
+            open += 1;
+            c = body;
         }
-        parts.push(self.simple(c));
         // So many that they may take lines of their own.
         parts.extend((0..open).map(|_| RcDoc::softline_().append(text(")"))));
         RcDoc::concat(parts)
     }
 
-    fn break_before(&self, after: &Term) -> Doc {
-        if matches!(after, Term::Let(..)) { text(" ") } else { RcDoc::softline() }
+    /// `L(x, cr,`.
+    fn binding(&self, pattern: &Pattern, rhs: &Term) -> Doc {
+        let head = text(format!("{}({},", self.choose("L", "𝓛"), self.pattern(pattern)));
+        head.append(RcDoc::line().append(self.term(rhs)).nest(2).group()).append(text(","))
     }
 
     fn pattern(&self, pattern: &Pattern) -> String {
@@ -153,8 +161,10 @@ impl Printer<'_> {
     }
 
     fn pruning(&self, chosen: &[usize], of: usize) -> Doc {
+        const ON_ONE_LINE: usize = 20;
         let numbers = chosen.iter().map(|i| text(i.to_string()));
-        let numbers = RcDoc::intersperse(numbers, text(",").append(RcDoc::softline_()));
+        let may_break = if chosen.len() > ON_ONE_LINE { RcDoc::softline_() } else { RcDoc::nil() };
+        let numbers = RcDoc::intersperse(numbers, text(",").append(may_break));
         let head = text(format!("{}[", self.choose("P", "𝓟")));
         head.append(numbers.nest(2)).append(text(format!("/{of}]")))
     }
