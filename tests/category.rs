@@ -239,6 +239,9 @@ fn random_programs(cases: u32) {
             for text in [generate::text(&plain), arrays.text.clone()] {
                 random_program(&text).map_err(|why| TestCaseError::fail(format!("{why}\n{text}")))?;
             }
+            let last = &arrays.functions.last().expect("there is a function").name;
+            same_derivatives(&arrays.text, &FunName::base(last))
+                .map_err(|why| TestCaseError::fail(format!("{why}\n{}", arrays.text)))?;
             Ok(())
         })
     });
@@ -267,6 +270,27 @@ fn random_program(text: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// `[d [CL f]]` is `[d f]`, term by term.
+fn same_derivatives(text: &str, f: &FunName) -> Result<(), String> {
+    let mut pipeline = pipeline_of("random.ks", text);
+    for derivation in ["fwd", "rev"] {
+        let names = [f.derived(derivation), f.derived("CL").derived(derivation)];
+        names.iter().try_for_each(|name| pipeline.require(name)).map_err(|error| error.to_string())?;
+        let [of_f, of_cl] = names.map(|name| pipeline.program().defs[&name].clone());
+        let renamed = term::Def { fun: of_f.fun.clone(), ..of_cl };
+        if !recursive(&pipeline, f) && !alpha::defs(&of_f, &renamed) {
+            let shown = |def: &term::Def| lm::notation::ks::def(def, 100);
+            return Err(format!("{}is not\n{}", shown(&renamed), shown(&of_f)));
+        }
+    }
+    Ok(())
+}
+
+/// A recursive function calls itself, and not its `[CL f]`.
+fn recursive(pipeline: &Pipeline, f: &FunName) -> bool {
+    lmc::call_order::is_recursive(pipeline.program(), f)
 }
 
 #[test]
@@ -579,9 +603,14 @@ fn cl_is_called_asked_for_and_written_by_hand() {
         assert_eq!(text, format!("{} 3 0 1 0", 12.0 * 2f64.sin()));
         let mut natively = Vec::new();
         let info = SourceInfo::new(source.name(), source.text());
-        let jit = Jit::new(pipeline.program(), &[main.clone()], &info, &codegen::Options::default());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &codegen::Options::default());
         jit.expect("native code").call_with_output(&main, &[], &mut natively).expect("it runs");
         assert_eq!(String::from_utf8_lossy(&natively), text);
+        let entry = overloaded(Type::Float).derived("CL").derived("rev");
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &codegen::Options::default());
+        let args = [Value::Float(0.5), Value::Float(2.0)];
+        let found = jit.expect("native code").call(&entry, &args).expect("it runs");
+        assert_eq!(Ok(found), Interpreter::new(pipeline.program()).call(&entry, &args));
     });
 }
 

@@ -162,4 +162,12 @@ impl Argument {
             Argument::Value(c) | Argument::Function(_, c) => c,
         }
     }
+
+    /// The variable, of a function.
+    pub fn variable(&self) -> Option<&Var> {
+        match self {
+            Argument::Value(_) => None,
+            Argument::Function(x, _) => Some(x),
+        }
+    }
 }

@@ -58,8 +58,7 @@ fn variables(def: &Def) -> Vec<&Var> {
                 rest.extend([&**body, rhs]);
             }
             Term::Binder { args, .. } => {
-                let bound = |arg| if let &Argument::Function(ref x, _) = arg { Some(x) } else { None };
-                found.extend(args.iter().filter_map(bound));
+                found.extend(args.iter().filter_map(Argument::variable));
                 rest.extend(args.iter().rev().map(Argument::term));
             }
         }

@@ -99,9 +99,10 @@ fn pruned(c: &Term, chosen: &[usize], of: usize, source: &[Type]) -> Result<Vec<
     if of != source.len() {
         return Err(refused(c, format!("its environment has {} values, not {of}", source.len())));
     }
-    let mut seen = vec![false; of + 1];
-    let is_new = |i: &usize| (1..=of).contains(i) && !std::mem::replace(&mut seen[*i], true);
-    match chosen.iter().all(is_new) {
+    let mut sorted = chosen.to_vec();
+    sorted.sort_unstable();
+    let are_new = sorted.windows(2).all(|pair| pair[0] < pair[1]);
+    match are_new && sorted.iter().all(|i| (1..=of).contains(i)) {
         true => Ok(chosen.iter().map(|i| source[i - 1].clone()).collect()),
         false => Err(refused(c, "it takes a value twice, or one that is not there".into())),
     }
