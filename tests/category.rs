@@ -7,7 +7,7 @@ mod common;
 use codegen::{Jit, SourceInfo};
 use common::{generate, generate_arrays};
 use lm::alpha;
-use lm::interp::{Interpreter, RuntimeError};
+use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::infix::Format;
 use lm::prim::Prim;
 use lm::term::{self, Binding, Expr, FunName, Op, Pattern, Program, Supply, Var};
@@ -135,19 +135,18 @@ fn comes_back(def: &term::Def, supply: &mut Supply) -> Result<term::Def, String>
     Ok(cl::back(&pruned, supply))
 }
 
-/// Each definition of a program through CL, as it is and in normal form; the latter make the program that is
+/// Each definition of a program through CL, as it is and in normal form; the former make the program that is
 /// given back.
 fn all_come_back(program: &Program) -> Result<Program, String> {
     let mut through = program.clone();
     let mut supply = program.supply.clone();
     for def in program.defs.values() {
-        comes_back(def, &mut supply)?;
         let normal = anf::anf(def, &mut supply);
-        let back = comes_back(&normal, &mut supply)?;
-        if !anf::is_anf(&back.body) {
+        let normal = comes_back(&normal, &mut supply)?;
+        if !anf::is_anf(&normal.body) {
             return Err(format!("{} loses its normal form", def.fun.name));
         }
-        through.defs.insert(def.fun.name.clone(), back);
+        through.defs.insert(def.fun.name.clone(), comes_back(def, &mut supply)?);
     }
     through.supply = supply;
     Ok(through)
@@ -393,11 +392,10 @@ seven : () => Integer
 /// The functions of a text, pruned.
 fn printed(text: &str, format: Format, width: usize) -> String {
     with_large_stack(|| {
-        let mut pipeline = pipeline_of("printed.ks", text);
-        let functions: Vec<FunName> = pipeline.program().defs.keys().cloned().collect();
-        let of = |f: FunName| cl::prune(&pipeline.in_cl(&f).expect("a function is converted"));
-        let pruned: Vec<Def> = functions.into_iter().map(of).collect();
-        pruned.iter().map(|def| print::definition(def, format, width) + "\n").collect()
+        let program = pipeline_of("printed.ks", text).into_program();
+        let mut supply = program.supply.clone();
+        let pruned = program.defs.values().map(|def| cl::prune(&cl::convert(&anf::anf(def, &mut supply))));
+        pruned.map(|def| print::definition(&def, format, width) + "\n").collect()
     })
 }
 
@@ -533,6 +531,7 @@ const FUNCTIONS: &str = "
 (def hand Float (x : Float) (mul x x))
 (def [CL hand] Float (x : Float) (mul 3.0 x))
 (def second Float ((i : Integer) (v : Vec Float)) (index (add i 1) v))
+(def guarded Float ((i : Integer) (v : Vec Float)) (assert (lt i (size v)) (index i v)))
 (gdef CL hand)
 (gdef CL [rev calls])
 (gdef rev [CL [f Float]])
@@ -576,11 +575,13 @@ fn cl_of_a_function_is_the_function_and_has_its_derivatives() {
             assert_eq!(call(&cl.derived("rev"), &reverse), Ok(expected.clone()), "[rev {cl}]");
             assert_eq!(call(&f.derived("rev").derived("CL"), &reverse), Ok(expected), "[CL [rev {f}]]");
         }
-        let recursive = |name: &FunName| pipeline.program().defs[name].body.size();
-        assert_eq!(recursive(&FunName::base("power").derived("CL")), {
-            let mut supply = Supply::default();
-            anf::anf(&pipeline.program().defs[&FunName::base("power")], &mut supply).body.size()
-        });
+        // Calls are of f, as in f.
+        for f in &functions {
+            let [of_f, of_cl] = [f, &f.derived("CL")].map(|name| pipeline.program().defs[name].clone());
+            let distinct = |def: &term::Def| def.params.iter().map(Var::id).collect::<BTreeSet<_>>();
+            assert!(distinct(&of_f).is_disjoint(&distinct(&of_cl)), "{f}");
+            assert!(alpha::defs(&of_f, &term::Def { fun: of_f.fun.clone(), ..of_cl }), "{f}");
+        }
     });
 }
 
@@ -643,6 +644,11 @@ fn errors_have_their_places() {
         let call = |name: &FunName| Interpreter::new(pipeline.program()).call(name, &args).expect_err("out of range");
         let error = call(&second.derived("CL"));
         assert_eq!(error, call(&second));
+        // What is asserted comes before what it guards.
+        let guarded = FunName::base("guarded").derived("CL");
+        pipeline.require(&guarded).unwrap_or_else(|error| panic!("{error}"));
+        let outcome = Interpreter::new(pipeline.program()).call(&guarded, &args);
+        assert_eq!(outcome.expect_err("it is asserted").kind, ErrorKind::AssertFailed);
         assert!(FUNCTIONS[error.span.start as usize..].starts_with("(index (add i 1) v)"), "{error:?}");
     });
 }

@@ -6,8 +6,7 @@
 //!
 //! n is the size of Γ. Source: working notes, Fig. 10. There the call rule is printed the other way round, a
 //! variable as `F(π(Γ, x))`, and `K(k)` stands in any environment, though Fig. 11 types it in the empty one.
-//! Takes: any definition; the others keep their order of evaluation if it is in normal form. Gives: CL, of the
-//! size of the definition.
+//! Takes: any definition. Gives: CL, in proportion to it.
 
 use super::{Argument, Def, Term};
 use lm::term::{self, Binding, Expr, Kind, Op, Var};
