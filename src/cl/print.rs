@@ -12,7 +12,7 @@ use lm::notation::infix::{Format, constant};
 use lm::notation::names::Names;
 use lm::notation::operators;
 use lm::prim::Prim;
-use lm::term::{FunName, Op, Pattern, Var};
+use lm::term::{Op, Pattern, Var};
 use lm::types::Type;
 use pretty::RcDoc;
 
@@ -195,7 +195,7 @@ impl Printer<'_> {
             Op::Prim(p) => self.prim(*p),
             Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("{}{}", self.choose("D ", "∂"), self.prim(*p)),
-            Op::JacobianOfFun(f) => jacobian(&f.name, self.choose("D ", "∂")),
+            Op::JacobianOfFun(f) => format!("{}{}", self.choose("D ", "∂"), f.name),
             Op::LmGet(i, n) => format!("lmGet${i}${n}"),
         }
     }
@@ -204,8 +204,4 @@ impl Printer<'_> {
     fn prim(&self, p: Prim) -> String {
         self.choose(p.name(), operators::of(p).map_or(p.name(), |o| o.sign)).into()
     }
-}
-
-fn jacobian(f: &FunName, d: &str) -> String {
-    format!("{d}{f}")
 }
