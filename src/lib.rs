@@ -19,6 +19,7 @@
 
 pub mod call_order;
 pub mod check;
+pub mod cl;
 pub mod cli;
 pub mod demos;
 pub mod dependence;

@@ -6,12 +6,13 @@
 
 mod accumulate;
 mod arrays;
+mod functions;
 mod prims;
 mod space;
 
 use crate::destination::{Destination, Plan};
 use crate::law;
-use crate::map::{self, LinearMap};
+use crate::map::LinearMap;
 use crate::prim::Prim;
 use crate::tensor::Position;
 use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
@@ -19,6 +20,7 @@ use crate::types::Type;
 use crate::value::Value;
 use accumulate::Target;
 pub use arrays::BENCH_TIME;
+use functions::Then;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -147,21 +149,7 @@ pub struct Closure {
     param: Var,
     body: Expr,
     env: Arc<Env>,
-    then: Vec<(bool, Value)>,
-}
-
-impl Closure {
-    /// `λi. (self i) ⊙ x`.
-    pub(crate) fn then_apply(mut self, x: &Value) -> Closure {
-        self.then.push((false, x.clone()));
-        self
-    }
-
-    /// `λi. r ⊙ᴿ (self i)`.
-    pub(crate) fn then_apply_reverse(mut self, r: &Value) -> Closure {
-        self.then.push((true, r.clone()));
-        self
-    }
+    then: Vec<Then>,
 }
 
 /// A call takes up to 17 KB of the stack in debug builds, and more where it stands deep in a term.
@@ -328,13 +316,9 @@ impl<'a> Interpreter<'a> {
     /// Applies a function value.
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
-        env.insert(f.param.id(), x);
-        let mut result = self.inside_closure(|cx| cx.eval(&f.body, &mut env), &f.body)?;
-        for (reverse, x) in &f.then {
-            let Value::Map(m) = result else { panic!("a family of linear maps gave {result:?}") };
-            result = if *reverse { map::apply_reverse(self, x, &m)? } else { map::apply(self, &m, x)? };
-        }
-        Ok(result)
+        env.insert(f.param.id(), x.clone());
+        let result = self.inside_closure(|cx| cx.eval(&f.body, &mut env), &f.body)?;
+        f.then.iter().try_fold(result, |result, then| self.done(then, result, &x))
     }
 }
 

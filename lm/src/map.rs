@@ -53,10 +53,10 @@ pub enum LinearMap {
     Transpose(Arc<LinearMap>),
     /// The i-th component (1-based) of a tuple that the witness shows.
     Get(usize, Value),
-    /// `L(f)`.
-    L(Closure),
-    /// `L'(f)`.
-    LT(Closure),
+    /// `L(f)`, with a witness of the domain when it can be known without an element.
+    L(Closure, Option<Value>),
+    /// `L'(f)`, with a witness of the codomain when it can be known without an element.
+    LT(Closure, Option<Value>),
 }
 
 use LinearMap::*;
@@ -117,8 +117,8 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
         }
         Transpose(m) => apply_reverse(cx, x, m)?,
         Get(i, _) => tuple(x)[i - 1].clone(),
-        L(f) => Value::Function(f.clone().then_apply(x)),
-        LT(f) => over_support(cx, f, x, apply)?,
+        L(f, _) => Value::Function(f.clone().then_apply(x)),
+        LT(f, t) => over_support(cx, f, x, t, apply)?,
     })
 }
 
@@ -181,16 +181,17 @@ pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<V
             parts[i - 1] = r.clone();
             Value::Tuple(parts)
         }
-        L(f) => over_support(cx, f, r, |cx, m, r| apply_reverse(cx, r, m))?,
-        LT(f) => Value::Function(f.clone().then_apply_reverse(r)),
+        L(f, s) => over_support(cx, f, r, s, |cx, m, r| apply_reverse(cx, r, m))?,
+        LT(f, _) => Value::Function(f.clone().then_apply_reverse(r)),
     })
 }
 
-/// `Σ_i (f i) ⊙ g(i)` over the support of g.
+/// `Σ_i (f i) ⊙ g(i)` over the support of g; the witness is of the sum.
 fn over_support(
     cx: &mut Interpreter,
     f: &Closure,
     g: &Value,
+    witness: &Option<Value>,
     apply: impl Fn(&mut Interpreter, &LinearMap, &Value) -> Result<Value, RuntimeError>,
 ) -> Result<Value, RuntimeError> {
     let Value::Support(values) = g else {
@@ -201,7 +202,7 @@ fn over_support(
         let m = cx.apply_closure(f, Value::Integer(i as i64))?;
         images.push(apply(cx, map(&m), x)?);
     }
-    cx.sum(images)?.ok_or(RuntimeError::shape_unknown())
+    cx.sum(images)?.or_else(|| witness.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())
 }
 
 /// The zero tangent of a value's shape.

@@ -251,6 +251,14 @@ pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     BUILTINS.iter().find(fits).map(|(row, _)| row)
 }
 
+/// Whether a built-in of that name would take such arguments if functions were values.
+pub fn takes_no_functions(name: &str, args: &[Type]) -> bool {
+    let fits = |(row, rules): &(Builtin, Vec<Rule>)| {
+        row.name == name && rules.iter().any(|rule| !rule.says_functions(args) && rule.result(args).is_some())
+    };
+    BUILTINS.iter().any(fits)
+}
+
 /// Every name with each of its typings; those of `$prim$` apart.
 #[cfg(test)]
 pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -223,6 +223,9 @@ impl Checker {
         if self.functions.is_broken(&name.base) {
             return None;
         }
+        if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
+            return self.fail(CheckError::LambdaAsArgument(name.to_string()), span);
+        }
         let (expected, arities) = self.alternatives(name);
         let error = match arities.first() {
             Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {

@@ -169,6 +169,9 @@ pub enum CheckError {
     /// `lam` where a value should stand.
     #[error("a function may stand only as an argument of a call")]
     LambdaAsValue,
+    /// A function as an argument of what does not call it.
+    #[error("`{0}` takes values, and a function is none")]
+    LambdaAsArgument(String),
     /// A half of a reverse derivative whose record is not known where it is called.
     #[error("the type of the record of `{0}` depends on itself")]
     UnknownRecord(String),
@@ -245,6 +248,7 @@ impl CheckError {
             CheckError::WrongDerivative { .. } => "E221",
             CheckError::NotSupported(_) => "E222",
             CheckError::LambdaAsValue => "E223",
+            CheckError::LambdaAsArgument(_) => "E223",
             CheckError::WrongShape { .. } => "E224",
             CheckError::EndlessFunctions(_) => "E225",
             CheckError::DerivativeOfSecondOrder(_) => "E226",
@@ -278,6 +282,9 @@ impl CheckError {
             CheckError::BadProjection(_) => Some("in `get$i$n`, i is from 1 to n".into()),
             CheckError::WrongMain => Some("write `(def main Integer () ...)`".into()),
             CheckError::LambdaAsValue => Some("write it where it is used: `(build n (lam (i : Integer) e))`".into()),
+            CheckError::LambdaAsArgument(_) => {
+                Some("`(build n f)` is the tensor of the first n values of a function of Integers".into())
+            }
             CheckError::EndlessFunctions(name) => {
                 Some(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
             }

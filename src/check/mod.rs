@@ -24,6 +24,7 @@ mod signatures;
 mod suggest;
 mod types;
 
+pub use derived::names as derivations;
 pub use error::CheckError;
 
 use crate::derivation::Derivation;

@@ -20,6 +20,7 @@
 use lm::prim::{Derivative, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, varying};
+use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -48,10 +49,10 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
     }
     let refused = |reason| NotDifferentiable { function: as_asked_for(&def.fun.name), reason };
     let result = cx.block(&def.body).map_err(refused)?;
-    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_lm) {
+    if def.fun.params.iter().chain([&def.fun.result]).any(Type::mentions_lm) {
         return Err(refused("it takes or gives a linear map".into()));
     }
-    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_record) {
+    if def.fun.params.iter().chain([&def.fun.result]).any(Type::mentions_record) {
         return Err(refused(NO_RECORDS.into()));
     }
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
@@ -65,6 +66,9 @@ pub(super) fn as_asked_for(name: &FunName) -> FunName {
 
 pub(super) const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
     yet; [fwd [fwd f]] is";
+
+const NO_FUNCTIONS: &str = "it computes with a function of all Integers; ∇[λi. e] = L(λi. ∇[e]), whose transpose L' is \
+    a sum over all Integers";
 
 pub(super) struct Nabla<'a> {
     pub(super) supply: &'a mut Supply,
@@ -121,6 +125,9 @@ impl Nabla<'_> {
     }
 
     fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        if is_of_functions(b.rhs.ty()) {
+            return Err(NO_FUNCTIONS.into());
+        }
         if b.rhs.ty().mentions_lm() {
             return Err("a linear map has no derivative".into());
         }
@@ -190,7 +197,7 @@ impl Nabla<'_> {
             Kind::Var(x) => Ok(self.variable(x, e)),
             _ if !e.ty().is_differentiable() => Ok(self.zero(e)),
             Kind::App(op, args) => self.application(e, op, args),
-            Kind::Lam(..) | Kind::Let(..) => Err("a function that is no argument of a built-in".into()),
+            Kind::Lam(..) | Kind::Let(..) => Err(NO_FUNCTIONS.into()),
         }
     }
 
@@ -246,6 +253,15 @@ impl Nabla<'_> {
 
     fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
         args.iter().map(|a| self.nabla(a)).collect()
+    }
+}
+
+/// Whether it is the type of functions, or of maps from or to them, as L and L' are.
+fn is_of_functions(ty: &Type) -> bool {
+    match ty {
+        Type::Lam(..) => true,
+        Type::LM(s, t) => is_of_functions(s) || is_of_functions(t),
+        _ => false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a derivative was not made.
 
+use crate::check;
 use crate::derivation::jacobian::NotDifferentiable;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
@@ -25,10 +26,12 @@ pub enum Error {
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A derivation of another name.
-    #[error(
-        "there is no derivation `{0}` (there are D, Dt, tupled, polymorphic, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)"
-    )]
+    #[error("there is no derivation `{0}` (there are {known})", known = known())]
     NoDerivation(String),
+}
+
+fn known() -> String {
+    check::derivations().collect::<Vec<_>>().join(", ")
 }
 
 impl Error {

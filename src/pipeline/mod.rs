@@ -6,6 +6,7 @@
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
 
+mod category;
 mod combine;
 mod error;
 mod forward;
@@ -157,6 +158,9 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if derivation == "CL" {
+            return self.through_cl(of, name);
+        }
         if self.program.externals.contains_key(of) {
             return self.derivative_of_external(derivation, of, name);
         }

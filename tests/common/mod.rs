@@ -3,6 +3,8 @@
 #[allow(dead_code)] // each test binary uses a part
 pub mod agreement;
 #[allow(dead_code)]
+pub mod category;
+#[allow(dead_code)]
 pub mod generate;
 #[allow(dead_code)]
 pub mod generate_arrays;

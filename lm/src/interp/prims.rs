@@ -167,8 +167,8 @@ fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
         (Prim::LmFold, [Integer(n), s, t, Value::Function(f)]) => LinearMap::Fold(*n, s.clone(), t.clone(), f.clone()),
         (Prim::LmCompose, [Map(m), Map(n)]) => LinearMap::Compose(m.clone(), n.clone()),
         (Prim::LmTranspose, [Map(m)]) => LinearMap::Transpose(m.clone()),
-        (Prim::LmL, [Value::Function(f)]) => LinearMap::L(f.clone()),
-        (Prim::LmLT, [Value::Function(f)]) => LinearMap::LT(f.clone()),
+        (Prim::LmL, [Value::Function(f)]) => LinearMap::L(f.clone(), witness(s)),
+        (Prim::LmLT, [Value::Function(f)]) => LinearMap::LT(f.clone(), witness(t)),
         _ => panic!("{} has no meaning on {args:?}", p.name()),
     }
 }

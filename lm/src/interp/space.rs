@@ -2,7 +2,8 @@
 //!
 //! They count each operation on Floats. Tensors that are added or multiplied must have one size.
 
-use super::{ErrorKind, Interpreter, RuntimeError};
+use super::functions::Then;
+use super::{Closure, ErrorKind, Interpreter, RuntimeError};
 use crate::tensor::Tensor;
 use crate::value::Value;
 use std::sync::Arc;
@@ -13,34 +14,37 @@ type Outcome = Result<Value, RuntimeError>;
 struct Numbers {
     floats: fn(f64, f64) -> f64,
     integers: fn(i64, i64) -> i64,
+    /// What it does to the second, where there is no first.
+    alone: fn(&mut Interpreter, &Value) -> Value,
+}
+
+/// An operation on one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Change {
+    Negate,
+    Scale(f64),
 }
 
 impl Interpreter<'_> {
     pub(crate) fn add(&mut self, x: &Value, y: &Value) -> Outcome {
-        self.zip(x, y, &Numbers { floats: |a, b| a + b, integers: i64::wrapping_add })
+        self.zip(x, y, &Numbers { floats: |a, b| a + b, integers: i64::wrapping_add, alone: |_, y| y.clone() })
     }
 
     pub(crate) fn sub(&mut self, x: &Value, y: &Value) -> Outcome {
-        self.zip(x, y, &Numbers { floats: |a, b| a - b, integers: i64::wrapping_sub })
+        self.zip(x, y, &Numbers { floats: |a, b| a - b, integers: i64::wrapping_sub, alone: |cx, y| cx.neg(y) })
     }
 
     pub(crate) fn neg(&mut self, x: &Value) -> Value {
-        self.each(x, &mut |cx, a| {
-            cx.counts.additions += 1;
-            -a
-        })
+        self.changed(x, Change::Negate)
     }
 
     pub(crate) fn scale(&mut self, k: f64, x: &Value) -> Value {
-        self.each(x, &mut |cx, a| {
-            cx.counts.multiplications += 1;
-            k * a
-        })
+        self.changed(x, Change::Scale(k))
     }
 
     pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> Result<f64, RuntimeError> {
         let mut products = Vec::new();
-        multiply(x, y, &mut products)?;
+        self.multiply(x, y, &mut products)?;
         self.counts.multiplications += products.len() as u64;
         self.counts.additions += products.len().saturating_sub(1) as u64;
         Ok(products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
@@ -53,19 +57,28 @@ impl Interpreter<'_> {
         terms.try_fold(first, |a, b| self.add(&a, &b)).map(Some)
     }
 
-    fn each(&mut self, x: &Value, f: &mut dyn FnMut(&mut Self, f64) -> f64) -> Value {
-        let mut all = |vs: &[Value]| vs.iter().map(|v| self.each(v, f)).collect();
+    pub(super) fn changed(&mut self, x: &Value, change: Change) -> Value {
+        let mut all = |vs: &[Value]| vs.iter().map(|v| self.changed(v, change)).collect();
         match x {
             Value::Tuple(vs) => Value::Tuple(all(vs)),
             Value::Tensor(t) => Value::Tensor(Arc::new(t.with(all(t.elements())))),
             Value::Support(vs) => Value::Support(all(vs)),
-            Value::Float(a) => Value::Float(f(self, *a)),
-            Value::Integer(_)
-            | Value::Bool(_)
-            | Value::String(_)
-            | Value::Map(_)
-            | Value::Function(_)
-            | Value::Record(_) => x.clone(),
+            Value::Float(a) => Value::Float(self.changed_float(*a, change)),
+            Value::Function(f) => Value::Function(f.clone().then(Then::Change(change))),
+            Value::Integer(_) | Value::Bool(_) | Value::String(_) | Value::Map(_) | Value::Record(_) => x.clone(),
+        }
+    }
+
+    fn changed_float(&mut self, a: f64, change: Change) -> f64 {
+        match change {
+            Change::Negate => {
+                self.counts.additions += 1;
+                -a
+            }
+            Change::Scale(k) => {
+                self.counts.multiplications += 1;
+                k * a
+            }
         }
     }
 
@@ -81,10 +94,17 @@ impl Interpreter<'_> {
             }
             (Value::Support(xs), Value::Support(ys)) => {
                 let mut both: Vec<Value> = all(xs, ys)?;
-                let longer = if xs.len() > ys.len() { xs } else { ys };
-                both.extend(longer[both.len()..].iter().cloned());
+                let more = ys.iter().skip(xs.len()).map(|y| (f.alone)(self, y));
+                both.extend(xs.iter().skip(ys.len()).cloned().chain(more));
                 Value::Support(both)
             }
+            (Value::Function(x), Value::Function(_) | Value::Support(_)) => {
+                Value::Function(x.clone().then(Then::Add((f.alone)(self, y))))
+            }
+            (Value::Support(_), Value::Function(_)) => match (f.alone)(self, y) {
+                Value::Function(y) => Value::Function(y.then(Then::Add(x.clone()))),
+                other => panic!("a function became {other:?}"),
+            },
             (Value::Float(a), Value::Float(b)) => {
                 self.counts.additions += 1;
                 Value::Float((f.floats)(*a, *b))
@@ -93,22 +113,35 @@ impl Interpreter<'_> {
             _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
         })
     }
-}
 
-/// The products of the Floats at the same places; what is discrete has none.
-fn multiply(x: &Value, y: &Value, products: &mut Vec<f64>) -> Result<(), RuntimeError> {
-    let mut all = |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).try_for_each(|(x, y)| multiply(x, y, products));
-    match (x, y) {
-        (Value::Tuple(xs), Value::Tuple(ys)) | (Value::Support(xs), Value::Support(ys)) => all(xs, ys),
-        (Value::Tensor(xs), Value::Tensor(ys)) => {
-            common_size(xs, ys)?;
-            all(xs.elements(), ys.elements())
+    /// The products of the Floats at the same places; what is discrete has none.
+    fn multiply(&mut self, x: &Value, y: &Value, products: &mut Vec<f64>) -> Result<(), RuntimeError> {
+        let mut all =
+            |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).try_for_each(|(x, y)| self.multiply(x, y, products));
+        match (x, y) {
+            (Value::Tuple(xs), Value::Tuple(ys)) | (Value::Support(xs), Value::Support(ys)) => all(xs, ys),
+            (Value::Tensor(xs), Value::Tensor(ys)) => {
+                common_size(xs, ys)?;
+                all(xs.elements(), ys.elements())
+            }
+            (Value::Float(a), Value::Float(b)) => {
+                products.push(a * b);
+                Ok(())
+            }
+            (Value::Function(f), Value::Support(vs)) | (Value::Support(vs), Value::Function(f)) => {
+                self.multiply_over(f, vs, products)
+            }
+            (Value::Function(_), Value::Function(_)) => Err(RuntimeError::infinite_sum()),
+            _ => Ok(()),
         }
-        (Value::Float(a), Value::Float(b)) => {
-            products.push(a * b);
-            Ok(())
-        }
-        _ => Ok(()),
+    }
+
+    /// The products of a function's values with those of one of finite support.
+    fn multiply_over(&mut self, f: &Closure, support: &[Value], products: &mut Vec<f64>) -> Result<(), RuntimeError> {
+        (0..).zip(support).try_for_each(|(i, y)| {
+            let x = self.apply_closure(f, Value::Integer(i))?;
+            self.multiply(&x, y, products)
+        })
     }
 }
 

@@ -213,7 +213,7 @@ fn called(name: &crate::term::FunName) -> String {
 
 /// A literal as people read it: a Float always shows that it is one only where a whole number could
 /// be meant, so `2` is printed `2.0`.
-fn constant(c: &Constant) -> String {
+pub fn constant(c: &Constant) -> String {
     match c {
         Constant::Float(x) => format!("{x:?}"),
         Constant::Integer(i) => i.to_string(),

@@ -34,6 +34,13 @@ impl Names {
         names
     }
 
+    /// Names for variables, in order.
+    pub fn of_variables<'a>(variables: impl IntoIterator<Item = &'a Var>) -> Names {
+        let mut names = Names::default();
+        variables.into_iter().for_each(|x| names.give(x));
+        names
+    }
+
     /// The variable's name. A variable from elsewhere has the name it was made with.
     pub fn of_var(&self, x: &Var) -> String {
         self.given.get(&x.id()).map_or_else(|| readable(x.name()), String::clone)

@@ -1,0 +1,67 @@
+//! Functions as vectors: what L and L' take and give (working notes, sec. 2.7).
+//!
+//!   (f + g)(i) = f(i) + g(i)        (k * f)(i) = k * f(i)        f • g = Σ_i f(i) • g(i)
+//!
+//! The sum is over all Integers, so one of the two must be of finite support ([`Value::Support`]).
+
+use super::space::Change;
+use super::{Closure, Interpreter, RuntimeError};
+use crate::map;
+use crate::value::Value;
+
+/// What is done to each value of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Then {
+    /// It is a map, which is applied to this.
+    Apply(Value),
+    /// It is a map, which is applied to this in reverse.
+    ApplyReverse(Value),
+    /// The value of this function at the same place is added.
+    Add(Value),
+    /// It is negated or scaled.
+    Change(Change),
+}
+
+impl Closure {
+    /// `λi. (self i) ⊙ x`.
+    pub(crate) fn then_apply(self, x: &Value) -> Closure {
+        self.then(Then::Apply(x.clone()))
+    }
+
+    /// `λi. r ⊙ᴿ (self i)`.
+    pub(crate) fn then_apply_reverse(self, r: &Value) -> Closure {
+        self.then(Then::ApplyReverse(r.clone()))
+    }
+
+    pub(super) fn then(mut self, then: Then) -> Closure {
+        self.then.push(then);
+        self
+    }
+}
+
+impl Interpreter<'_> {
+    /// The value of a function at i, after one more step.
+    pub(super) fn done(&mut self, then: &Then, value: Value, i: &Value) -> Result<Value, RuntimeError> {
+        match (then, value) {
+            (Then::Apply(x), Value::Map(m)) => map::apply(self, &m, x),
+            (Then::ApplyReverse(r), Value::Map(m)) => map::apply_reverse(self, r, &m),
+            (Then::Apply(_) | Then::ApplyReverse(_), value) => panic!("a family of linear maps gave {value:?}"),
+            (Then::Change(change), value) => Ok(self.changed(&value, *change)),
+            (Then::Add(g), value) => match self.value_at(g, i)? {
+                Some(other) => self.add(&value, &other),
+                None => Ok(value),
+            },
+        }
+    }
+
+    /// The value of a function at i; nothing where it is zero.
+    fn value_at(&mut self, g: &Value, i: &Value) -> Result<Option<Value>, RuntimeError> {
+        match (g, i) {
+            (Value::Function(f), _) => self.apply_closure(f, i.clone()).map(Some),
+            (Value::Support(values), Value::Integer(i)) => {
+                Ok(usize::try_from(*i).ok().and_then(|i| values.get(i).cloned()))
+            }
+            _ => panic!("{g:?} is no function of {i:?}"),
+        }
+    }
+}
