@@ -4,6 +4,7 @@ use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
+use crate::cl;
 use crate::demos::{DEMOS, Demo};
 use crate::derivation::Derivation;
 use crate::pipeline::Stage;
@@ -121,7 +122,11 @@ fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Fa
     if options.trace {
         trace(stage, options, out)?;
     }
+    let signs = if options.format == Notation::Unicode { infix::Format::Signs } else { infix::Format::Plain };
     let text = match options.format {
+        Notation::Infix | Notation::Unicode if stage.category.is_some() => {
+            cl::print::definition(stage.category.as_ref().expect("just seen"), signs, WIDTH)
+        }
         Notation::Infix => definition(&stage.def, infix::Format::Plain, WIDTH),
         Notation::Unicode => definition(&stage.def, infix::Format::Signs, WIDTH),
         Notation::Ks => ks::def(&stage.def, WIDTH),

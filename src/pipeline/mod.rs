@@ -20,6 +20,7 @@ pub use watch::{Observer, Pass};
 
 use crate::call_order;
 use crate::check::Checked;
+use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
@@ -220,7 +221,11 @@ impl Pipeline {
 
     fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+        let mut normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+        if self.derivation_of(name) == Derivation::Split {
+            let supply = &mut self.program.supply;
+            normal = self.watch.pass("category", || cl::back(&cl::prune(&cl::convert(&normal)), supply));
+        }
         Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
     }
 

@@ -1,8 +1,10 @@
 //! The stages of a derivation, for the demo (working notes, sec. 9).
 
 use super::{Error, Pipeline};
+use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::paired::Form;
+use crate::passes::anf;
 use lm::rewriter::Step;
 use lm::term::{Def, FunName};
 
@@ -11,8 +13,10 @@ use lm::term::{Def, FunName};
 pub struct Stage {
     /// The heading.
     pub heading: &'static str,
-    /// The definition at this stage.
+    /// The definition at this stage; for one in the category language, what it means.
     pub def: Def,
+    /// The definition in the category language, at the stages that have it.
+    pub category: Option<cl::Def>,
     /// The rewrites that led here, when they are traced.
     pub steps: Vec<Step>,
 }
@@ -57,6 +61,7 @@ impl Pipeline {
                 self.reverse_stages(name, &mut stages)?;
             }
             Derivation::Split => {
+                self.category_stages(name, &mut stages)?;
                 self.jacobian_stages(name, &mut stages)?;
                 self.forward_stages(name, &mut stages)?;
                 self.reverse_stages(name, &mut stages)?;
@@ -95,6 +100,18 @@ impl Pipeline {
         Ok(())
     }
 
+    fn category_stages(&mut self, name: &FunName, stages: &mut Stages) -> Result<(), Error> {
+        let normal = anf::anf(&self.source(name)?, &mut self.program.supply);
+        let category = cl::convert(&normal);
+        let pruned = cl::prune(&category);
+        for (heading, category) in [("The category language", category), ("The category language, pruned", pruned)] {
+            let def = cl::back(&category, &mut self.program.supply);
+            stages.0.push(Stage { heading, def, category: Some(category), steps: Vec::new() });
+        }
+        stages.add("Back from the category language", &self.normal_form(name)?);
+        Ok(())
+    }
+
     fn paired_stages(&mut self, name: &FunName, form: Form, stages: &mut Stages) -> Result<(), Error> {
         let [unoptimised, optimised] = match form {
             Form::Polymorphic => ["The polymorphic Jacobian (unoptimised)", "The polymorphic Jacobian (optimised)"],
@@ -124,6 +141,6 @@ impl Stages {
     }
 
     fn traced(&mut self, heading: &'static str, def: &Def, steps: Vec<Step>) {
-        self.0.push(Stage { heading, def: def.clone(), steps });
+        self.0.push(Stage { heading, def: def.clone(), category: None, steps });
     }
 }
