@@ -9,6 +9,7 @@
 mod combine;
 mod error;
 mod given;
+mod nested;
 mod stages;
 mod watch;
 
@@ -171,8 +172,10 @@ impl Pipeline {
                 let applied = self.applied(of, derivation)?;
                 self.finished(&applied)
             }
-            "jvp" => self.value_and(of, "fwd", name),
-            "vjp" => self.value_and(of, "rev", name),
+            "jvp" | "vjp" => match self.value_by_symmetry(of, derivation)? {
+                Some(both) => self.finished(&both),
+                None => self.value_and(of, if derivation == "jvp" { "fwd" } else { "rev" }, name),
+            },
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
             "sufrev" => self.both_halves(of, derivation),
@@ -212,12 +215,17 @@ impl Pipeline {
 
     fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
-        Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
+        Ok(self.normal(&def))
+    }
+
+    fn normal(&mut self, def: &Def) -> Def {
+        let normal = self.watch.pass("anf", || anf::anf(def, &mut self.program.supply));
+        checked("anf", normal, |d| anf::is_anf(&d.body))
     }
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
-        let normal = self.normal_form(name)?;
+        let def = self.differentiable(name)?;
+        let normal = self.normal(&def);
         const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
         let (written, externals) = (&self.written, &self.program.externals);
         let by_hand =
@@ -319,6 +327,10 @@ impl Pipeline {
         if by_halves {
             return self.both_halves(of, derivation);
         }
+        if let Some(def) = self.by_symmetry(of, derivation)? {
+            self.applied.insert(name, def.clone());
+            return Ok(def);
+        }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,
             _ => self.reverse_unoptimised(of)?,
@@ -343,13 +355,23 @@ impl Pipeline {
         Ok(self.ruled(&tidy))
     }
 
+    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
+        let def = self.shared_with(def, &[], false)?;
+        Ok(self.tidied(&def))
+    }
+
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
+        self.shared_with(def, late, true)
+    }
+
+    fn shared_with(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
         let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let records = self.records(&def)?;
+            let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
             let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass("merge", merge);
             let changed = merged != def;
@@ -385,6 +407,8 @@ impl Pipeline {
     /// The type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+        // Whether a derivative calls itself is seen once all that it calls is there.
+        self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
         }

@@ -296,14 +296,16 @@ fn collect_tuples(e: &Expr, out: &mut HashMap<u32, Vec<Expr>>) {
     }
 }
 
-/// Tuples and projections stand right after what they are made of, where they hold back no merge.
+/// Tuples and projections, those of a pattern too, stand right after what they are made of, where they hold back no
+/// merge.
 fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
     let last = all.len() - 1;
     let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
     // The slot in which each variable is bound: slot 0 is before the block's first binding.
     let mut slots: HashMap<u32, usize> = HashMap::new();
     for (i, b) in all.into_iter().flatten().enumerate() {
-        let is_light = matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _)) && i < last;
+        let is_projection = matches!((&b.pattern, b.rhs.kind()), (Pattern::Tuple(_), Kind::Var(_)));
+        let is_light = (is_projection || matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _))) && i < last;
         let needs = lm::scope::occurrences(&b.rhs);
         let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
         let slot = if is_light { earliest } else { i + 1 };
