@@ -29,6 +29,9 @@ impl Merge<'_> {
         if value_beside_tangent(g).is_some_and(|value| value == f.name.unrestricted()) {
             return self.value_from(a, b, place);
         }
+        if role_of(f).1.unrestricted() != role_of(g).1.unrestricted() {
+            return None;
+        }
         match (role_of(f).0, role_of(g).0) {
             (Role::Value, Role::Value) if f.name == g.name => {
                 let Pattern::Var(y) = &a.pattern else { return None };
