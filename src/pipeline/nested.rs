@@ -1,4 +1,4 @@
-//! Derivatives of reverse derivatives that keep records, by symmetry of second derivatives.
+//! Derivatives of reverse derivatives, by symmetry of second derivatives.
 //!
 //!   fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
 //!   rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
@@ -11,14 +11,21 @@
 //!   jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
 //!   vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
 //!
+//! To differentiate the text of `[rev f]` instead costs more with the length of data and the depth of calls, as what
+//! it adds in place has a tangent that is not. That is done in two cases. Where a function below has a reverse
+//! derivative by hand, which is differentiated as it stands. And for rev of rev, where no derivative is called: nothing
+//! grows then, and the operations are fewer. Neither can be where `[rev f]` keeps records.
+//!
 //! Other definitions that keep records are differentiated in a form that keeps none: with f and its derivatives
 //! called, not their halves. Halves themselves are not differentiated.
 
 use super::{Error, Pipeline, underive};
+use crate::call_order;
 use crate::check::derived::derive;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Var, varying};
 use lm::types::Type;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A derivative of `[rev f]` in the making.
@@ -38,7 +45,7 @@ struct Symmetry {
 }
 
 impl Pipeline {
-    /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative that keeps records.
+    /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
     pub(super) fn by_symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Def>, Error> {
         let Some(parts) = self.symmetry(of, derivation)? else { return Ok(None) };
         let (mut out, result) = match derivation {
@@ -49,8 +56,8 @@ impl Pipeline {
         Ok(Some(Def::new(of.derived(derivation), vec![parts.point, parts.vector], Expr::block(out, result))))
     }
 
-    /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f that keeps records, and all of s
-    /// varies.
+    /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry is the
+    /// way to it.
     pub(super) fn value_by_symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Def>, Error> {
         let Some(parts) = self.symmetry(of, if derivation == "jvp" { "fwd" } else { "rev" })? else { return Ok(None) };
         if parts.f.name.varying().is_some() || !parts.paths.contains(&vec![1]) {
@@ -64,8 +71,7 @@ impl Pipeline {
         Ok(Some(Def::new(of.derived(derivation), vec![parts.point, parts.vector], body)))
     }
 
-    /// What a derivative of `of` is made of, if `of` is a reverse derivative that keeps records and is not
-    /// written by hand.
+    /// What a derivative of `of` is made of by symmetry, if that is the way.
     fn symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
         let f = match underive(&whole) {
@@ -78,7 +84,11 @@ impl Pipeline {
             return Ok(None);
         }
         let reverse = self.source(&whole)?;
-        if !keeps_records(&reverse) {
+        let is_best = || match derivation {
+            "fwd" => true,
+            _ => calls_derivatives(&reverse),
+        };
+        if !keeps_records(&reverse) && (self.depends_on_hand(&f) || !is_best()) {
             return Ok(None);
         }
         let f = Fun { name: f.clone(), ..(*self.source(&f)?.fun).clone() };
@@ -93,6 +103,26 @@ impl Pipeline {
         let unpack = Binding { pattern, rhs: Expr::var(&point) };
         let paths = of.varying().unwrap_or_else(|| vec![vec![1], vec![2]]);
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
+    }
+
+    /// Whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
+    /// stands.
+    fn depends_on_hand(&self, f: &FunName) -> bool {
+        const REVERSE: [&str; 5] = ["rev", "D", "Dt", "suffwdpass", "sufrevpass"];
+        let base = |name: &FunName| FunName { derivations: Vec::new(), ..name.clone() };
+        let mut seen = HashSet::from([base(f)]);
+        let mut waiting = vec![base(f)];
+        while let Some(name) = waiting.pop() {
+            let by_hand = |w: &FunName| w.derivations.iter().any(|d| REVERSE.contains(&&**d)) && base(w) == name;
+            if self.program.externals.contains_key(&name) || self.written.iter().any(by_hand) {
+                return true;
+            }
+            let Some(def) = self.program.defs.get(&name).or_else(|| self.prelude.get(&name)) else { continue };
+            let mut called = Vec::new();
+            call_order::calls(&def.body, &mut called);
+            waiting.extend(called.iter().map(base).filter(|callee| seen.insert(callee.clone())));
+        }
+        false
     }
 
     /// `fwd$[rev f]`, with respect to parts of s, of dr, or of both.
@@ -290,6 +320,13 @@ pub(super) fn components(f: &Fun, whole: &Expr) -> Vec<Expr> {
 
 fn one_or_tuple(mut parts: Vec<Expr>) -> Expr {
     if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+}
+
+/// Whether a definition calls derivatives of other functions, or of its own.
+fn calls_derivatives(def: &Def) -> bool {
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    called.iter().any(|name| !name.derivations.is_empty())
 }
 
 /// Whether a definition takes, gives or binds a record.
