@@ -24,7 +24,7 @@ impl Pipeline {
     }
 
     /// `(f(s), d$f(s, v))` as one block.
-    fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+    pub(super) fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
         let value = self.source(of)?;
         let derived = self.applied(of, derivation)?;
         let supply = &mut self.program.supply;

@@ -3,6 +3,7 @@
 use crate::derivation::jacobian::NotDifferentiable;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
+use lm::types::Type;
 
 /// Why a derivative was not made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -24,9 +25,12 @@ pub enum Error {
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
+    /// A gradient of a function that gives no Float.
+    #[error("`{0}` gives a `{1}`, so it has no gradient: [jac {0}] has all its derivatives")]
+    NoGradient(FunName, Type),
     /// A derivation of another name.
     #[error(
-        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape)"
+        "there is no derivation `{0}` (there are D, Dt, fwd, rev, jvp, vjp, suffwdpass, sufrevpass, sufrev, shape, grad, hvp, hess, jac, jacfwd, jacrev)"
     )]
     NoDerivation(String),
 }
@@ -45,9 +49,10 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::External(function, _) | Error::Undefined(function) => {
-                Some(function)
-            }
+            Error::OutOfFuel { function, .. }
+            | Error::External(function, _)
+            | Error::NoGradient(function, _)
+            | Error::Undefined(function) => Some(function),
             Error::NoDerivation(_) => None,
         }
     }
@@ -60,6 +65,7 @@ impl Error {
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",
             Error::External(..) => "E306",
+            Error::NoGradient(..) => "E232",
         }
     }
 }

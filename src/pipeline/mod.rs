@@ -7,6 +7,7 @@
 //! scoping, and what the stage promises (its postcondition).
 
 mod combine;
+mod dense;
 mod error;
 mod given;
 mod nested;
@@ -156,6 +157,9 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if matches!(derivation, "grad" | "hvp" | "hess" | "jac" | "jacfwd" | "jacrev") {
+            return self.dense(derivation, of, name);
+        }
         if self.program.externals.contains_key(of) {
             return self.derivative_of_external(derivation, of, name);
         }

@@ -212,6 +212,7 @@ impl Pipeline {
             "jvp" => self.by_calls(name, &of, "fwd"),
             "vjp" => self.by_calls(name, &of, "rev"),
             "sufrev" => self.by_call(name, &of, "rev"),
+            "jacfwd" | "jacrev" => self.dense_by_calls(&of, name),
             _ => Ok(def),
         }
     }
@@ -234,7 +235,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), vec![s, v], body))
     }
 
-    fn bound(&mut self, out: &mut Vec<Binding>, name: &str, rhs: Expr) -> Expr {
+    pub(super) fn bound(&mut self, out: &mut Vec<Binding>, name: &str, rhs: Expr) -> Expr {
         let x = self.program.supply.fresh(name, rhs.ty().clone());
         out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
         Expr::var(&x)
