@@ -299,7 +299,7 @@ impl CheckError {
                 Some("write both: the second half takes the record that the first gives".into())
             }
             CheckError::NoGradient { of, .. } => Some(format!(
-                "[jac {of}] has all derivatives; [rev {of}] takes a cotangent, and gives the gradient of one sum of them"
+                "`[jac {of}]` has all derivatives; `[rev {of}]` takes a cotangent, and gives the gradient of one sum of them"
             )),
             CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }

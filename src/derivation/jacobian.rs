@@ -63,8 +63,8 @@ fn as_asked_for(name: &FunName) -> FunName {
     FunName { derivations, ..name.clone() }
 }
 
-const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
-    yet; [fwd [fwd f]] is";
+const NO_RECORDS: &str = "it uses a half of the reverse derivative of a recursive function, and the record that the \
+    halves share has no derivative; reverse derivatives that are not in halves have derivatives of any order";
 
 pub(super) struct Nabla<'a> {
     pub(super) supply: &'a mut Supply,

@@ -359,9 +359,12 @@ impl Blocks<'_> {
 /// Whether the block of a scalar by a part, or of a part by a scalar, is a row or column, as it is.
 fn is_there(t: &Place, s: &Place) -> bool {
     let is_part = |place: &Place| *place.ty() == Type::Float || place.rank_of_scalars().is_some();
-    let (t_is_one, s_is_one) = (*t.ty() == Type::Float, *s.ty() == Type::Float);
-    let all_steps_before = |inner: &Place, outer: &Place| inner.source.is_some() || outer.steps.is_empty();
-    is_part(t) && is_part(s) && (t_is_one && all_steps_before(t, t) || s_is_one && all_steps_before(s, s))
+    // The steps at the scalar's side come first, so the other side may be left whole.
+    let is_scalar_first = |place: &Place| {
+        let comes_first = place.source.is_some() || place.steps.is_empty();
+        *place.ty() == Type::Float && comes_first
+    };
+    is_part(t) && is_part(s) && (is_scalar_first(t) || is_scalar_first(s))
 }
 
 /// The entry, or all entries of one place by a scalar one.
@@ -445,7 +448,8 @@ fn scalars(ty: &Type, shape: &Expr, supply: &mut Supply) -> Expr {
         Type::Tensor(rank, element) => match count(element) {
             Some(n) if element.has_fixed_shape() => {
                 let axes = along_axes(shape, *rank).into_iter();
-                axes.fold(Expr::integer(n), |a, b| Expr::prim(Prim::Mul, [a, b]))
+                let factors = (n != 1).then(|| Expr::integer(n)).into_iter().chain(axes);
+                factors.reduce(|a, b| Expr::prim(Prim::Mul, [a, b])).expect("a tensor has an axis")
             }
             _ => {
                 let i = supply.fresh("i", Type::index(*rank));

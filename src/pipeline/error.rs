@@ -26,7 +26,7 @@ pub enum Error {
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A gradient of a function that gives no Float.
-    #[error("`{0}` gives a `{1}`, so it has no gradient: [jac {0}] has all its derivatives")]
+    #[error("`{0}` gives a `{1}`, so it has no gradient; `[jac {0}]` has all its derivatives")]
     NoGradient(FunName, Type),
     /// A derivation of another name.
     #[error(
