@@ -118,7 +118,13 @@ impl Pipeline {
     }
 
     /// The derivative along each direction of s, by the parts of s.
-    fn columns(&mut self, f: &Fun, params: &[Var], once: bool, out: &mut Vec<Binding>) -> Result<(Place, Place), Error> {
+    fn columns(
+        &mut self,
+        f: &Fun,
+        params: &[Var],
+        once: bool,
+        out: &mut Vec<Binding>,
+    ) -> Result<(Place, Place), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let whole = f.varying_of(&parts);
         let varying = f.name.varying();

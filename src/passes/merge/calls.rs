@@ -67,7 +67,12 @@ impl Merge<'_> {
     }
 
     /// `y = f(s) .. t = jvp$f(s, ds)` as `(y, dy) = jvp$f(s, ds) .. t = (y, dy)`.
-    fn value_from(&mut self, value: &Binding, both: &Binding, place: super::Place) -> Option<(Binding, Option<Binding>)> {
+    fn value_from(
+        &mut self,
+        value: &Binding,
+        both: &Binding,
+        place: super::Place,
+    ) -> Option<(Binding, Option<Binding>)> {
         let (Pattern::Var(y), [_, tangent]) = (&value.pattern, both.rhs.ty().as_tuple()?) else { return None };
         if !self.is_there(&both.rhs, place) {
             return None;
