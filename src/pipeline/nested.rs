@@ -16,8 +16,8 @@
 //! derivative by hand, which is differentiated as it stands. And for rev of rev, where no derivative is called: nothing
 //! grows then, and the operations are fewer. Neither can be where `[rev f]` keeps records.
 //!
-//! Other definitions that keep records are differentiated in a form that keeps none: with f and its derivatives
-//! called, not their halves. Halves themselves are not differentiated.
+//! Other definitions that keep records, or have the text of `[rev f]` in them, are differentiated in a form with f
+//! and its derivatives called, not their halves. Halves themselves are not differentiated.
 
 use super::{Error, Pipeline, underive};
 use crate::call_order;
@@ -193,18 +193,20 @@ impl Pipeline {
         (out, Expr::tuple([Expr::get(2, both.clone()), one_or_tuple(components)]))
     }
 
-    /// The definition to differentiate: the function's own, or, where that keeps records, one that keeps none.
+    /// The definition to differentiate: the function's own, or, where that keeps records or has the text of a
+    /// reverse derivative in it, one with calls.
     pub(super) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
         let Some((derivation, of)) = underive(name).filter(|_| !self.written.contains(name)) else { return Ok(def) };
-        if !keeps_records(&def) {
+        if varying(&derivation).is_some() {
+            let whole = self.differentiable(&of)?;
+            return Ok(self.copy_named(&whole, name));
+        }
+        let has_text_of_reverse = matches!(&*derivation, "vjp" | "sufrev" | "jacrev") && !self.depends_on_hand(&of);
+        if !has_text_of_reverse && !keeps_records(&def) {
             return Ok(def);
         }
         match &*derivation {
-            restriction if varying(restriction).is_some() => {
-                let whole = self.differentiable(&of)?;
-                Ok(self.copy_named(&whole, name))
-            }
             "fwd" => {
                 let applied = self.applied(&of, "fwd")?;
                 self.without_halves(&applied)
