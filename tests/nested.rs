@@ -319,15 +319,16 @@ fn second_derivatives_cost_a_constant_factor() {
 #[test]
 fn second_derivatives_of_a_chain_of_calls_cost_a_constant_per_call() {
     with_large_stack(|| {
-        let cost = |n: usize, name: &FunName, args: &[Value]| {
+        let chain = |n: usize| {
             let mut text = String::from("(def g0 Float (x : Float) (sin x))\n");
             for i in 1..n {
                 text += &format!("(def g{i} Float (x : Float) (let (y (g{} x)) (mul y (sin (mul x y)))))\n", i - 1);
             }
-            text += &format!("(def f Float (x : Float) (g{} x))", n - 1);
-            work(&mut pipeline(&text), name, args)
+            text + &format!("(def f Float (x : Float) (g{} x))", n - 1)
         };
+        let cost = |n: usize, name: &FunName, args: &[Value]| work(&mut pipeline(&chain(n)), name, args);
         let (x, one) = (Value::Float(0.7), Value::Float(1.0));
+        agreement_of_orders(&mut pipeline(&chain(4)), &FunName::base("f"), &x).expect("they agree");
         let at = Value::Tuple(vec![x, one.clone()]);
         let along = Value::Tuple(vec![one.clone(), one.clone()]);
         let ways = [("fwd", "fwd", &along), ("fwd", "rev", &along), ("rev", "fwd", &one), ("rev", "rev", &one)];
@@ -442,6 +443,25 @@ fn of_random(p: &mut Pipeline, f: &FunName, point: &Value, compared: &AtomicUsiz
         compared.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())
+}
+
+/// Two tangents of one call are not taken for each other where calls are merged.
+#[test]
+fn calls_along_several_directions_are_told_apart() {
+    let text = "(def inner Float ((v : Vec (Tuple Float Float)) (x : Float) (i : Integer)) (index 0 (Vec_init x)))
+        (def outer Float ((v : Vec Float) (x : Float))
+          (inner (constVec (size v) (tuple x x))
+                 (inner (constVec (size v) (tuple x x)) x
+                        (let ((i sizes) (tuple (index 1 (Vec_init 2 1)) (constVec (size v) (size v))))
+                          (if (and (gte i 0) (lt i (size sizes))) (index i sizes) (size sizes))))
+                 (size v)))
+        (def f Float ((v : Vec Float) (x : Float))
+          (let ((y (outer v x)) (z (ts_dot y y))) (mul z (sin z))))";
+    let vector = |floats: [f64; 2]| Value::vector(floats.map(Value::Float).to_vec());
+    let point = Value::Tuple(vec![vector([0.7, 0.4]), Value::Float(1.3)]);
+    let mut p = pipeline(text);
+    let compared = agreement_of_orders(&mut p, &FunName::base("f"), &point);
+    assert_eq!(compared, Ok(true));
 }
 
 /// By symmetry: <dr, fwd fwd$f(s, u, w)> = <fwd rev$f(s, dr, u), w> = <rev fwd$f(s, w, dr), u> = <rev rev$f(s, dr, w), u>.

@@ -33,7 +33,8 @@ impl Merge<'_> {
             return None;
         }
         match (role_of(f).0, role_of(g).0) {
-            (Role::Value, Role::Value) if f.name == g.name => {
+            // Two calls of `[jvp f]` at one s may be along different tangents.
+            (Role::Value, Role::Value) if f.name == g.name && self.key_of(&a.rhs) == self.key_of(&b.rhs) => {
                 let Pattern::Var(y) = &a.pattern else { return None };
                 Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
             }
