@@ -15,6 +15,7 @@
 use super::nested::{components, derivative};
 use super::{Error, Pipeline};
 use crate::dependence;
+use crate::derivation::jacobian::NotDifferentiable;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -32,6 +33,10 @@ impl Pipeline {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         if matches!(derivation, "grad" | "hvp" | "hess") && f.result != Type::Float {
             return Err(Error::NoGradient(of.clone(), f.result));
+        }
+        if f.params.iter().chain([&f.result]).any(Type::mentions_lm) {
+            let reason = "it takes or gives a linear map".into();
+            return Err(NotDifferentiable { function: of.clone(), reason }.into());
         }
         let def = match derivation {
             "grad" => self.gradient(&f, name),

@@ -157,6 +157,9 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if varying(derivation).is_some() {
+            return self.restricted(of, name);
+        }
         if matches!(derivation, "grad" | "hvp" | "hess" | "jac" | "jacfwd" | "jacrev") {
             return self.dense(derivation, of, name);
         }
@@ -165,9 +168,6 @@ impl Pipeline {
         }
         if derivation == "shape" {
             return self.shape(of);
-        }
-        if varying(derivation).is_some() {
-            return self.restricted(of, name);
         }
         match derivation {
             "D" => self.jacobian(of),
