@@ -6,6 +6,7 @@
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
 
+mod blocks;
 mod combine;
 mod dense;
 mod error;
