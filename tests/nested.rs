@@ -184,6 +184,59 @@ fn second_derivatives_of_the_demos_are_right_and_symmetric() {
     });
 }
 
+/// Derivatives of `[rev f]` and of `[rev [wrt$.. f]]` with respect to parts are the parts of the whole ones.
+#[test]
+fn parts_of_reverse_derivatives_vary() {
+    // With a record, and without.
+    let recursive = "(def g Float ((x : Float) (v : Vec Float) (i : Integer))
+          (if (gte i (size v)) x (let (y (g x v (add i 1))) (mul y (sin (mul y (index i v)))))))";
+    let plain = "(def g Float ((x : Float) (v : Vec Float) (i : Integer)) (mul x (sin (mul x (sum v)))))";
+    let f = "(def f (Tuple Float Float) ((t : Tuple Float (Vec Float)) (n : Integer) (z : Float))
+          (let ((x v) t) (tuple (mul z (g x v 0)) (mul z (mul z x)))))";
+    with_large_stack(|| {
+        for text in [recursive, plain] {
+            let mut p = pipeline(&format!("{text}\n{f}"));
+            let f = FunName::base("f");
+            let v = Value::vector([0.6, 0.8].map(Value::Float).to_vec());
+            let s = Value::Tuple(vec![Value::Tuple(vec![Value::Float(0.7), v]), Value::Integer(1), Value::Float(1.3)]);
+            let mut random = Random::new(13);
+            let at = below(&mut p, &f, "rev", &s, &mut random);
+            for inner in [vec![], vec![vec![1]], vec![vec![1, 2], vec![3]], vec![vec![1, 1]]] {
+                let name = if inner.is_empty() { f.clone() } else { f.restricted(&inner) };
+                parts_vary(&mut p, &name.derived("rev"), &at, &mut random);
+            }
+        }
+    });
+}
+
+fn parts_vary(p: &mut Pipeline, g: &FunName, at: &Value, random: &mut Random) {
+    let value = call(p, g, at.as_tuple().expect("a derivative takes two"));
+    let dds = random.direction(&value);
+    let all = call(p, &g.derived("rev"), &[at.clone(), dds.clone()]);
+    let part = |v: &Value, path: &[usize]| {
+        path.iter().fold(v.clone(), |v, i| v.as_tuple().expect("a path leads through tuples")[i - 1].clone())
+    };
+    for paths in [&[&[1][..]][..], &[&[2]], &[&[1, 1, 2], &[2, 1]], &[&[1, 3]], &[&[2, 2], &[1, 1]]] {
+        let paths: Vec<Vec<usize>> = paths.iter().map(|path| path.to_vec()).collect();
+        let restricted = g.restricted(&paths);
+        let wanted: Vec<f64> = paths.iter().flat_map(|path| part(&all, path).floats()).collect();
+        let found = call(p, &restricted.derived("rev"), &[at.clone(), dds.clone()]);
+        let close = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_close(*a, *b, 1.0));
+        assert!(close(&found.floats(), &wanted), "{restricted}: {found} for {wanted:?}");
+        // Forward by reverse: <dds, fwd$(at, dp)> = <rev$(at, dds), dp>; value and derivative together.
+        let directions: Vec<Value> = paths.iter().map(|path| random.direction(&part(at, path))).collect();
+        let dp = if let [one] = directions.as_slice() { one.clone() } else { Value::Tuple(directions) };
+        let forward = call(p, &restricted.derived("fwd"), &[at.clone(), dp.clone()]);
+        assert!(is_close(dot(&dds, &forward), dot(&found, &dp), 1.0), "{restricted}: {forward}");
+        let both = [call(p, &restricted.derived("jvp"), &[at.clone(), dp]), {
+            call(p, &restricted.derived("vjp"), &[at.clone(), dds.clone()])
+        }];
+        for (both, derivative) in both.iter().zip([&forward, &found]) {
+            assert!(close(&both.floats(), &[value.floats(), derivative.floats()].concat()), "{restricted}: {both}");
+        }
+    }
+}
+
 const RECURSIVE: [(&str, &str); 6] = [
     (
         "f",
