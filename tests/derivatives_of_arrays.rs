@@ -103,7 +103,7 @@ fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {
     let last = generated.functions.last().expect("there is a function");
     varying_alone(&mut pipeline, last)?;
     cost(&mut pipeline, last, worst, generated)?;
-    if generated.is_recursive { Ok(()) } else { second_derivatives(&mut pipeline, last, generated) }
+    second_derivatives(&mut pipeline, last, generated)
 }
 
 /// Native code, if that is asked for.

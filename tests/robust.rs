@@ -207,7 +207,7 @@ fn what_works_on_linear_maps_is_refused() {
     ];
     for text in programs {
         let checked = load(&Source::new("maps.ks", text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "sufrevpass"] {
+        for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "sufrevpass", "jacfwd", "jacrev"] {
             let made = Pipeline::new(checked.clone()).require(&FunName::base("f").derived(derivation));
             assert!(matches!(made, Err(Error::NotDifferentiable(_))), "{derivation} of f: {made:?}\n{text}");
         }

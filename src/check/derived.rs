@@ -5,6 +5,7 @@
 
 use lm::term::{Fun, varying};
 use lm::types::Type;
+use std::sync::Arc;
 
 /// How a derivation makes a function's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,17 @@ enum Typing {
     FirstHalf,
     /// `(dT, B) -> dS`.
     SecondHalf,
+    /// `S -> dS`, with the parameters of f, for T = Float.
+    Gradient,
+    /// `(S, dS) -> dS`, for T = Float.
+    HessianVector,
+    /// `S -> J(dS, S)`, with the parameters of f, for T = Float. J: see [`blocks`].
+    Hessian,
+    /// `S -> J(T, S)`, with the parameters of f.
+    Blocks,
 }
 
-const DERIVATIONS: [(&str, Typing); 13] = [
+const DERIVATIONS: [(&str, Typing); 19] = [
     ("D", Typing::Jacobian),
     ("Dt", Typing::Transposed),
     ("tupled", Typing::Tupled),
@@ -49,6 +58,12 @@ const DERIVATIONS: [(&str, Typing); 13] = [
     ("sufrev", Typing::Reverse),
     ("shape", Typing::Shape),
     ("CL", Typing::Same),
+    ("grad", Typing::Gradient),
+    ("hvp", Typing::HessianVector),
+    ("hess", Typing::Hessian),
+    ("jac", Typing::Blocks),
+    ("jacfwd", Typing::Blocks),
+    ("jacrev", Typing::Blocks),
 ];
 
 fn typing(derivation: &str) -> Option<Typing> {
@@ -98,8 +113,54 @@ pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<
         Typing::Same => (f.params.clone(), t.clone()),
         Typing::FirstHalf => (f.params.clone(), Type::tuple([t.clone(), record(f)?])),
         Typing::SecondHalf => (vec![t.tangent(), record(f)?], v.tangent()),
+        Typing::Gradient | Typing::HessianVector | Typing::Hessian if *t != Type::Float => return None,
+        Typing::Gradient => (f.params.clone(), v.tangent()),
+        Typing::HessianVector => (vec![s, v.tangent()], v.tangent()),
+        Typing::Hessian => (f.params.clone(), blocks(&v.tangent(), &v)),
+        Typing::Blocks if t.mentions_lm() || v.mentions_lm() => return None,
+        Typing::Blocks => (f.params.clone(), blocks(t, &v)),
     };
     Some(Fun { name: f.name.derived(derivation), params, result })
+}
+
+/// J(T, S), all partial derivatives of a T with respect to an S: T's structure outside, then S's.
+///
+///   J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
+///   J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
+///   J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
+///   J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+pub fn blocks(t: &Type, s: &Type) -> Type {
+    let tensor = |rank: usize, element| Type::Tensor(rank, Arc::new(element));
+    match (t, s) {
+        _ if !t.is_differentiable() || !s.is_differentiable() => Type::unit(),
+        (Type::Tuple(parts), _) => Type::tuple(parts.iter().map(|t| blocks(t, s))),
+        (Type::Tensor(p, element), _) if **element != Type::Float => tensor(*p, blocks(element, s)),
+        (_, Type::Tuple(parts)) => Type::tuple(parts.iter().map(|s| blocks(t, s))),
+        (Type::Tensor(p, float), Type::Tensor(q, element)) => match **element {
+            Type::Float => Type::Tensor(p + q, element.clone()),
+            _ => tensor(*p, blocks(float, s)),
+        },
+        (Type::Tensor(..), _) => t.clone(),
+        (_, Type::Tensor(q, element)) => tensor(*q, blocks(t, element)),
+        _ => Type::Float,
+    }
+}
+
+/// The function of which a gradient is asked that it does not have, as its result is no Float.
+pub fn without_gradient<'a>(
+    derivations: impl DoubleEndedIterator<Item = &'a str>,
+    f: &Fun,
+    record: &mut dyn FnMut(&Fun) -> Option<Type>,
+) -> Option<Fun> {
+    let mut f = f.clone();
+    for derivation in derivations.rev() {
+        let needs_float = matches!(typing(derivation)?, Typing::Gradient | Typing::HessianVector | Typing::Hessian);
+        if needs_float && f.result != Type::Float {
+            return Some(f);
+        }
+        f = derive(derivation, &f, record)?;
+    }
+    None
 }
 
 /// The derivative of a derivative of ... a function; derivations outermost first.
@@ -134,11 +195,13 @@ pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argumen
         Typing::Jacobian | Typing::Transposed | Typing::Tupled | Typing::Shape | Typing::Same | Typing::FirstHalf => {
             Some(argument)
         }
+        Typing::Gradient | Typing::Hessian | Typing::Blocks => Some(argument),
         Typing::Polymorphic
         | Typing::Forward
         | Typing::Reverse
         | Typing::ForwardWithValue
-        | Typing::ReverseWithValue => match argument.as_tuple() {
+        | Typing::ReverseWithValue
+        | Typing::HessianVector => match argument.as_tuple() {
             Some([s, _]) => Some(s.clone()),
             _ => None,
         },

@@ -27,6 +27,10 @@ impl Checker {
             // What has no record has an error, here or in its own definition.
             let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
             let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
+            let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
+            if let Some(base) = base.filter(|_| !is_reported) {
+                self.has_gradient(name, &base, span)?;
+            }
             return if is_reported { None } else { self.wrong_arguments(name, &args, span) };
         };
         let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
@@ -37,6 +41,18 @@ impl Checker {
             return self.builtin_derivative(name, &base, args, span);
         }
         Some(self.call_derivative(name, &base, fun, args, span))
+    }
+
+    /// Reports a gradient of a function that has none.
+    pub(super) fn has_gradient(&mut self, name: &FunName, base: &Fun, span: Span) -> Option<()> {
+        let mut record = |f: &Fun| self.records.get(&f.name).cloned().flatten();
+        match derived::without_gradient(derivations(name), base, &mut record) {
+            Some(f) => {
+                let (name, of, result) = (name.to_string(), f.name.to_string(), f.result);
+                self.fail(CheckError::NoGradient { name, of, result }, span)
+            }
+            None => Some(()),
+        }
     }
 
     fn call_derivative(&mut self, name: &FunName, base: &Fun, fun: Fun, args: Vec<Expr>, span: Span) -> Expr {

@@ -204,6 +204,16 @@ pub enum CheckError {
     /// A definition that gives itself ever other functions.
     #[error("`{0}` calls itself with ever other functions")]
     EndlessFunctions(String),
+    /// A gradient of a function whose result is no Float.
+    #[error("`{name}` is asked for, but `{of}` gives a `{result}`, not a `Float`")]
+    NoGradient {
+        /// As written.
+        name: String,
+        /// The function.
+        of: String,
+        /// What it gives.
+        result: Type,
+    },
     /// A derivative of a definition that takes functions.
     #[error("`{0}` takes functions, so it has no derivatives of its own")]
     DerivativeOfSecondOrder(String),
@@ -252,6 +262,7 @@ impl CheckError {
             CheckError::WrongShape { .. } => "E224",
             CheckError::EndlessFunctions(_) => "E225",
             CheckError::DerivativeOfSecondOrder(_) => "E226",
+            CheckError::NoGradient { .. } => "E232",
             CheckError::UnknownRecord(_) => "E229",
             CheckError::OneHalf { .. } => "E230",
             CheckError::SidesDisagree { .. } => "E227",
@@ -294,6 +305,9 @@ impl CheckError {
             CheckError::OneHalf { .. } => {
                 Some("write both: the second half takes the record that the first gives".into())
             }
+            CheckError::NoGradient { of, .. } => Some(format!(
+                "`[jac {of}]` has all derivatives; `[rev {of}]` takes a cotangent, and gives the gradient of one sum of them"
+            )),
             CheckError::DerivativeOfSecondOrder(_) => Some("differentiate a function that calls it".into()),
             CheckError::NotAFunction { .. }
             | CheckError::SidesDisagree { .. }

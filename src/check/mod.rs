@@ -9,7 +9,7 @@ mod arrays;
 mod builtins;
 mod call;
 mod declaration;
-mod derived;
+pub(crate) mod derived;
 mod derived_call;
 mod error;
 mod expr;

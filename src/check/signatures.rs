@@ -91,6 +91,7 @@ impl Checker {
         let said = said.cloned().unwrap_or(Type::unit());
         match base {
             Some(base) => {
+                self.has_gradient(name, &base, span)?;
                 let mut record = |f: &Fun| match f.name.derivations.len() + 1 == name.derivations.len() {
                     true => Some(said.clone()),
                     false => self.record(f, span),
@@ -148,7 +149,10 @@ impl Checker {
         let candidates: Vec<String> =
             self.functions.overloads(&name.base).iter().map(|e| e.fun.name.to_string()).collect();
         match self.only_overload(&name) {
-            Some(fun) => Some(FunName { overload: fun.name.overload, ..name }),
+            Some(fun) => {
+                self.has_gradient(&name, &fun, span)?;
+                Some(FunName { overload: fun.name.overload, ..name })
+            }
             None if self.functions.is_broken(&name.base) => None,
             None if candidates.len() > 1 => {
                 self.fail(CheckError::Ambiguous { name: name.base.to_string(), candidates }, span)

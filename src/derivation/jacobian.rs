@@ -64,8 +64,8 @@ pub(super) fn as_asked_for(name: &FunName) -> FunName {
     FunName { derivations, ..name.clone() }
 }
 
-pub(super) const NO_RECORDS: &str = "it uses the reverse derivative of a recursive function, which is not differentiated again \
-    yet; [fwd [fwd f]] is";
+pub(super) const NO_RECORDS: &str = "it uses a half of the reverse derivative of a recursive function, and the record \
+    that the halves share has no derivative; reverse derivatives that are not in halves have derivatives of any order";
 
 const NO_FUNCTIONS: &str = "it computes with a function of all Integers; ∇[λi. e] = L(λi. ∇[e]), whose transpose L' is \
     a sum over all Integers";

@@ -101,6 +101,11 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((y (g x)) (dy ([fwd g] x dx))) (mul y dy)))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((y dy) ([jvp g] x dx)) (mul y dy)))" },
+    PassLaw { name: "call-value", source: "sec. 5.2", run: merged,
+        text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..",
+        before: "(def g Float (x : Float) (sin x))
+                 (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
+        after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
     PassLaw { name: "let-single-use", source: "sec. 9", run: tidied,
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",

@@ -24,7 +24,7 @@ impl Pipeline {
     }
 
     /// `(f(s), d$f(s, v))` as one block.
-    fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+    pub(super) fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
         if derivation == "fwd" && self.is_paired(of) {
             return self.value_and_tangent(of);
         }

@@ -4,6 +4,7 @@ use crate::check;
 use crate::derivation::jacobian::NotDifferentiable;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
+use lm::types::Type;
 
 /// Why a derivative was not made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum Error {
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
+    /// A gradient of a function that gives no Float.
+    #[error("`{0}` gives a `{1}`, so it has no gradient; `[jac {0}]` has all its derivatives")]
+    NoGradient(FunName, Type),
     /// A derivation of another name.
     #[error("there is no derivation `{0}` (there are {known})", known = known())]
     NoDerivation(String),
@@ -48,9 +52,10 @@ impl Error {
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
-            Error::OutOfFuel { function, .. } | Error::External(function, _) | Error::Undefined(function) => {
-                Some(function)
-            }
+            Error::OutOfFuel { function, .. }
+            | Error::External(function, _)
+            | Error::NoGradient(function, _)
+            | Error::Undefined(function) => Some(function),
             Error::NoDerivation(_) => None,
         }
     }
@@ -63,6 +68,7 @@ impl Error {
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",
             Error::External(..) => "E306",
+            Error::NoGradient(..) => "E232",
         }
     }
 }

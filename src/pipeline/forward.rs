@@ -25,7 +25,8 @@ impl Pipeline {
 
     /// `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
     pub(super) fn paired_unoptimised(&mut self, of: &FunName, form: Form) -> Result<Def, Error> {
-        let normal = self.normal_form(of)?;
+        let def = self.differentiable(of)?;
+        let normal = self.normal(&def);
         let by_hand = super::by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
         let pairs = self.watch.fallible(form.derivation(), || paired(&normal, form, supply, &by_hand))?;

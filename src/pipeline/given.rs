@@ -37,11 +37,16 @@ impl Pipeline {
     /// `[wrt$1 f]`: f itself. What varies matters to its derivatives only.
     pub(super) fn restricted(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let def = self.source(of)?;
+        Ok(self.copy_named(&def, name))
+    }
+
+    /// A copy of a definition, of another name.
+    pub(super) fn copy_named(&mut self, def: &Def, name: &FunName) -> Def {
         let supply = &mut self.program.supply;
         let params: Vec<Var> = def.params.iter().map(|x| supply.fresh(x.name(), x.ty().clone())).collect();
         let by = def.params.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
         let body = substitute(&renamed(&def.body, supply), &by);
-        Ok(Def::new(name.clone(), params, body))
+        Def::new(name.clone(), params, body)
     }
 
     /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.

@@ -6,11 +6,14 @@
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
 
+mod blocks;
 mod category;
 mod combine;
+mod dense;
 mod error;
 mod forward;
 mod given;
+mod nested;
 mod stages;
 mod watch;
 
@@ -159,17 +162,20 @@ impl Pipeline {
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
+        if varying(derivation).is_some() {
+            return self.restricted(of, name);
+        }
         if derivation == "CL" {
             return self.through_cl(of, name);
+        }
+        if matches!(derivation, "grad" | "hvp" | "hess" | "jac" | "jacfwd" | "jacrev") {
+            return self.dense(derivation, of, name);
         }
         if self.program.externals.contains_key(of) {
             return self.derivative_of_external(derivation, of, name);
         }
         if derivation == "shape" {
             return self.shape(of);
-        }
-        if varying(derivation).is_some() {
-            return self.restricted(of, name);
         }
         match derivation {
             "D" => self.jacobian(of),
@@ -180,8 +186,10 @@ impl Pipeline {
                 let applied = self.applied(of, derivation)?;
                 self.finished(&applied)
             }
-            "jvp" => self.value_and(of, "fwd", name),
-            "vjp" => self.value_and(of, "rev", name),
+            "jvp" | "vjp" => match self.value_by_symmetry(of, derivation)? {
+                Some(both) => self.finished(&both),
+                None => self.value_and(of, if derivation == "jvp" { "fwd" } else { "rev" }, name),
+            },
             "suffwdpass" => Ok(self.split(of)?.0),
             "sufrevpass" => Ok(self.split(of)?.1),
             "sufrev" => self.both_halves(of, derivation),
@@ -221,16 +229,21 @@ impl Pipeline {
 
     fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let mut normal = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
-        if self.derivation_of(name) == Derivation::Split {
+        Ok(self.normal(&def))
+    }
+
+    fn normal(&mut self, def: &Def) -> Def {
+        let mut normal = self.watch.pass("anf", || anf::anf(def, &mut self.program.supply));
+        if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
             normal = self.watch.pass("category", || cl::back(&cl::prune(&cl::convert(&normal)), supply));
         }
-        Ok(checked("anf", normal, |d| anf::is_anf(&d.body)))
+        checked("anf", normal, |d| anf::is_anf(&d.body))
     }
 
     fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
-        let normal = self.normal_form(name)?;
+        let def = self.differentiable(name)?;
+        let normal = self.normal(&def);
         let by_hand = by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
         let jacobian = self.watch.fallible("jacobian", || jacobian(&normal, supply, &by_hand))?;
@@ -329,6 +342,10 @@ impl Pipeline {
         if by_halves {
             return self.both_halves(of, derivation);
         }
+        if let Some(def) = self.by_symmetry(of, derivation)? {
+            self.applied.insert(name, def.clone());
+            return Ok(def);
+        }
         if derivation == "fwd" && self.is_paired(of) {
             return self.tangent_alone(of);
         }
@@ -356,13 +373,23 @@ impl Pipeline {
         Ok(self.ruled(&tidy))
     }
 
+    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
+        let def = self.shared_with(def, &[], false)?;
+        Ok(self.tidied(&def))
+    }
+
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
+        self.shared_with(def, late, true)
+    }
+
+    fn shared_with(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
         let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let records = self.records(&def)?;
+            let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
             let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass("merge", merge);
             let changed = merged != def;
@@ -398,6 +425,8 @@ impl Pipeline {
     /// The type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+        // Whether a derivative calls itself is seen once all that it calls is there.
+        self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
         }

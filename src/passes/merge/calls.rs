@@ -1,6 +1,7 @@
 //! Merging of calls: a function's value, its derivatives, and their halves.
 
 use super::Merge;
+use crate::dependence::depends_on;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use std::sync::Arc;
@@ -15,7 +16,28 @@ impl Merge<'_> {
         g: &Arc<Fun>,
         place: super::Place,
     ) -> Option<(Binding, Option<Binding>)> {
+        if value_beside_tangent(f).is_some_and(|value| value == g.name.unrestricted()) {
+            if depends_on(&a.rhs, &self.late) {
+                return None;
+            }
+            let value = match &a.pattern {
+                Pattern::Var(both) => Expr::get(1, Expr::var(both)),
+                Pattern::Tuple(parts) => Expr::var(&parts[0]),
+            };
+            return Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: value })));
+        }
+        if value_beside_tangent(g).is_some_and(|value| value == f.name.unrestricted()) {
+            return self.value_from(a, b, place);
+        }
+        if role_of(f).1.unrestricted() != role_of(g).1.unrestricted() {
+            return None;
+        }
         match (role_of(f).0, role_of(g).0) {
+            // Two calls of `[jvp f]` at one s may be along different tangents.
+            (Role::Value, Role::Value) if f.name == g.name && self.key_of(&a.rhs) == self.key_of(&b.rhs) => {
+                let Pattern::Var(y) = &a.pattern else { return None };
+                Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
+            }
             (Role::Value, Role::Fwd) if self.is_there(&b.rhs, place) => Some((with_tangent(a, f, b, g)?, None)),
             // The value may come after: all that it needs was there for the derivative.
             (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
@@ -43,6 +65,23 @@ impl Merge<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `y = f(s) .. t = jvp$f(s, ds)` as `(y, dy) = jvp$f(s, ds) .. t = (y, dy)`.
+    fn value_from(
+        &mut self,
+        value: &Binding,
+        both: &Binding,
+        place: super::Place,
+    ) -> Option<(Binding, Option<Binding>)> {
+        let (Pattern::Var(y), [_, tangent]) = (&value.pattern, both.rhs.ty().as_tuple()?) else { return None };
+        if !self.is_there(&both.rhs, place) {
+            return None;
+        }
+        let dy = self.supply.fresh("dy", tangent.clone());
+        let pair = Expr::tuple([Expr::var(y), Expr::var(&dy)]);
+        let first = Binding { pattern: Pattern::Tuple(vec![y.clone(), dy]), rhs: both.rhs.clone() };
+        Some((first, Some(Binding { pattern: both.pattern.clone(), rhs: pair })))
     }
 
     /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves. `of` is f, or f with
@@ -118,6 +157,13 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
     let mut base = f.name.clone();
     base.derivations.remove(0);
     (role, base)
+}
+
+/// The f of `[jvp f]`, whatever of it varies.
+pub(super) fn value_beside_tangent(f: &Fun) -> Option<FunName> {
+    let is_one = f.name.derivations.first().is_some_and(|d| &**d == "jvp");
+    let of = || FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+    is_one.then(|| of().unrestricted())
 }
 
 fn args(call: &Expr) -> Vec<Expr> {

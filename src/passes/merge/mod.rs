@@ -3,6 +3,7 @@
 //!   let x = if c then a else b in .. let y = if c then a' else b'
 //!       =   let (x, y) = if c then (a, a') else (b, b')
 //!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
+//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y
 //!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
 //!
 //! The later one moves up, so all that it needs must be there; of a conditional moves up what does
@@ -16,7 +17,7 @@
 mod calls;
 
 use crate::dependence::{cut_conditional, depends_on};
-use calls::{Role, role_of};
+use calls::{Role, role_of, value_beside_tangent};
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -152,10 +153,12 @@ impl Merge<'_> {
             if self.effects.in_term(&b.rhs) {
                 continue;
             }
-            let Some(key) = self.key_of(&b.rhs) else { continue };
-            match first.get(&key).copied() {
-                Some(j) => self.try_merge(&mut all, j, i, depth),
-                None => drop(first.insert(key, i)),
+            let keys = [self.key_of(&b.rhs), self.key_of_value(&b.rhs)];
+            for key in keys.into_iter().flatten() {
+                match first.get(&key).copied() {
+                    Some(j) => self.try_merge(&mut all, j, i, depth),
+                    None => drop(first.insert(key, i)),
+                }
             }
         }
         all.into_iter().flatten().collect()
@@ -168,6 +171,10 @@ impl Merge<'_> {
     /// Merges binding i into binding j < i, if all that i needs is there before j.
     fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
         let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
+        // A derivative that comes with its value may have both keys.
+        if i == j {
+            return;
+        }
         let merged = match (a.rhs.kind(), b.rhs.kind()) {
             (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, j, depth),
             (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
@@ -216,6 +223,14 @@ impl Merge<'_> {
             }
             _ => None,
         }
+    }
+
+    /// That of g(s), for `jvp$g(s, ds)`, which gives it, too.
+    fn key_of_value(&self, e: &Expr) -> Option<Key> {
+        let Kind::App(Op::Call(f), args) = e.kind() else { return None };
+        let value = value_beside_tangent(f)?;
+        let args = self.parts_of(args.first()?);
+        Some(Key::Call(value, args.iter().map(argument).collect::<Option<_>>()?))
     }
 
     /// The components of a tuple that is bound somewhere before; of anything else, itself.
@@ -296,14 +311,16 @@ fn collect_tuples(e: &Expr, out: &mut HashMap<u32, Vec<Expr>>) {
     }
 }
 
-/// Tuples and projections stand right after what they are made of, where they hold back no merge.
+/// Tuples and projections, those of a pattern too, stand right after what they are made of, where they hold back no
+/// merge.
 fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
     let last = all.len() - 1;
     let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
     // The slot in which each variable is bound: slot 0 is before the block's first binding.
     let mut slots: HashMap<u32, usize> = HashMap::new();
     for (i, b) in all.into_iter().flatten().enumerate() {
-        let is_light = matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _)) && i < last;
+        let is_projection = matches!((&b.pattern, b.rhs.kind()), (Pattern::Tuple(_), Kind::Var(_)));
+        let is_light = (is_projection || matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _))) && i < last;
         let needs = lm::scope::occurrences(&b.rhs);
         let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
         let slot = if is_light { earliest } else { i + 1 };
