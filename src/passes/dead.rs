@@ -1,10 +1,9 @@
-//! Drops bindings nobody uses, and components of results nobody uses: of conditionals, of loops, of a value with
-//! its tangent.
+//! Drops bindings nobody uses, and components of results nobody uses.
 //!
 //!   let x = e in b   =   b                                                           x not in b
 //!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
-//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b                      likewise sums
-//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b
+//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
+//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
 //!
 //! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
 //! have raised goes with it. One walk, from the result backwards.
@@ -18,7 +17,14 @@ use std::sync::Arc;
 
 /// The definition without dead bindings.
 pub fn dead(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dead { effects, used: HashSet::new() };
+    let mut pass = Dead { effects, used: HashSet::new(), is_last: false };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+/// As [`dead`], when nothing will be merged any more: a value with its tangent, of which only the tangent is used,
+/// becomes that tangent.
+pub fn dead_at_last(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Dead { effects, used: HashSet::new(), is_last: true };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
@@ -26,6 +32,8 @@ struct Dead<'a> {
     effects: &'a Effects,
     /// The variables used by what was walked so far.
     used: HashSet<u32>,
+    /// Whether nothing will be merged any more.
+    is_last: bool,
 }
 
 impl Dead<'_> {
@@ -52,7 +60,7 @@ impl Dead<'_> {
             return None;
         }
         let partly = live.contains(&false) && live.contains(&true);
-        let narrowed = partly.then(|| narrowed(&b.rhs, &live)).flatten().map(|rhs| {
+        let narrowed = partly.then(|| narrowed(&b.rhs, &live, self.is_last)).flatten().map(|rhs| {
             let vars = b.pattern.vars().iter().zip(&live).filter(|(_, l)| **l).map(|(x, _)| x.clone());
             let mut vars: Vec<_> = vars.collect();
             let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
@@ -64,21 +72,25 @@ impl Dead<'_> {
 }
 
 /// The live components of a term that gives a tuple, where the others need not be computed then.
-fn narrowed(e: &Expr, live: &[bool]) -> Option<Expr> {
+fn narrowed(e: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let Kind::App(op, args) = e.kind() else { return None };
     match (op, args.as_slice()) {
-        (Op::If, [c, yes, no]) => Some(Expr::conditional(c.clone(), components(yes, live)?, components(no, live)?)),
+        (Op::If, [c, yes, no]) => {
+            Some(Expr::conditional(c.clone(), components(yes, live, is_last)?, components(no, live, is_last)?))
+        }
         (Op::Prim(Prim::Unzip), [zipped]) => {
             let [n, f] = zipped.args_of_prim(Prim::Build)? else { return None };
-            let built = Expr::prim(Prim::Build, [n.clone(), of_function(f, live)?]);
+            let built = Expr::prim(Prim::Build, [n.clone(), of_function(f, live, is_last)?]);
             let one = live.iter().filter(|l| **l).count() == 1;
             Some(if one { built } else { Expr::prim(Prim::Unzip, [built]) })
         }
         (Op::Prim(Prim::SumBuild), [witness @ .., n, f]) => {
-            let witness = witness.iter().map(|w| components(w, live)).collect::<Option<Vec<_>>>()?;
-            Some(Expr::prim(Prim::SumBuild, [witness, vec![n.clone(), of_function(f, live)?]].concat()))
+            let witness = witness.iter().map(|w| components(w, live, is_last)).collect::<Option<Vec<_>>>()?;
+            Some(Expr::prim(Prim::SumBuild, [witness, vec![n.clone(), of_function(f, live, is_last)?]].concat()))
         }
-        (Op::Call(f), _) if live == [false, true] && f.name.derivations.first().is_some_and(|d| **d == *"jvp") => {
+        (Op::Call(f), _)
+            if is_last && live == [false, true] && f.name.derivations.first().is_some_and(|d| **d == *"jvp") =>
+        {
             let of = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
             let result = f.result.as_tuple()?[1].clone();
             let tangent = Fun { name: of.derived("fwd"), params: f.params.clone(), result };
@@ -89,17 +101,17 @@ fn narrowed(e: &Expr, live: &[bool]) -> Option<Expr> {
 }
 
 /// The function that gives the live components only.
-fn of_function(f: &Expr, live: &[bool]) -> Option<Expr> {
+fn of_function(f: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let Kind::Lam(x, body) = f.kind() else { return None };
-    Some(Expr::lam(x.clone(), components(body, live)?))
+    Some(Expr::lam(x.clone(), components(body, live, is_last)?))
 }
 
 /// The live components of a block's tuple; the component itself when there is one. `None` where that would repeat
 /// work.
-fn components(block: &Expr, live: &[bool]) -> Option<Expr> {
+fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let (bindings, result) = block.as_block();
     let mut chosen: Vec<usize> = (1..=live.len()).filter(|i| live[i - 1]).collect();
-    let result = match narrowed(result, live) {
+    let result = match narrowed(result, live, is_last) {
         Some(result) => result,
         None if result.is_atom() || result.args_of(&Op::Tuple).is_some() || chosen.len() == 1 => {
             let mut parts = chosen.drain(..).map(|i| Expr::get(i, result.clone()));

@@ -437,10 +437,10 @@ impl Pipeline {
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
-        let mut simple = |def: &Def| self.simplified(def, "values").expect("the laws of values end").0;
+        let once = self.simplified(def, "values").expect("the laws of values end").0;
+        let once = dead::dead_at_last(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.
-        let once = simple(def);
-        let tidy = simple(&once);
+        let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
         let recursive = |f: &FunName| {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
