@@ -6,6 +6,7 @@
 
 mod accumulate;
 mod arrays;
+mod counts;
 mod prims;
 mod space;
 
@@ -19,6 +20,8 @@ use crate::types::Type;
 use crate::value::Value;
 use accumulate::Target;
 pub use arrays::BENCH_TIME;
+pub use counts::Counts;
+use counts::accesses;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -107,37 +110,6 @@ impl RuntimeError {
     }
 }
 
-/// How many operations on Floats were done, by kind.
-///
-/// Source: Huot and Shaikhha, Denotationally correct, purely functional, efficient reverse-mode automatic
-/// differentiation, sec. 5.2 (the cost model).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Additions, subtractions, negations.
-    pub additions: u64,
-    /// Multiplications.
-    pub multiplications: u64,
-    /// Divisions, roots, exponentials and the like.
-    pub nonlinear: u64,
-    /// Comparisons and branches.
-    pub comparisons: u64,
-    /// Calls of top-level functions.
-    pub calls: u64,
-    /// Floats written into new tensors: elements built, zeros, copies.
-    pub moves: u64,
-    /// Steps of loops: calls of function values.
-    pub steps: u64,
-    /// Floats that new tensors share with others, in elements that are tensors.
-    pub shared: u64,
-}
-
-impl Counts {
-    /// All arithmetic: additions, multiplications and non-linear operations.
-    pub fn arithmetic(&self) -> u64 {
-        self.additions + self.multiplications + self.nonlinear
-    }
-}
-
 /// The values of the variables in scope.
 pub type Env = HashMap<u32, Value>;
 
@@ -220,6 +192,7 @@ impl<'a> Interpreter<'a> {
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
+        self.counts.accesses += args.len() as u64;
         self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body)
     }
 
@@ -241,6 +214,7 @@ impl<'a> Interpreter<'a> {
 
     /// The value of a term. Binders extend `env`: every binder is a different variable.
     pub fn eval(&mut self, e: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+        self.counts.accesses += accesses(e);
         match e.kind() {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),

@@ -3,8 +3,12 @@
 #[allow(dead_code)] // each test binary uses a part
 pub mod agreement;
 #[allow(dead_code)]
+pub mod cost;
+#[allow(dead_code)]
 pub mod generate;
 #[allow(dead_code)]
 pub mod generate_arrays;
+#[allow(dead_code)]
+pub mod generate_scaled;
 #[allow(dead_code)]
 pub mod random;

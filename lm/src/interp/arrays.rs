@@ -26,13 +26,22 @@ impl Interpreter<'_> {
             (Prim::SumBuild, [n, Function(f)]) => self.sum_build(None, n, f, ty),
             (Prim::SumBuild, [w, n, Function(f)]) => self.sum_build(Some(w), n, f, ty),
             (Prim::Loop, [Integer(n), Function(f), a, w]) => self.loop_into(*n, f, a, w, &Target::Own),
-            (Prim::Size, [Value::Tensor(v)]) => Ok(Position::from(v.size()).value()),
+            (Prim::Size, [Value::Tensor(v)]) => {
+                self.counts.accesses += 2;
+                Ok(Position::from(v.size()).value())
+            }
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
             }
-            (Prim::Index, [i, Value::Tensor(v)]) => offset(v, i).map(|offset| v.elements()[offset].clone()),
+            (Prim::Index, [i, Value::Tensor(v)]) => {
+                self.counts.accesses += 3;
+                offset(v, i).map(|offset| v.elements()[offset].clone())
+            }
             (Prim::Sum, [Value::Tensor(v)]) => self.sum_of(v, ty),
-            (Prim::VecInit, _) => Ok(Value::vector(args.to_vec())),
+            (Prim::VecInit, _) => {
+                self.counts.accesses += args.len() as u64;
+                Ok(Value::vector(args.to_vec()))
+            }
             (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
@@ -108,6 +117,7 @@ impl Interpreter<'_> {
             let before = results[results.len() - 1].clone();
             results.push(calls.value(self, Tuple(vec![before, x.clone()]))?);
         }
+        self.counts.accesses += v.elements().len() as u64;
         self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
     }
@@ -116,7 +126,7 @@ impl Interpreter<'_> {
     fn add_at(&mut self, v: &Value, pairs: &Tensor) -> Outcome {
         let Value::Tensor(v) = v else { panic!("{v:?} is no tensor") };
         let mut elements = v.elements().to_vec();
-        self.counts.moves += v.elements().iter().map(own_floats).sum::<u64>();
+        self.counts.write(v.elements().iter().map(own_floats).sum::<u64>());
         for pair in pairs.elements() {
             let Tuple(parts) = pair else { panic!("{pair:?} is no pair") };
             let offset = offset(v, &parts[0])?;

@@ -27,6 +27,7 @@ impl Interpreter<'_> {
     pub(crate) fn neg(&mut self, x: &Value) -> Value {
         self.each(x, &mut |cx, a| {
             cx.counts.additions += 1;
+            cx.counts.accesses += 2;
             -a
         })
     }
@@ -34,6 +35,7 @@ impl Interpreter<'_> {
     pub(crate) fn scale(&mut self, k: f64, x: &Value) -> Value {
         self.each(x, &mut |cx, a| {
             cx.counts.multiplications += 1;
+            cx.counts.accesses += 3;
             k * a
         })
     }
@@ -41,8 +43,10 @@ impl Interpreter<'_> {
     pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> Result<f64, RuntimeError> {
         let mut products = Vec::new();
         multiply(x, y, &mut products)?;
-        self.counts.multiplications += products.len() as u64;
-        self.counts.additions += products.len().saturating_sub(1) as u64;
+        let (products_made, sums) = (products.len() as u64, products.len().saturating_sub(1) as u64);
+        self.counts.multiplications += products_made;
+        self.counts.additions += sums;
+        self.counts.accesses += 3 * (products_made + sums);
         Ok(products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
     }
 
@@ -87,6 +91,7 @@ impl Interpreter<'_> {
             }
             (Value::Float(a), Value::Float(b)) => {
                 self.counts.additions += 1;
+                self.counts.accesses += 3;
                 Value::Float((f.floats)(*a, *b))
             }
             (Value::Integer(a), Value::Integer(b)) => Value::Integer((f.integers)(*a, *b)),

@@ -1,0 +1,141 @@
+//! What a function and its derivatives cost, by exact counts.
+
+use lm::interp::{Counts, Interpreter};
+use lm::map;
+use lm::term::{Expr, FunName, Kind, Op};
+use lm::timing::Timings;
+use lm::types::Type;
+use lm::value::Value;
+use lmc::derivation::Derivation;
+use lmc::front;
+use lmc::pipeline::Pipeline;
+use lmc::source::Source;
+
+/// A gradient does at most so much for each thing that the function does, and for each level of loops.
+pub const PER_LEVEL: u64 = 4;
+
+/// A function that does less than this counts as one that does so much.
+pub const SMALL: u64 = 4;
+
+/// The pipeline of a program, for derivatives by a derivation.
+///
+/// Errors: what is wrong with the program.
+pub fn pipeline(text: &str, derivation: Derivation) -> Result<Pipeline, String> {
+    let source = Source::new("program.ks", text);
+    let checked = front::load_for(&source, derivation, &Timings::default());
+    checked.map(Pipeline::new).map_err(|errors| format!("does not read: {errors:?}"))
+}
+
+/// The value of a call, and what it took.
+pub fn call(p: &Pipeline, name: &FunName, args: &[Value]) -> Result<(Value, Counts), String> {
+    let mut interpreter = Interpreter::new(p.program());
+    let value = interpreter.call(name, args).map_err(|error| format!("{name}: {error}"))?;
+    Ok((value, interpreter.counts))
+}
+
+/// Arithmetic, and Floats written into new tensors.
+pub fn work(counts: &Counts) -> u64 {
+    counts.arithmetic() + counts.moves
+}
+
+/// The arguments that a whole argument of `f` stands for.
+pub fn arguments(p: &Pipeline, f: &FunName, whole: &Value) -> Vec<Value> {
+    match whole {
+        Value::Tuple(parts) if p.program().defs[f].params.len() != 1 => parts.clone(),
+        _ => vec![whole.clone()],
+    }
+}
+
+/// Counts for a function at a point, and for its derivatives there.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// How deep loops are nested, through calls; at least 1.
+    pub levels: u64,
+    /// The Floats of argument and result.
+    pub floats: u64,
+    /// Of the function.
+    pub primal: Counts,
+    /// Of `[vjp f]`: value and gradient.
+    pub vjp: Counts,
+    /// Of `[rev f]`: the gradient alone.
+    pub rev: Counts,
+}
+
+impl Measured {
+    /// Measures `f` at a point; cotangents are zeros, of which no derivative knows.
+    ///
+    /// Errors: a derivation, or a call that fails.
+    pub fn new(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<Measured, String> {
+        let (vjp, rev) = (f.derived("vjp"), f.derived("rev"));
+        for name in [f, &vjp, &rev] {
+            p.require(name).map_err(|error| format!("{name}: {error}"))?;
+        }
+        let (value, primal) = call(p, f, &arguments(p, f, point))?;
+        let both = [point.clone(), map::zero(&value)];
+        let levels = nesting(p, &p.program().defs[f].body, &mut vec![f.clone()]).max(1);
+        let floats = (point.floats().len() + value.floats().len()) as u64;
+        Ok(Measured { levels, floats, primal, vjp: call(p, &vjp, &both)?.1, rev: call(p, &rev, &both)?.1 })
+    }
+
+    /// What the function does: its work, its argument read and its result given.
+    pub fn base(&self) -> u64 {
+        (work(&self.primal) + self.floats).max(SMALL)
+    }
+
+    /// The work of value and gradient for each thing that the function does, for each level.
+    pub fn per_level(&self) -> f64 {
+        work(&self.vjp) as f64 / (self.base() * self.levels) as f64
+    }
+
+    /// Whether value and gradient, and the gradient alone, are within the bound.
+    pub fn is_cheap(&self) -> bool {
+        work(&self.vjp).max(work(&self.rev)) <= PER_LEVEL * self.levels * self.base()
+    }
+}
+
+/// How deep loops are nested, through calls. Recursion is a loop.
+pub fn nesting(p: &Pipeline, e: &Expr, calling: &mut Vec<FunName>) -> u64 {
+    let below = |es: &mut dyn Iterator<Item = &Expr>, calling: &mut Vec<FunName>| {
+        es.map(|e| nesting(p, e, calling)).max().unwrap_or(0)
+    };
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => 0,
+        Kind::Lam(_, body) => 1 + nesting(p, body, calling),
+        Kind::Let(bindings, body) => below(&mut bindings.iter().map(|b| &b.rhs).chain([body]), calling),
+        Kind::App(op, args) => {
+            let mut deepest = below(&mut args.iter(), calling);
+            if let Op::Call(f) = op {
+                let callee = p.program().defs.get(&f.name).filter(|_| !calling.contains(&f.name));
+                calling.push(f.name.clone());
+                deepest = deepest.max(callee.map_or(1, |def| nesting(p, &def.body, calling)));
+                calling.pop();
+            }
+            deepest
+        }
+    }
+}
+
+/// A point of a demo: its `example`, or small numbers.
+pub fn point_of_demo(p: &Pipeline, f: &FunName) -> Value {
+    let example = FunName::base("example");
+    let params = &p.program().defs[f].fun.params;
+    match p.program().defs.contains_key(&example) {
+        true => call(p, &example, &[]).expect("an example").0,
+        false if params.len() == 1 => one_of(&params[0]),
+        false => Value::Tuple(params.iter().map(one_of).collect()),
+    }
+}
+
+fn one_of(ty: &Type) -> Value {
+    match ty {
+        Type::Float => Value::Float(0.75),
+        Type::Integer => Value::Integer(2),
+        Type::Tuple(parts) => Value::Tuple(parts.iter().map(one_of).collect()),
+        other => panic!("no demo takes {other}"),
+    }
+}
+
+/// The point of a size, of a program that has `f` and `point`.
+pub fn point_of_size(p: &Pipeline, n: i64) -> Result<Value, String> {
+    Ok(call(p, &FunName::base("point"), &[Value::Integer(n)])?.0)
+}
