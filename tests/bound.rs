@@ -43,8 +43,39 @@ fn survey() {
         println!("{r:.2} #{number} {} ({} bytes)", show.join(" | "), program(seed, *number).len());
     }
 }
+
 #[test]
 #[ignore]
 fn show() {
-    println!("{}", program(1, std::env::var("N").unwrap().parse().unwrap()));
+    let text = program(1, std::env::var("N").unwrap().parse().unwrap());
+    let over: f64 = std::env::var("OVER").map_or(4.0, |v| v.parse().unwrap());
+    std::panic::set_hook(Box::new(|_| {}));
+    let ratio = |t: &str| {
+        let t = t.to_string();
+        std::panic::catch_unwind(|| with_large_stack(move || {
+            let mut p = pipeline(&t, Derivation::Jacobian)?;
+            let point = point_of_size(&p, 16)?;
+            let m = Measured::new(&mut p, &FunName::base("f"), &point)?;
+            let show = format!("L{} p{} fl{} vjp{} rev{}", m.levels, work(&m.primal), m.floats, work(&m.vjp), work(&m.rev));
+            Ok::<_, String>((m.per_level(), show))
+        })).unwrap_or(Err("panic".into()))
+    };
+    let small = common::shrink::smallest(&text, |t| ratio(t).is_ok_and(|r| r.0 > over));
+    println!("{:?}\n{small}", ratio(&small));
+}
+#[test]
+#[ignore]
+fn defs() {
+    let text = std::fs::read_to_string(std::env::var("FILE").unwrap()).unwrap();
+    let d = Derivation::named(&std::env::var("D").unwrap_or("jacobian".into())).unwrap();
+    with_large_stack(move || {
+        let mut p = pipeline(&text, d).unwrap();
+        let point = point_of_size(&p, 16).unwrap();
+        let m = Measured::new(&mut p, &FunName::base("f"), &point).unwrap();
+        for def in p.program().defs.values() {
+            if def.fun.name.derivations.is_empty() { continue }
+            println!("{}\n", lm::notation::ks::def(def, 110));
+        }
+        println!("{} {m:?}", m.per_level());
+    });
 }

@@ -25,7 +25,9 @@ impl Pipeline {
 
     /// `(f(s), d$f(s, v))` as one block.
     fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let value = self.source(of)?;
+        // As simple as the derivative: what both do is seen to be the same only in the same form.
+        let source = self.source(of)?;
+        let value = self.simplified(&source, "values")?.0;
         let derived = self.applied(of, derivation)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());

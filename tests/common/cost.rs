@@ -2,12 +2,12 @@
 
 use lm::interp::{Counts, Interpreter};
 use lm::map;
-use lm::term::{Expr, FunName, Kind, Op};
+use lm::term::{Def, Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::derivation::Derivation;
-use lmc::front;
+use lmc::{call_order, front};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 
@@ -33,9 +33,10 @@ pub fn call(p: &Pipeline, name: &FunName, args: &[Value]) -> Result<(Value, Coun
     Ok((value, interpreter.counts))
 }
 
-/// Arithmetic, and Floats written into new tensors.
+/// Arithmetic, and Floats of new tensors. Memory is flat: an element that is a tensor counts, even if the
+/// interpreter shares it.
 pub fn work(counts: &Counts) -> u64 {
-    counts.arithmetic() + counts.moves
+    counts.arithmetic() + counts.moves + counts.shared
 }
 
 /// The arguments that a whole argument of `f` stands for.
@@ -72,7 +73,7 @@ impl Measured {
         }
         let (value, primal) = call(p, f, &arguments(p, f, point))?;
         let both = [point.clone(), map::zero(&value)];
-        let levels = nesting(p, &p.program().defs[f].body, &mut vec![f.clone()]).max(1);
+        let levels = levels(p, f);
         let floats = (point.floats().len() + value.floats().len()) as u64;
         Ok(Measured { levels, floats, primal, vjp: call(p, &vjp, &both)?.1, rev: call(p, &rev, &both)?.1 })
     }
@@ -93,8 +94,13 @@ impl Measured {
     }
 }
 
-/// How deep loops are nested, through calls. Recursion is a loop.
-pub fn nesting(p: &Pipeline, e: &Expr, calling: &mut Vec<FunName>) -> u64 {
+/// How deep loops are nested, through calls; at least 1. Recursion is a loop.
+pub fn levels(p: &Pipeline, f: &FunName) -> u64 {
+    let own = u64::from(calls_itself(p, f));
+    (own + nesting(p, &p.program().defs[f].body, &mut vec![f.clone()])).max(1)
+}
+
+fn nesting(p: &Pipeline, e: &Expr, calling: &mut Vec<FunName>) -> u64 {
     let below = |es: &mut dyn Iterator<Item = &Expr>, calling: &mut Vec<FunName>| {
         es.map(|e| nesting(p, e, calling)).max().unwrap_or(0)
     };
@@ -107,12 +113,30 @@ pub fn nesting(p: &Pipeline, e: &Expr, calling: &mut Vec<FunName>) -> u64 {
             if let Op::Call(f) = op {
                 let callee = p.program().defs.get(&f.name).filter(|_| !calling.contains(&f.name));
                 calling.push(f.name.clone());
-                deepest = deepest.max(callee.map_or(1, |def| nesting(p, &def.body, calling)));
+                let loops = |def: &Def| u64::from(calls_itself(p, &f.name)) + nesting(p, &def.body, calling);
+                deepest = deepest.max(callee.map_or(0, loops));
                 calling.pop();
             }
             deepest
         }
     }
+}
+
+/// Whether a function calls itself, directly or not.
+fn calls_itself(p: &Pipeline, name: &FunName) -> bool {
+    let mut seen = Vec::new();
+    let mut next = vec![name.clone()];
+    while let Some(of) = next.pop() {
+        let mut called = Vec::new();
+        p.program().defs.get(&of).into_iter().for_each(|def| call_order::calls(&def.body, &mut called));
+        if called.contains(name) {
+            return true;
+        }
+        called.retain(|f| !seen.contains(f));
+        seen.extend(called.iter().cloned());
+        next.extend(called);
+    }
+    false
 }
 
 /// A point of a demo: its `example`, or small numbers.

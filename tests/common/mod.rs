@@ -12,3 +12,5 @@ pub mod generate_arrays;
 pub mod generate_scaled;
 #[allow(dead_code)]
 pub mod random;
+#[allow(dead_code)]
+pub mod shrink;
