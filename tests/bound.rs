@@ -32,6 +32,7 @@ fn survey() {
             Err(_) => println!("#{number} panics\n{text}"),
             Ok(Err(e)) => println!("#{number} fails: {}\n{text}", e.chars().take(600).collect::<String>()),
             Ok(Ok(ms)) => {
+                if ms.iter().any(|m| work(&m.vjp) > work(&m.rev) + work(&m.primal) + 4) { println!("#{number} apart {:?}", ms.iter().map(|m| (work(&m.primal), work(&m.rev), work(&m.vjp))).collect::<Vec<_>>()); }
                 rows.push((ms.iter().map(|m| m.per_level()).fold(0.0, f64::max), number, ms));
             }
         }
@@ -57,7 +58,8 @@ fn show() {
             let point = point_of_size(&p, 16)?;
             let m = Measured::new(&mut p, &FunName::base("f"), &point)?;
             let show = format!("L{} p{} fl{} vjp{} rev{}", m.levels, work(&m.primal), m.floats, work(&m.vjp), work(&m.rev));
-            Ok::<_, String>((m.per_level(), show))
+            let apart = work(&m.vjp) as f64 / (work(&m.rev) + work(&m.primal) + 4) as f64;
+            Ok::<_, String>((if std::env::var("APART").is_ok() { apart } else { m.per_level() }, show))
         })).unwrap_or(Err("panic".into()))
     };
     let small = common::shrink::smallest(&text, |t| ratio(t).is_ok_and(|r| r.0 > over));

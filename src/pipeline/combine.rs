@@ -25,6 +25,7 @@ impl Pipeline {
 
     /// `(f(s), d$f(s, v))` as one block.
     fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+        // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
         let derived = self.applied(of, derivation)?;
@@ -44,20 +45,6 @@ impl Pipeline {
         let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
         let body = renamed(&body, supply);
         Ok(Def::new(name.clone(), vec![s, v], body))
-    }
-
-    /// As simple as a derivative: what both do is seen to be the same only in the same form.
-    fn simplest(&mut self, def: Def) -> Result<Def, Error> {
-        const ROUNDS: usize = 4;
-        let mut def = def;
-        for _ in 0..ROUNDS {
-            let simpler = self.simplified(&def, "values")?.0;
-            if simpler == def {
-                break;
-            }
-            def = simpler;
-        }
-        Ok(def)
     }
 
     /// `[suffwdpass f]` and `[sufrevpass f]`.

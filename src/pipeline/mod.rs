@@ -344,6 +344,20 @@ impl Pipeline {
     }
 
     fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
+        let mut def = self.shared_as_it_is(def, late)?;
+        // A function is called for its value and for its derivative, perhaps at one point in two forms.
+        while repeats_calls(&def) {
+            let simplest = self.simplest(def.clone())?;
+            let again = self.shared_as_it_is(&simplest, late)?;
+            if again.body.size() >= def.body.size() {
+                break;
+            }
+            def = again;
+        }
+        Ok(def)
+    }
+
+    fn shared_as_it_is(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
         let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
@@ -394,6 +408,20 @@ impl Pipeline {
         Ok(pair[1].clone())
     }
 
+    /// As simple as it gets.
+    fn simplest(&mut self, def: Def) -> Result<Def, Error> {
+        const ROUNDS: usize = 4;
+        let mut def = def;
+        for _ in 0..ROUNDS {
+            let simpler = self.simplified(&def, "values")?.0;
+            if simpler == def {
+                break;
+            }
+            def = simpler;
+        }
+        Ok(def)
+    }
+
     fn tidied(&mut self, def: &Def) -> Def {
         let mut simple = |def: &Def| self.simplified(def, "values").expect("the laws of values end").0;
         // What inlining brings together, such as a component of a tuple, is simplified again.
@@ -440,6 +468,14 @@ fn underive(name: &FunName) -> Option<(String, FunName)> {
     }
     let derivation = of.derivations.remove(0);
     Some((derivation.to_string(), of))
+}
+
+/// Whether a function is called for its value and, apart from that, for a derivative.
+fn repeats_calls(def: &Def) -> bool {
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    let of = |name: &FunName| underive(name).filter(|(d, _)| matches!(&**d, "fwd" | "rev" | "suffwdpass"));
+    called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
 }
 
 /// A pass's result, checked in debug builds.

@@ -33,10 +33,15 @@ pub fn call(p: &Pipeline, name: &FunName, args: &[Value]) -> Result<(Value, Coun
     Ok((value, interpreter.counts))
 }
 
-/// Arithmetic, and Floats of new tensors. Memory is flat: an element that is a tensor counts, even if the
-/// interpreter shares it.
+/// Arithmetic and moves.
 pub fn work(counts: &Counts) -> u64 {
-    counts.arithmetic() + counts.moves + counts.shared
+    counts.arithmetic() + moves(counts)
+}
+
+/// Floats of new tensors and of new states of loops. Memory is flat: elements that are tensors count, even if
+/// the interpreter shares them.
+pub fn moves(counts: &Counts) -> u64 {
+    counts.moves + counts.shared + counts.states
 }
 
 /// The arguments that a whole argument of `f` stands for.

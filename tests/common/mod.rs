@@ -5,6 +5,8 @@ pub mod agreement;
 #[allow(dead_code)]
 pub mod cost;
 #[allow(dead_code)]
+pub mod families;
+#[allow(dead_code)]
 pub mod generate;
 #[allow(dead_code)]
 pub mod generate_arrays;

@@ -338,6 +338,7 @@ impl Interpreter<'_> {
                 panic!("a step of a loop gives a pair")
             };
             state = parts.swap_remove(0);
+            self.counts.states += all_floats(&state);
         }
         let sum = self.collect(&target.component(1), &mut roots.clone());
         self.roots.truncate(roots);
@@ -491,7 +492,7 @@ fn count_copy(tensor: &mut Arc<Tensor>, counts: &mut Counts) {
 }
 
 /// The number of Floats in a value.
-fn all_floats(x: &Value) -> u64 {
+pub(super) fn all_floats(x: &Value) -> u64 {
     match x {
         Value::Float(_) => 1,
         Value::Tuple(parts) => parts.iter().map(all_floats).sum(),

@@ -1,6 +1,6 @@
 //! The value of each primitive on tensors.
 
-use super::accumulate::{Calls, Target, own_floats, shared_floats};
+use super::accumulate::{Calls, Target, all_floats, own_floats, shared_floats};
 use super::space::common_size;
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
@@ -107,7 +107,11 @@ impl Interpreter<'_> {
 
     fn fold(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
         let mut calls = Calls::of(f);
-        v.elements().iter().try_fold(a.clone(), |a, x| calls.value(self, Tuple(vec![a, x.clone()])))
+        v.elements().iter().try_fold(a.clone(), |a, x| {
+            let next = calls.value(self, Tuple(vec![a, x.clone()]))?;
+            self.counts.states += all_floats(&next);
+            Ok(next)
+        })
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
@@ -118,6 +122,7 @@ impl Interpreter<'_> {
             results.push(calls.value(self, Tuple(vec![before, x.clone()]))?);
         }
         self.counts.accesses += v.elements().len() as u64;
+        self.counts.moves += results.iter().map(own_floats).sum::<u64>();
         self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
     }

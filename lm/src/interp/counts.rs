@@ -24,6 +24,8 @@ pub struct Counts {
     pub accesses: u64,
     /// Steps of loops: calls of function values.
     pub steps: u64,
+    /// Floats of the states that folds and loops go through.
+    pub states: u64,
     /// Floats that new tensors share with others, in elements that are tensors.
     pub shared: u64,
 }
