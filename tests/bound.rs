@@ -1,83 +1,170 @@
 //! The cheap-gradient bound: see `docs/bound.md`.
+//!
+//!   work of [vjp f], of [rev f]  <=  4 · levels · max(work of f + Floats of argument and result, 4)
+//!
+//! for random programs and the demos; and the page says what the program computes.
 
 mod common;
 
-use common::cost::{Measured, pipeline, point_of_size, work};
+use common::cost::{Measured, call, pipeline};
+use common::families::families;
 use common::generate_scaled::program;
+use common::page;
+use common::shrink::smallest;
+use common::table::{SEED, is_dear, measured_demo, measured_program, row_of_demo};
 use lm::term::FunName;
+use lm::value::Value;
+use lmc::demos::DEMOS;
 use lmc::derivation::Derivation;
-use lmc::with_large_stack;
+use lmc::{call_order, with_large_stack};
+
+/// Of how many programs one may be above the bound: see `docs/bound.md`, "Random programs".
+const ONE_OF: usize = 400;
+
+/// No program does more than this for each level.
+const MOST: f64 = 6.0;
 
 #[test]
-#[ignore]
-fn survey() {
-    let var = |n: &str, d: u64| std::env::var(n).map_or(d, |v| v.parse().unwrap());
-    let (seed, from, to) = (var("LMC_SEED", 1), var("FROM", 0), var("TO", 200));
-    let mut rows = Vec::new();
-    for number in from..to {
-        let text = program(seed, number);
-        let t = text.clone();
-        let start = std::time::Instant::now();
-        let outcome = std::panic::catch_unwind(|| with_large_stack(move || {
-            let mut p = pipeline(&t, Derivation::Jacobian)?;
-            p.require(&FunName::base("f").derived("vjp")).map_err(|e| e.to_string())?;
-            [4i64, 16].iter().map(|n| {
-                let point = point_of_size(&p, *n)?;
-                Measured::new(&mut p, &FunName::base("f"), &point)
-            }).collect::<Result<Vec<_>, String>>()
-        }));
-        let secs = start.elapsed().as_secs_f64();
-        if secs > 2.0 { println!("#{number} slow {secs:.1}"); }
-        match outcome {
-            Err(_) => println!("#{number} panics\n{text}"),
-            Ok(Err(e)) => println!("#{number} fails: {}\n{text}", e.chars().take(600).collect::<String>()),
-            Ok(Ok(ms)) => {
-                if ms.iter().any(|m| work(&m.vjp) > work(&m.rev) + work(&m.primal) + 4) { println!("#{number} apart {:?}", ms.iter().map(|m| (work(&m.primal), work(&m.rev), work(&m.vjp))).collect::<Vec<_>>()); }
-                rows.push((ms.iter().map(|m| m.per_level()).fold(0.0, f64::max), number, ms));
-            }
+fn gradients_of_150_programs_are_cheap() {
+    gradients_are_cheap(150);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release --test bound -- --ignored"]
+fn gradients_of_2_000_programs_are_cheap() {
+    gradients_are_cheap(2_000);
+}
+
+fn gradients_are_cheap(count: u64) {
+    let mut dear = Vec::new();
+    for number in 0..count {
+        let text = program(SEED, number);
+        let all = measured_program(&text, Derivation::default()).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let ratio = all.iter().map(Measured::per_level).fold(0.0, f64::max);
+        assert!(ratio <= MOST, "program {number}: {ratio}\n{}", shrunk(&text));
+        if !all.iter().all(Measured::is_cheap) {
+            dear.push((ratio, text));
         }
     }
-    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
-    println!("{} rows, median {:.2}, above {}", rows.len(), rows[rows.len() / 2].0, rows.iter().filter(|r| !r.2.iter().all(Measured::is_cheap)).count());
-    for (r, number, ms) in rows.iter().take(25) {
-        let show: Vec<String> = ms.iter().map(|m| format!("L{} p{} fl{} vjp{} rev{}", m.levels, work(&m.primal), m.floats, work(&m.vjp), work(&m.rev))).collect();
-        println!("{r:.2} #{number} {} ({} bytes)", show.join(" | "), program(seed, *number).len());
+    if let Some((ratio, text)) = dear.iter().min_by_key(|(_, text)| text.len())
+        && dear.len() * ONE_OF > count as usize + ONE_OF - 1
+    {
+        panic!("{} of {count} programs are above the bound, one with {ratio}:\n{}", dear.len(), shrunk(text));
+    }
+}
+
+fn shrunk(text: &str) -> String {
+    smallest(text, |text| is_dear(text, Derivation::default()))
+}
+
+/// What the programs are good for: each construct is in many of them, and calls go deep.
+#[test]
+fn random_programs_have_what_they_promise() {
+    let texts: Vec<String> = (0..400).map(|number| program(SEED, number)).collect();
+    for construct in [
+        "(let",
+        "(if ",
+        "(build ",
+        "(sumbuild ",
+        "(fold ",
+        "(scan",
+        "(tuple ",
+        "(Vec (Vec ",
+        "(gte i (size v))",
+        "(div (add from to) 2)",
+    ] {
+        let many = texts.iter().filter(|text| text.contains(construct)).count();
+        assert!(many >= 20, "{construct} is in {many} of {}", texts.len());
+    }
+    let deep = |text: &String| with_large_stack(|| depth_of_calls(text)) >= 6;
+    assert!(texts.iter().filter(|text| deep(text)).count() >= 20);
+}
+
+/// How deep calls of different functions are nested.
+fn depth_of_calls(text: &str) -> usize {
+    let p = pipeline(text, Derivation::default()).expect("programs are right");
+    fn below(p: &lmc::pipeline::Pipeline, name: &FunName) -> usize {
+        let mut called = Vec::new();
+        call_order::calls(&p.program().defs[name].body, &mut called);
+        called.retain(|callee| callee != name);
+        called.iter().map(|callee| 1 + below(p, callee)).max().unwrap_or(0)
+    }
+    below(&p, &FunName::base("f"))
+}
+
+#[test]
+fn gradients_of_demos_are_cheap() {
+    for demo in DEMOS {
+        let m = with_large_stack(|| measured_demo(demo, Derivation::default())).expect("demos have gradients");
+        // The derivative of lgamma, which is one operation, is a function of the prelude.
+        assert!(m.is_cheap() || demo.name == "ex9", "{}: {m:?}", demo.name);
+    }
+}
+
+/// `BLESS=1 cargo bench --bench bound` computes the page anew.
+#[test]
+fn the_page_has_the_counts_of_the_demos() {
+    let page = page::part("demos");
+    for demo in DEMOS {
+        for derivation in Derivation::ALL {
+            let row = row_of_demo(demo, derivation);
+            assert!(page.contains(&row), "docs/bound.md does not have\n{row}");
+        }
+    }
+}
+
+/// Work does not outgrow the function's, from a small size to a large one.
+fn stays(grows: &[&str], smallest_too: bool) {
+    const GROWTH: f64 = 1.12;
+    for family in families().iter().filter(|family| grows.contains(&family.grows)) {
+        let sizes = if smallest_too { family.sizes } else { &family.sizes[family.sizes.len() - 2..] };
+        let ratio = |size: &i64| {
+            let m = with_large_stack(|| family.measured(*size, Derivation::default()));
+            let m = m.unwrap_or_else(|why| panic!("{}: {why}", family.name));
+            assert!(m.is_cheap(), "{} of size {size}: {m:?}", family.name);
+            m.per_level()
+        };
+        let ratios: Vec<f64> = sizes.iter().map(ratio).collect();
+        let flat = ratios.windows(2).all(|pair| pair[1] <= GROWTH * pair[0]);
+        assert!(flat, "{}: {ratios:?} at {sizes:?}", family.name);
     }
 }
 
 #[test]
-#[ignore]
-fn show() {
-    let text = program(1, std::env::var("N").unwrap().parse().unwrap());
-    let over: f64 = std::env::var("OVER").map_or(4.0, |v| v.parse().unwrap());
-    std::panic::set_hook(Box::new(|_| {}));
-    let ratio = |t: &str| {
-        let t = t.to_string();
-        std::panic::catch_unwind(|| with_large_stack(move || {
-            let mut p = pipeline(&t, Derivation::Jacobian)?;
-            let point = point_of_size(&p, 16)?;
-            let m = Measured::new(&mut p, &FunName::base("f"), &point)?;
-            let show = format!("L{} p{} fl{} vjp{} rev{}", m.levels, work(&m.primal), m.floats, work(&m.vjp), work(&m.rev));
-            let apart = work(&m.vjp) as f64 / (work(&m.rev) + work(&m.primal) + 4) as f64;
-            Ok::<_, String>((if std::env::var("APART").is_ok() { apart } else { m.per_level() }, show))
-        })).unwrap_or(Err("panic".into()))
+fn ratios_stay_as_chains_calls_and_conditionals_grow() {
+    stays(&["chain", "calls", "conditionals"], true);
+}
+
+#[test]
+fn ratios_stay_as_recursion_goes_deep() {
+    stays(&["recursion"], true);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release --test bound -- --ignored"]
+fn ratios_stay_as_data_grows() {
+    stays(&["data"], false);
+}
+
+/// MOVES, ADDS, MULTS and NLOPS of Fig. 11, by hand.
+#[test]
+fn counts_are_those_of_the_cost_model() {
+    let cost = |params: &str, body: &str, args: &[Value]| {
+        let p = pipeline(&format!("(def f Float ({params}) {body})"), Derivation::default()).expect("it is right");
+        let c = call(&p, &FunName::base("f"), args).expect("it has a value").1;
+        // The call itself is a let for each parameter.
+        [c.accesses - args.len() as u64, c.additions, c.multiplications, c.nonlinear]
     };
-    let small = common::shrink::smallest(&text, |t| ratio(t).is_ok_and(|r| r.0 > over));
-    println!("{:?}\n{small}", ratio(&small));
-}
-#[test]
-#[ignore]
-fn defs() {
-    let text = std::fs::read_to_string(std::env::var("FILE").unwrap()).unwrap();
-    let d = Derivation::named(&std::env::var("D").unwrap_or("jacobian".into())).unwrap();
-    with_large_stack(move || {
-        let mut p = pipeline(&text, d).unwrap();
-        let point = point_of_size(&p, 16).unwrap();
-        let m = Measured::new(&mut p, &FunName::base("f"), &point).unwrap();
-        for def in p.program().defs.values() {
-            if def.fun.name.derivations.is_empty() { continue }
-            println!("{}\n", lm::notation::ks::def(def, 110));
-        }
-        println!("{} {m:?}", m.per_level());
-    });
+    let (x, y) = (Value::Float(2.0), Value::Float(3.0));
+    let pair = [x.clone(), y.clone()];
+    assert_eq!(cost("(x : Float)", "x", &[x.clone()]), [1, 0, 0, 0]);
+    assert_eq!(cost("(x : Float)", "1.5", &[x.clone()]), [1, 0, 0, 0]);
+    assert_eq!(cost("(x : Float) (y : Float)", "(mul x y)", &pair), [5, 0, 1, 0]);
+    assert_eq!(cost("(x : Float) (y : Float)", "(add x (sin y))", &pair), [3 + 1 + 2 + 1, 1, 0, 1]);
+    assert_eq!(cost("(x : Float)", "(let (z (mul x x)) (add z z))", &[x.clone()]), [1 + 5 + 5, 1, 1, 0]);
+    assert_eq!(cost("(x : Float)", "(get$1$2 (tuple x 1.0))", &[x.clone()]), [1 + 1 + 1, 0, 0, 0]);
+    let v = Value::vector(vec![x.clone(), y, x]);
+    // A step of a fold: 2, and a let for the pair that it takes, two projections, a multiplication.
+    let product = "(fold (lam (p : (Tuple Float Float)) (mul (get$1$2 p) (get$2$2 p))) 1.0 v)";
+    assert_eq!(cost("(v : Vec Float)", product, &[v]), [3 * (2 + 3 + 2 * 2) + 1 + 1, 0, 3, 0]);
 }

@@ -2,14 +2,15 @@
 
 use lm::interp::{Counts, Interpreter};
 use lm::map;
-use lm::term::{Def, Expr, FunName, Kind, Op};
+use lm::term::{Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::derivation::Derivation;
-use lmc::{call_order, front};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
+use lmc::{call_order, front};
+use std::collections::HashMap;
 
 /// A gradient does at most so much for each thing that the function does, and for each level of loops.
 pub const PER_LEVEL: u64 = 4;
@@ -101,28 +102,40 @@ impl Measured {
 
 /// How deep loops are nested, through calls; at least 1. Recursion is a loop.
 pub fn levels(p: &Pipeline, f: &FunName) -> u64 {
-    let own = u64::from(calls_itself(p, f));
-    (own + nesting(p, &p.program().defs[f].body, &mut vec![f.clone()])).max(1)
+    Nesting { p, known: HashMap::new() }.of_function(f).max(1)
 }
 
-fn nesting(p: &Pipeline, e: &Expr, calling: &mut Vec<FunName>) -> u64 {
-    let below = |es: &mut dyn Iterator<Item = &Expr>, calling: &mut Vec<FunName>| {
-        es.map(|e| nesting(p, e, calling)).max().unwrap_or(0)
-    };
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => 0,
-        Kind::Lam(_, body) => 1 + nesting(p, body, calling),
-        Kind::Let(bindings, body) => below(&mut bindings.iter().map(|b| &b.rhs).chain([body]), calling),
-        Kind::App(op, args) => {
-            let mut deepest = below(&mut args.iter(), calling);
-            if let Op::Call(f) = op {
-                let callee = p.program().defs.get(&f.name).filter(|_| !calling.contains(&f.name));
-                calling.push(f.name.clone());
-                let loops = |def: &Def| u64::from(calls_itself(p, &f.name)) + nesting(p, &def.body, calling);
-                deepest = deepest.max(callee.map_or(0, loops));
-                calling.pop();
+struct Nesting<'a> {
+    p: &'a Pipeline,
+    /// What was found of functions; 0 for those that are being looked at.
+    known: HashMap<FunName, u64>,
+}
+
+impl Nesting<'_> {
+    fn of_function(&mut self, name: &FunName) -> u64 {
+        if let Some(known) = self.known.get(name) {
+            return *known;
+        }
+        self.known.insert(name.clone(), 0);
+        let body = self.p.program().defs.get(name).map(|def| def.body.clone());
+        let loops = body.map_or(0, |body| u64::from(calls_itself(self.p, name)) + self.of_term(&body));
+        self.known.insert(name.clone(), loops);
+        loops
+    }
+
+    fn of_term(&mut self, e: &Expr) -> u64 {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => 0,
+            Kind::Lam(_, body) => 1 + self.of_term(body),
+            Kind::Let(bindings, body) => {
+                let bound = bindings.iter().map(|b| self.of_term(&b.rhs)).max().unwrap_or(0);
+                bound.max(self.of_term(body))
             }
-            deepest
+            Kind::App(op, args) => {
+                let arguments = args.iter().map(|e| self.of_term(e)).max().unwrap_or(0);
+                let called = if let Op::Call(f) = op { self.of_function(&f.name) } else { 0 };
+                arguments.max(called)
+            }
         }
     }
 }

@@ -13,6 +13,10 @@ pub mod generate_arrays;
 #[allow(dead_code)]
 pub mod generate_scaled;
 #[allow(dead_code)]
+pub mod page;
+#[allow(dead_code)]
 pub mod random;
 #[allow(dead_code)]
 pub mod shrink;
+#[allow(dead_code)]
+pub mod table;
