@@ -66,7 +66,7 @@ pub enum ErrorKind {
         free: i64,
     },
     /// Calls nested deeper than the interpreter admits.
-    #[error("calls are nested more than {0} deep")]
+    #[error("recursion too deep: calls are nested more than {0} deep")]
     RecursionTooDeep(usize),
     /// A sum over nothing whose zero has no known shape.
     #[error("the sum over nothing has no known shape")]

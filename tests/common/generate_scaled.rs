@@ -23,14 +23,15 @@ pub const ALL_SIZES: [Options; 4] = [
     Options { functions: 1, depth: 2, nodes: 4 },
     Options { functions: 3, depth: 3, nodes: 8 },
     Options { functions: 6, depth: 3, nodes: 8 },
-    Options { functions: 6, depth: 4, nodes: 16 },
+    Options { functions: 7, depth: 4, nodes: 16 },
 ];
 
 /// The program of that number, of the sequence of that seed.
 pub fn program(seed: u64, number: u64) -> String {
     let options = ALL_SIZES[number as usize % ALL_SIZES.len()];
     let mut choices = SplitMix::new(lm::random::hash(seed) ^ number);
-    let functions = (choices.draw() % (options.functions as u64 + 1)) as usize;
+    let fewer = choices.draw() % (options.functions as u64 / 2 + 2);
+    let functions = options.functions.saturating_sub(fewer as usize);
     let mut maker = Maker { choices, options, text: String::new(), made: Vec::new(), place: Place::default() };
     (0..functions).for_each(|i| maker.function(i));
     maker.entry();
@@ -141,7 +142,7 @@ impl Maker {
     // Functions.
 
     fn function(&mut self, i: usize) {
-        let kind = [Kind::Block, Kind::Block, Kind::Tail, Kind::Nested, Kind::Halves][self.choose(5)];
+        let kind = [Kind::Block, Kind::Block, Kind::Block, Kind::Tail, Kind::Nested, Kind::Halves][self.choose(6)];
         let result = self.pick(&[Ty::Float, Ty::Float, Ty::Pair, Ty::Row, Ty::Vec]);
         let mut params: Vec<Ty> = (0..self.choose(3)).map(|_| self.pick(&VALUES)).collect();
         if kind == Kind::Tail {
@@ -201,7 +202,7 @@ impl Maker {
     /// `s` at the end, else the same with another `s`.
     fn tail(&mut self, signature: &Signature) -> String {
         let state = self.place.scope[0].0.clone();
-        let end = if self.choose(3) == 0 { self.once(|cx| cx.expr(signature.result, 1)) } else { state };
+        let end = if self.choose(2) == 0 { self.once(|cx| cx.block(signature.result)) } else { state };
         let step = self.inside(|cx| {
             cx.place.scope.push(("i".into(), Ty::Index));
             let bindings = cx.bindings();
@@ -213,7 +214,7 @@ impl Maker {
 
     /// Something with the result of the call for the rest.
     fn nested(&mut self, signature: &Signature) -> String {
-        let end = self.once(|cx| cx.expr(signature.result, 1));
+        let end = self.once(|cx| cx.block(signature.result));
         let step = self.inside(|cx| {
             cx.place.scope.push(("i".into(), Ty::Index));
             let bindings = cx.bindings();
