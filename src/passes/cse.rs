@@ -86,7 +86,8 @@ impl Cse<'_> {
         }
         let rhs = self.last_of_scan(rhs);
         let key = self.key(&rhs);
-        if let Some(key) = key.clone().filter(|key| self.scan_for_fold(key, b, &rhs, out)) {
+        let is_new = |key: &Key| !self.seen.contains_key(key);
+        if let Some(key) = key.clone().filter(|key| is_new(key) && self.scan_for_fold(key, b, &rhs, out)) {
             added.push(key.clone());
             self.seen.insert(key, b.pattern.clone());
             return;
@@ -116,7 +117,7 @@ impl Cse<'_> {
 
     /// `y = fold f a v .. states = scanl f a v` is `states = scanl f a v, y = the last of them ..`.
     /// Whether it was so.
-    fn scan_for_fold(&mut self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
+    fn scan_for_fold(&self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
         let (Op::Prim(Prim::Scanl), atoms) = key else { return false };
         let fold = self.seen.get(&(Op::Prim(Prim::Fold), atoms.clone()));
         let Some(at) = fold.and_then(|y| out.iter().position(|b| b.pattern == *y)) else { return false };

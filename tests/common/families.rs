@@ -46,7 +46,7 @@ impl Family {
 }
 
 /// Calls are nested as deep as the size says, or as a fixed part of it, in these files of `cases/cost`.
-const RECURSIVE: [&str; 4] = ["halving", "loop_by_recursion", "mutual", "recursive_product"];
+const RECURSIVE: [&str; 5] = ["halving", "loop_by_recursion", "mutual", "recursion_through_fold", "recursive_product"];
 
 /// All families.
 pub fn families() -> Vec<Family> {

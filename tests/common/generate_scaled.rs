@@ -22,7 +22,7 @@ pub struct Options {
 pub const ALL_SIZES: [Options; 4] = [
     Options { functions: 1, depth: 2, nodes: 4 },
     Options { functions: 3, depth: 3, nodes: 8 },
-    Options { functions: 6, depth: 3, nodes: 8 },
+    Options { functions: 7, depth: 2, nodes: 3 },
     Options { functions: 7, depth: 4, nodes: 16 },
 ];
 
