@@ -132,7 +132,7 @@ fn edits_of_program(program: &[Rc<Tree>]) -> Vec<Vec<Rc<Tree>>> {
     for (i, form) in program.iter().enumerate() {
         // Terms stand last.
         let last = form.items().len().saturating_sub(1);
-        for edit in form.items().last().map_or(vec![], |body| edits_of(body)) {
+        for edit in form.items().last().map_or(vec![], edits_of) {
             let mut items = form.items().to_vec();
             items[last] = Rc::new(edit);
             let mut edited = program.to_vec();
