@@ -12,6 +12,7 @@
 //! working notes, sec. 6.1; the variables that pass from the first to the second are the record, B.
 //! Takes: normal form without linear maps. Gives: normal form.
 
+use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
 use std::collections::{HashMap, HashSet};
@@ -87,8 +88,8 @@ impl Cut<'_> {
     /// Cuts the branches; their forward halves become a conditional of their own.
     fn conditional(&mut self, c: &Expr, yes: &Expr, no: &Expr, halves: &mut Halves) -> Expr {
         let (mut yes, mut no) = (self.block(yes), self.block(no));
-        self.copy_trivial(&mut yes);
-        self.copy_trivial(&mut no);
+        copy_trivial(&mut yes, self.supply);
+        copy_trivial(&mut no, self.supply);
         let slots = Slots::of(exported(&yes), exported(&no));
         if !slots.0.is_empty() {
             // The variables stand for the record from now on, so the branches get binders of their own.
@@ -100,20 +101,26 @@ impl Cut<'_> {
         let no_block = substitute(&Expr::block(no.reverse, no.result), &slots.renaming());
         Expr::conditional(c.clone(), Expr::block(yes.reverse, yes.result), no_block)
     }
+}
 
-    /// What costs nothing to make again (tuples of what is there) is no part of the record.
-    fn copy_trivial(&mut self, halves: &mut Halves) {
-        let needed = exported(halves);
-        let is_needed = |b: &Binding| b.pattern.vars().iter().any(|x| needed.contains(x));
-        let trivial = |b: &&Binding| b.rhs.args_of(&Op::Tuple).is_some() && is_needed(b);
-        let copies: Vec<Binding> = halves.forward.iter().filter(trivial).cloned().collect();
-        let whole = Expr::block([copies, std::mem::take(&mut halves.reverse)].concat(), halves.result.clone());
-        // Binders of their own: the originals may serve the forward half.
-        let whole = renamed(&whole, self.supply);
-        let (reverse, result) = whole.as_block();
-        halves.reverse = reverse.to_vec();
-        halves.result = result.clone();
+/// The reverse half makes again what costs nothing (tuples of what is there), so that it is no part of the record.
+/// Nor are zeros: of those that are added to a cotangent, none is ever made.
+pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
+    let mut needed: HashSet<u32> = exported(halves).iter().map(Var::id).collect();
+    let mut copies = Vec::new();
+    for b in halves.forward.iter().rev() {
+        let is_trivial = b.rhs.args_of(&Op::Tuple).or(b.rhs.args_of(&Op::Prim(Prim::ZeroOf))).is_some();
+        if is_trivial && b.pattern.vars().iter().any(|x| needed.contains(&x.id())) {
+            needed.extend(lm::scope::occurrences(&b.rhs).into_keys());
+            copies.insert(0, b.clone());
+        }
     }
+    let whole = Expr::block([copies, std::mem::take(&mut halves.reverse)].concat(), halves.result.clone());
+    // Binders of their own: the originals may serve the forward half.
+    let whole = renamed(&whole, supply);
+    let (reverse, result) = whole.as_block();
+    halves.reverse = reverse.to_vec();
+    halves.result = result.clone();
 }
 
 /// Whether one of the variables occurs free in the term.

@@ -6,6 +6,7 @@
 
 mod accumulate;
 mod arrays;
+mod counts;
 mod functions;
 mod prims;
 mod space;
@@ -20,6 +21,8 @@ use crate::types::Type;
 use crate::value::Value;
 use accumulate::Target;
 pub use arrays::BENCH_TIME;
+pub use counts::Counts;
+use counts::accesses;
 use functions::Then;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -65,7 +68,7 @@ pub enum ErrorKind {
         free: i64,
     },
     /// Calls nested deeper than the interpreter admits.
-    #[error("calls are nested more than {0} deep")]
+    #[error("recursion too deep: calls are nested more than {0} deep")]
     RecursionTooDeep(usize),
     /// A sum over nothing whose zero has no known shape.
     #[error("the sum over nothing has no known shape")]
@@ -106,37 +109,6 @@ impl RuntimeError {
 
     pub(crate) fn infinite_sum() -> RuntimeError {
         RuntimeError::new(ErrorKind::InfiniteSum)
-    }
-}
-
-/// How many operations on Floats were done, by kind.
-///
-/// Source: Huot and Shaikhha, Denotationally correct, purely functional, efficient reverse-mode automatic
-/// differentiation, sec. 5.2 (the cost model).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Additions, subtractions, negations.
-    pub additions: u64,
-    /// Multiplications.
-    pub multiplications: u64,
-    /// Divisions, roots, exponentials and the like.
-    pub nonlinear: u64,
-    /// Comparisons and branches.
-    pub comparisons: u64,
-    /// Calls of top-level functions.
-    pub calls: u64,
-    /// Floats written into new tensors: elements built, zeros, copies.
-    pub moves: u64,
-    /// Steps of loops: calls of function values.
-    pub steps: u64,
-    /// Floats that new tensors share with others, in elements that are tensors.
-    pub shared: u64,
-}
-
-impl Counts {
-    /// All arithmetic: additions, multiplications and non-linear operations.
-    pub fn arithmetic(&self) -> u64 {
-        self.additions + self.multiplications + self.nonlinear
     }
 }
 
@@ -208,6 +180,7 @@ impl<'a> Interpreter<'a> {
         assert_eq!(def.params.len(), args.len(), "arguments of {name}");
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
+        self.counts.accesses += args.len() as u64;
         self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body)
     }
 
@@ -229,6 +202,7 @@ impl<'a> Interpreter<'a> {
 
     /// The value of a term. Binders extend `env`: every binder is a different variable.
     pub fn eval(&mut self, e: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
+        self.counts.accesses += accesses(e);
         match e.kind() {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),

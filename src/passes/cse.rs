@@ -5,7 +5,8 @@
 //! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
 //! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what
 //! was computed before it, but give nothing to each other, so nothing is evaluated that was not.
-//! `a + b` and `b + a` are the same, and so are functions that differ in the names of variables only. What has an effect is never shared.
+//! `a + b` and `b + a` are the same, and so are functions that differ in the names of variables only. What has an
+//! effect is never shared. A fold is the last state of the scan, where both are there.
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
 
@@ -83,7 +84,14 @@ impl Cse<'_> {
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);
         }
+        let rhs = self.last_of_scan(rhs);
         let key = self.key(&rhs);
+        let is_new = |key: &Key| !self.seen.contains_key(key);
+        if let Some(key) = key.clone().filter(|key| is_new(key) && self.scan_for_fold(key, b, &rhs, out)) {
+            added.push(key.clone());
+            self.seen.insert(key, b.pattern.clone());
+            return;
+        }
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
             Some(known) if same_form(known, &b.pattern) => {
@@ -98,6 +106,26 @@ impl Cse<'_> {
                 out.push(Binding { pattern: b.pattern.clone(), rhs });
             }
         }
+    }
+
+    /// `fold f a v` after `states = scanl f a v` is the last of the states.
+    fn last_of_scan(&self, rhs: Expr) -> Expr {
+        let Some((Op::Prim(Prim::Fold), atoms)) = self.key(&rhs) else { return rhs };
+        let states = self.seen.get(&(Op::Prim(Prim::Scanl), atoms)).and_then(single);
+        states.map_or(rhs.clone(), |states| last(&rhs, states))
+    }
+
+    /// `y = fold f a v .. states = scanl f a v` is `states = scanl f a v, y = the last of them ..`.
+    /// Whether it was so.
+    fn scan_for_fold(&self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
+        let (Op::Prim(Prim::Scanl), atoms) = key else { return false };
+        let fold = self.seen.get(&(Op::Prim(Prim::Fold), atoms.clone()));
+        let Some(at) = fold.and_then(|y| out.iter().position(|b| b.pattern == *y)) else { return false };
+        let Pattern::Var(states) = &b.pattern else { return false };
+        let last = last(&out[at].rhs, Expr::var(states));
+        out[at].rhs = last;
+        out.insert(at, Binding { pattern: b.pattern.clone(), rhs: rhs.clone() });
+        true
     }
 
     /// `(x1, .., xn) = t` makes xi another name of the i-th component of t.
@@ -161,6 +189,13 @@ impl Cse<'_> {
         }
         Some((op.clone(), atoms))
     }
+}
+
+/// The value of a fold, of all its states.
+fn last(fold: &Expr, states: Expr) -> Expr {
+    let [_, _, v] = fold.args_of(&Op::Prim(Prim::Fold)).expect("a fold") else { panic!("a fold takes three") };
+    let n = Expr::prim(Prim::Size, [v.clone()]);
+    Expr::prim(Prim::Index, [n, states]).at(fold.span())
 }
 
 /// The one variable that holds the whole.

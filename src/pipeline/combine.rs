@@ -28,7 +28,9 @@ impl Pipeline {
         if derivation == "fwd" && self.is_paired(of) {
             return self.value_and_tangent(of);
         }
-        let value = self.source(of)?;
+        // As simple as the derivative: what both do is seen to be the same only in the same form.
+        let source = self.source(of)?;
+        let value = self.simplest(source)?;
         let derived = self.applied(of, derivation)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
@@ -54,11 +56,13 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let mut halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
+        halves.result = result[1].clone();
+        dependence::copy_trivial(&mut halves, supply);
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
-        let record = dependence::record(&halves.reverse, &result[1], &known);
+        let record = dependence::record(&halves.reverse, &halves.result, &known);
         let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
         let supply = &mut self.program.supply;
         // A record of one value is that value.
@@ -73,7 +77,7 @@ impl Pipeline {
         let unpack = Op::Unpack(values.ty().clone());
         let unpacked = if recursive { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
         let unpack = Binding { pattern, rhs: unpacked };
-        let reverse = Expr::block([vec![unpack], halves.reverse].concat(), result[1].clone());
+        let reverse = Expr::block([vec![unpack], halves.reverse].concat(), halves.result);
         let forward = self.forward_half(of, &s, forward)?;
         let supply = &mut self.program.supply;
         let reverse = renamed(&reverse, supply);

@@ -384,6 +384,20 @@ impl Pipeline {
     }
 
     fn shared_with(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
+        let mut def = self.shared_as_it_is(def, late, by_halves)?;
+        // A function is called for its value and for its derivative, perhaps at one point in two forms.
+        while repeats_calls(&def) {
+            let simplest = self.simplest(def.clone())?;
+            let again = self.shared_as_it_is(&simplest, late, by_halves)?;
+            if again.body.size() >= def.body.size() {
+                break;
+            }
+            def = again;
+        }
+        Ok(def)
+    }
+
+    fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
         let mut def = self.watch.pass("lower", || lower::lower(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
@@ -434,6 +448,20 @@ impl Pipeline {
         let forward = &self.program.defs[&name.derived("suffwdpass")];
         let pair = forward.body.ty().as_tuple().expect("a value and a record");
         Ok(pair[1].clone())
+    }
+
+    /// As simple as it gets.
+    fn simplest(&mut self, def: Def) -> Result<Def, Error> {
+        const ROUNDS: usize = 4;
+        let mut def = def;
+        for _ in 0..ROUNDS {
+            let simpler = self.simplified(&def, "values")?.0;
+            if simpler == def {
+                break;
+            }
+            def = simpler;
+        }
+        Ok(def)
     }
 
     fn tidied(&mut self, def: &Def) -> Def {
@@ -488,6 +516,14 @@ fn underive(name: &FunName) -> Option<(String, FunName)> {
     }
     let derivation = of.derivations.remove(0);
     Some((derivation.to_string(), of))
+}
+
+/// Whether a function is called for its value and, apart from that, for a derivative.
+fn repeats_calls(def: &Def) -> bool {
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    let of = |name: &FunName| underive(name).filter(|(d, _)| matches!(&**d, "fwd" | "rev" | "suffwdpass"));
+    called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
 }
 
 /// A pass's result, checked in debug builds.

@@ -4,9 +4,20 @@
 pub mod agreement;
 #[allow(dead_code)]
 pub mod category;
+pub mod cost;
+#[allow(dead_code)]
+pub mod families;
 #[allow(dead_code)]
 pub mod generate;
 #[allow(dead_code)]
 pub mod generate_arrays;
 #[allow(dead_code)]
+pub mod generate_scaled;
+#[allow(dead_code)]
+pub mod page;
+#[allow(dead_code)]
 pub mod random;
+#[allow(dead_code)]
+pub mod shrink;
+#[allow(dead_code)]
+pub mod table;

@@ -35,7 +35,7 @@ failures! {
     /// Integer division by zero; the dividend.
     DivisionByZero 2 "LMC_DIVISION_BY_ZERO" "integer division by zero" |_| 1;
     /// Calls nested too deep for the stack; their depth.
-    RecursionTooDeep 3 "LMC_RECURSION_TOO_DEEP" "calls are nested too deep" |_| 1;
+    RecursionTooDeep 3 "LMC_RECURSION_TOO_DEEP" "recursion too deep" |_| 1;
     /// An index outside a tensor; the index, then the tensor's size.
     IndexOutOfRange 4 "LMC_INDEX_OUT_OF_RANGE" "an index is out of range" |rank| 2 * rank;
     /// A tensor of a negative size; the size.

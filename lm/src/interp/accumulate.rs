@@ -9,7 +9,7 @@
 //! ever made for one of them. What of a block goes where is planned by `destination`.
 
 use super::arrays::{offset, size_of};
-use super::{Closure, Env, Interpreter, RuntimeError, located};
+use super::{Closure, Counts, Env, Interpreter, RuntimeError, located};
 use crate::destination::{Destination, Plan, Step, plan, selection};
 use crate::map;
 use crate::prim::Prim;
@@ -108,6 +108,7 @@ impl Calls {
     /// `f(x)`, into a target.
     pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
         cx.counts.steps += 1;
+        cx.counts.accesses += 2;
         if !self.f.then.is_empty() {
             let y = cx.apply_closure(&self.f, x)?;
             return cx.distribute(y, target);
@@ -138,6 +139,7 @@ impl Interpreter<'_> {
             Kind::App(Op::Get(i, n), args)
                 if matches!(args[0].kind(), Kind::App(Op::Call(_) | Op::Prim(Prim::Into), _)) =>
             {
+                self.counts.accesses += 1;
                 let mut parts = vec![Target::Nowhere; *n];
                 parts[i - 1] = target.clone();
                 let Value::Tuple(mut parts) = self.eval_into(&args[0], env, &Target::Parts(parts), None)? else {
@@ -163,6 +165,7 @@ impl Interpreter<'_> {
 
     fn block_into(&mut self, block: &Expr, env: &mut Env, target: &Target, outer: Option<&Planned>) -> Outcome {
         let (bindings, result) = block.as_block();
+        self.counts.accesses += bindings.len() as u64;
         let plan = self.plan(block, target.destination(&[]));
         let planned = Planned { plan: &plan, outer };
         for b in bindings {
@@ -335,6 +338,7 @@ impl Interpreter<'_> {
                 panic!("a step of a loop gives a pair")
             };
             state = parts.swap_remove(0);
+            self.counts.states += all_floats(&state);
         }
         let sum = self.collect(&target.component(1), &mut roots.clone());
         self.roots.truncate(roots);
@@ -444,7 +448,7 @@ impl Interpreter<'_> {
             value = match value {
                 Value::Tuple(parts) => &mut parts[i],
                 Value::Tensor(tensor) => {
-                    count_copy(tensor, &mut self.counts.moves);
+                    count_copy(tensor, &mut self.counts);
                     &mut Arc::make_mut(tensor).elements_mut()[i]
                 }
                 other => panic!("{other:?} has no parts"),
@@ -459,7 +463,7 @@ impl Interpreter<'_> {
             (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
             (Value::Tensor(xs), Value::Tensor(ys)) => {
                 super::space::common_size(xs, ys)?;
-                count_copy(xs, &mut self.counts.moves);
+                count_copy(xs, &mut self.counts);
                 let places = Arc::make_mut(xs).elements_mut();
                 places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))
             }
@@ -474,21 +478,21 @@ impl Interpreter<'_> {
     pub(super) fn zero(&mut self, shape: &Value) -> Value {
         let zero = map::zero(shape);
         if matches!(zero, Value::Tuple(_) | Value::Tensor(_)) {
-            self.counts.moves += zero.floats().len() as u64;
+            self.counts.write(zero.floats().len() as u64);
         }
         zero
     }
 }
 
 /// A tensor that others see, too, is copied before it is changed.
-fn count_copy(tensor: &mut Arc<Tensor>, moves: &mut u64) {
+fn count_copy(tensor: &mut Arc<Tensor>, counts: &mut Counts) {
     if Arc::get_mut(tensor).is_none() {
-        *moves += tensor.elements().iter().map(own_floats).sum::<u64>();
+        counts.write(tensor.elements().iter().map(own_floats).sum::<u64>());
     }
 }
 
 /// The number of Floats in a value.
-fn all_floats(x: &Value) -> u64 {
+pub(super) fn all_floats(x: &Value) -> u64 {
     match x {
         Value::Float(_) => 1,
         Value::Tuple(parts) => parts.iter().map(all_floats).sum(),

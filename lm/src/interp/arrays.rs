@@ -1,6 +1,6 @@
 //! The value of each primitive on tensors.
 
-use super::accumulate::{Calls, Target, own_floats, shared_floats};
+use super::accumulate::{Calls, Target, all_floats, own_floats, shared_floats};
 use super::space::common_size;
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
@@ -26,14 +26,23 @@ impl Interpreter<'_> {
             (Prim::SumBuild, [n, Function(f)]) => self.sum_build(None, n, f, ty),
             (Prim::SumBuild, [w, n, Function(f)]) => self.sum_build(Some(w), n, f, ty),
             (Prim::Loop, [Integer(n), Function(f), a, w]) => self.loop_into(*n, f, a, w, &Target::Own),
-            (Prim::Size, [Value::Tensor(v)]) => Ok(Position::from(v.size()).value()),
+            (Prim::Size, [Value::Tensor(v)]) => {
+                self.counts.accesses += 2;
+                Ok(Position::from(v.size()).value())
+            }
             (Prim::CommonSize, [Value::Tensor(v), Value::Tensor(w)]) => {
                 common_size(v, w).map(|size| Position::from(size).value())
             }
             (Prim::Unzip, [Value::Tensor(v)]) => Ok(unzip(v, ty)),
-            (Prim::Index, [i, Value::Tensor(v)]) => offset(v, i).map(|offset| v.elements()[offset].clone()),
+            (Prim::Index, [i, Value::Tensor(v)]) => {
+                self.counts.accesses += 3;
+                offset(v, i).map(|offset| v.elements()[offset].clone())
+            }
             (Prim::Sum, [Value::Tensor(v)]) => self.sum_of(v, ty),
-            (Prim::VecInit, _) => Ok(Value::vector(args.to_vec())),
+            (Prim::VecInit, _) => {
+                self.counts.accesses += args.len() as u64;
+                Ok(Value::vector(args.to_vec()))
+            }
             (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
@@ -99,7 +108,11 @@ impl Interpreter<'_> {
 
     fn fold(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
         let mut calls = Calls::of(f);
-        v.elements().iter().try_fold(a.clone(), |a, x| calls.value(self, Tuple(vec![a, x.clone()])))
+        v.elements().iter().try_fold(a.clone(), |a, x| {
+            let next = calls.value(self, Tuple(vec![a, x.clone()]))?;
+            self.counts.states += all_floats(&next);
+            Ok(next)
+        })
     }
 
     fn scan(&mut self, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
@@ -110,6 +123,7 @@ impl Interpreter<'_> {
             let next = calls.value(self, Tuple(vec![before, x.clone()]))?;
             results.push(next);
         }
+        self.counts.accesses += v.elements().len() as u64;
         self.counts.moves += results.iter().map(own_floats).sum::<u64>();
         self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
@@ -119,7 +133,7 @@ impl Interpreter<'_> {
     fn add_at(&mut self, v: &Value, pairs: &Tensor) -> Outcome {
         let Value::Tensor(v) = v else { panic!("{v:?} is no tensor") };
         let mut elements = v.elements().to_vec();
-        self.counts.moves += v.elements().iter().map(own_floats).sum::<u64>();
+        self.counts.write(v.elements().iter().map(own_floats).sum::<u64>());
         for pair in pairs.elements() {
             let Tuple(parts) = pair else { panic!("{pair:?} is no pair") };
             let offset = offset(v, &parts[0])?;

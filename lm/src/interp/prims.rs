@@ -15,6 +15,7 @@ type Outcome = Result<Value, RuntimeError>;
 impl Interpreter<'_> {
     /// The value of `p(args)`, of type `ty`.
     pub(super) fn prim(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
+        self.counts.accesses += accesses(p, args);
         match args {
             [Integer(a), Integer(b)] => self.integer2(p, *a, *b, args, ty),
             [Integer(a)] => self.integer1(p, *a, args, ty),
@@ -143,6 +144,14 @@ impl Interpreter<'_> {
         }
         Integer(args.len() as i64)
     }
+}
+
+/// Operands read and result written: of scalars, here; vector spaces count theirs Float by Float.
+fn accesses(p: Prim, args: &[Value]) -> u64 {
+    let in_vector_space = matches!(p, Prim::Add | Prim::Sub | Prim::Neg | Prim::Mul | Prim::Dot)
+        && args.iter().any(|arg| matches!(arg, Float(_)));
+    let is_scalar = |arg: &Value| matches!(arg, Float(_) | Integer(_) | Bool(_));
+    if in_vector_space || !args.iter().all(is_scalar) { 0 } else { args.len() as u64 + 1 }
 }
 
 /// The linear map that the operator `p` builds, of type `ty`.

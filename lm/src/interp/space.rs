@@ -45,8 +45,10 @@ impl Interpreter<'_> {
     pub(crate) fn dot(&mut self, x: &Value, y: &Value) -> Result<f64, RuntimeError> {
         let mut products = Vec::new();
         self.multiply(x, y, &mut products)?;
-        self.counts.multiplications += products.len() as u64;
-        self.counts.additions += products.len().saturating_sub(1) as u64;
+        let (products_made, sums) = (products.len() as u64, products.len().saturating_sub(1) as u64);
+        self.counts.multiplications += products_made;
+        self.counts.additions += sums;
+        self.counts.accesses += 3 * (products_made + sums);
         Ok(products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
     }
 
@@ -73,10 +75,12 @@ impl Interpreter<'_> {
         match change {
             Change::Negate => {
                 self.counts.additions += 1;
+                self.counts.accesses += 2;
                 -a
             }
             Change::Scale(k) => {
                 self.counts.multiplications += 1;
+                self.counts.accesses += 3;
                 k * a
             }
         }
@@ -107,6 +111,7 @@ impl Interpreter<'_> {
             },
             (Value::Float(a), Value::Float(b)) => {
                 self.counts.additions += 1;
+                self.counts.accesses += 3;
                 Value::Float((f.floats)(*a, *b))
             }
             (Value::Integer(a), Value::Integer(b)) => Value::Integer((f.integers)(*a, *b)),

@@ -1,0 +1,30 @@
+//! The table of `docs/bound.md`: exact counts of operations, no times.
+//!
+//! `cargo bench --bench bound` prints it; with `BLESS=1` it takes its place in the page. `LMC_CASES` says how many
+//! random programs.
+
+#[allow(dead_code)] // each user uses a part
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use common::{page, table};
+
+const PROGRAMS: u64 = 2_000;
+
+fn main() {
+    // `cargo test --benches` runs this, too.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    std::panic::set_hook(Box::new(|_| {}));
+    let count = std::env::var("LMC_CASES").map_or(PROGRAMS, |n| n.parse().expect("LMC_CASES is a number"));
+    let parts: [(&str, &dyn Fn() -> String); 3] =
+        [("demos", &table::demos), ("families", &table::grown), ("random programs", &|| table::random(count))];
+    for (name, part) in parts {
+        let text = part();
+        println!("{text}");
+        if std::env::var_os("BLESS").is_some() {
+            page::replace(name, &text);
+        }
+    }
+}

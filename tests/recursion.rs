@@ -1,0 +1,144 @@
+//! Deep recursion: reverse mode through a million levels, and runaway recursion, which is an error and no crash.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// `s` after n steps of s := sin(s + x), by tail recursion.
+const STEPS: &str = "(def steps Float ((i : Integer) (n : Integer) (s : Float) (x : Float))
+  (if (gte i n) s (steps (add i 1) n (sin (add s x)) x)))
+(def f Float ((x : Float) (n : Integer)) (steps 0 n 0.5 x))
+";
+
+const RUNAWAY: &str = "(def forever Float ((n : Integer) (x : Float))
+  (if (eq n -1) x (mul x (sin (forever (add n 1) (cos x))))))
+";
+
+/// What [`STEPS`] gives, and its derivative, in the same order of operations as forward mode has.
+fn steps(n: usize, x: f64) -> (f64, f64) {
+    (0..n).fold((0.5, 0.0), |(s, ds): (f64, f64), _| ((s + x).sin(), (s + x).cos() * (ds + 1.0)))
+}
+
+/// A directory of a test's own.
+fn directory(test: &str) -> PathBuf {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("recursion-{test}"));
+    fs::create_dir_all(&directory).expect("the directory is made");
+    directory
+}
+
+/// `lmc run` of a program in a file of that name.
+fn lmc_run(name: &str, text: &str, options: &[&str]) -> Output {
+    let file = format!("{name}.ks");
+    let directory = directory(name);
+    fs::write(directory.join(&file), text).expect("the file is written");
+    let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    lmc.current_dir(directory).args(["run", &file]).args(options).output().expect("lmc starts")
+}
+
+fn number(output: &Output) -> f64 {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number")
+}
+
+#[test]
+fn reverse_mode_goes_through_a_million_levels() {
+    let main = "(def main Integer () (print (get$1$2 ([rev f] (tuple 0.3 1000000) 1.0))))\n";
+    let gradient = number(&lmc_run("million", &format!("{STEPS}{main}"), &[]));
+    let (_, expected) = steps(1_000_000, 0.3);
+    assert!((gradient - expected).abs() <= 1e-12 * expected.abs(), "{gradient} for {expected}");
+}
+
+#[test]
+fn the_interpreter_goes_through_ten_thousand() {
+    let main = "(def main Integer () (print (get$1$2 ([rev f] (tuple 0.3 10000) 1.0))))\n";
+    let gradient = number(&lmc_run("thousands", &format!("{STEPS}{main}"), &["--interpret"]));
+    let (_, expected) = steps(10_000, 0.3);
+    assert!((gradient - expected).abs() <= 1e-12 * expected.abs(), "{gradient} for {expected}");
+}
+
+#[test]
+fn runaway_recursion_is_an_error_with_a_place() {
+    let calls = [("value", "(forever 0 0.5)"), ("reverse", "([rev forever] (tuple 0 0.5) 1.0)")];
+    for (what, call) in calls {
+        for (how, options) in [("native", &[][..]), ("interpreted", &["--interpret"])] {
+            let text = format!("{RUNAWAY}(def main Integer () (print {call}))\n");
+            let output = lmc_run(&format!("runaway-{what}-{how}"), &text, options);
+            assert_eq!(output.status.code(), Some(1), "{what}, {how}: {output:?}");
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            let place = format!("runaway-{what}-{how}.ks:");
+            assert!(message.starts_with(&place) && message.contains("recursion too deep"), "{message}");
+            let line = message[place.len()..].split(':').next().and_then(|line| line.parse::<u32>().ok());
+            assert!(line.is_some_and(|line| (1..=3).contains(&line)), "{message}");
+        }
+    }
+}
+
+/// A program in C, linked with a library: a million levels with the stack that they need, runaway recursion as a
+/// status, and a call that goes well after it.
+const PROGRAM: &str = r#"#include "deep.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failed = 0;
+
+static void expect(int holds, const char *what) {
+  if (!holds) { fprintf(stderr, "%s\n", what); failed = 1; }
+}
+
+static void *calls(void *unused) {
+  lmc_context ctx;
+  memset(&ctx, 0, sizeof ctx);
+  double dx = 0.0, y = 0.0;
+  expect(rev_f(&ctx, 0.3, 1000000, 1.0, &dx) == LMC_RECURSION_TOO_DEEP, "a million levels in one MiB");
+  expect(forever(&ctx, 0, 0.5, &y) == LMC_RECURSION_TOO_DEEP, "runaway recursion");
+  expect(rev_forever(&ctx, 0, 0.5, 1.0, &dx) == LMC_RECURSION_TOO_DEEP, "runaway reverse recursion");
+  ctx.stack_bytes = (uint64_t)1 << 30;
+  expect(rev_f(&ctx, 0.3, 1000000, 1.0, &dx) == LMC_OK, "a million levels in one GiB");
+  expect(f(&ctx, 0.3, 10, &y) == LMC_OK, "a call after errors");
+  printf("%.17g %.17g\n", dx, y);
+  lmc_context_free(&ctx);
+  return unused;
+}
+
+int main(void) {
+  pthread_t thread;
+  pthread_attr_t large;
+  pthread_attr_init(&large);
+  pthread_attr_setstacksize(&large, (size_t)2 << 30);
+  if (pthread_create(&thread, &large, calls, NULL) != 0) return 2;
+  pthread_join(thread, NULL);
+  return failed;
+}
+"#;
+
+#[test]
+fn a_library_goes_deep_and_gives_a_status() {
+    let directory = directory("library");
+    let write = |name: &str, text: &str| fs::write(directory.join(name), text).expect("the file is written");
+    write("deep.ks", &format!("{STEPS}{RUNAWAY}"));
+    write("program.c", PROGRAM);
+    let run = |command: &mut Command| {
+        let output = command.current_dir(&directory).output().expect("starts");
+        assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    run(Command::new(env!("CARGO_BIN_EXE_lmc"))
+        .args(["compile", "--rev", "deep.ks", "--emit", "a,header", "-o", "deep.a"]));
+    run(Command::new("cc").args([
+        "-std=c11",
+        "-Wall",
+        "-Werror",
+        "program.c",
+        "deep.a",
+        "-lm",
+        "-lpthread",
+        "-o",
+        "program",
+    ]));
+    let printed = run(&mut Command::new(directory.join("program")));
+    let numbers: Vec<f64> = printed.split_whitespace().map(|x| x.parse().expect("a number")).collect();
+    let (dx, y) = (steps(1_000_000, 0.3).1, steps(10, 0.3).0);
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
+    assert!(close(numbers[0], dx) && close(numbers[1], y), "{numbers:?} for {dx} and {y}");
+}
