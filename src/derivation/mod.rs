@@ -1,6 +1,7 @@
 //! The derivations: each takes a definition and gives definitions.
 
 pub mod jacobian;
+pub mod recorded;
 pub mod shape;
 mod tensors;
 pub mod written;

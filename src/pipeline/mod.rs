@@ -9,6 +9,7 @@
 mod combine;
 mod error;
 mod given;
+mod recorded;
 mod stages;
 mod watch;
 
@@ -59,6 +60,8 @@ pub struct Pipeline {
     jacobians: HashMap<FunName, Def>,
     /// The derivatives before sharing, which their combinations with the value start from.
     applied: HashMap<FunName, Def>,
+    /// Values with reverse derivatives that read their records.
+    recorded: HashMap<FunName, Def>,
     in_progress: Vec<FunName>,
     /// Functions of which all that they call has been made, or is being made.
     closed: HashSet<FunName>,
@@ -83,6 +86,7 @@ impl Pipeline {
             watch: Watch::default(),
             jacobians: HashMap::new(),
             applied: HashMap::new(),
+            recorded: HashMap::new(),
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
@@ -163,6 +167,11 @@ impl Pipeline {
         }
         if varying(derivation).is_some() {
             return self.restricted(of, name);
+        }
+        if self.has_records(of)
+            && let Some(def) = self.recorded_derivative(derivation, of)?
+        {
+            return Ok(def);
         }
         match derivation {
             "D" => self.jacobian(of),

@@ -1,0 +1,176 @@
+//! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
+//!
+//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//!
+//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//!
+//! Source: working notes, sec. 5.4 and 6.1.
+
+use super::{Error, MERGE_ROUNDS, Pipeline, checked, whole_argument};
+use crate::dependence::{Halves, depends_on};
+use crate::derivation::Derivation;
+use crate::derivation::recorded::plan::plan_elsewhere;
+use crate::derivation::recorded::{Callees, Failure, Recorded, recorded};
+use crate::passes::{anf, cse, dead, lower, transpose};
+use crate::schedule::strategy;
+use lm::prim::Prim;
+use lm::scope::{free_variables, renamed};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Var};
+use std::collections::{HashMap, HashSet};
+
+impl Pipeline {
+    /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
+    /// part or as a Jacobian, come as they are written.
+    pub(super) fn has_records(&self, of: &FunName) -> bool {
+        let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
+        let of = of.unrestricted();
+        let by_hand = |d: &&str| self.written.contains(&of.derived(d));
+        records && !["rev", "D", "Dt", "suffwdpass", "sufrevpass"].iter().any(|d| by_hand(&d))
+    }
+
+    /// A derivative of such a function; `None` for those that need no record.
+    pub(super) fn recorded_derivative(&mut self, derivation: &str, of: &FunName) -> Result<Option<Def>, Error> {
+        Ok(Some(match derivation {
+            "rev" if self.derivation_of(of) == Derivation::Split => self.both_halves(of, "rev")?,
+            "rev" => {
+                let both = self.value_and_cotangent(of)?;
+                let (bindings, result) = both.body.as_block();
+                let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
+                let reverse = Def::new(of.derived("rev"), both.params.clone(), cotangent);
+                self.tidy_and_ruled(&reverse)
+            }
+            "vjp" => {
+                let both = self.value_and_cotangent(of)?;
+                self.tidy_and_ruled(&both)
+            }
+            "suffwdpass" => self.recorded_halves(of)?.0,
+            "sufrevpass" => self.recorded_halves(of)?.1,
+            "sufrev" => self.both_halves(of, "sufrev")?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn tidy_and_ruled(&mut self, def: &Def) -> Def {
+        let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
+        let tidy = self.tidied(&dead::dead(&def, &self.effects));
+        self.ruled(&tidy)
+    }
+
+    /// The pair of value and cotangent as one block in normal form, in which all that the value needs comes
+    /// first.
+    fn value_and_cotangent(&mut self, of: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.recorded.get(of) {
+            return Ok(def.clone());
+        }
+        let normal = self.normal_form(of)?;
+        let Recorded { values, value, map } = self.recorded_parts(&normal)?;
+        let (reverse, dr) = self.reverse_of(&normal, map)?;
+        let supply = &mut self.program.supply;
+        let (s, unpack) = whole_argument(&normal.params, supply);
+        let ds = supply.fresh("ds", reverse.ty().clone());
+        let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse };
+        let body = Expr::block([unpack, values, vec![last]].concat(), Expr::tuple([value, Expr::var(&ds)]));
+        let both = checked("recorded", Def::new(of.derived("vjp"), vec![s, dr], body), |_| true);
+        let both = self.shared_values(&both);
+        self.recorded.insert(of.clone(), both.clone());
+        Ok(both)
+    }
+
+    fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
+        let mut records = HashMap::new();
+        loop {
+            let (written, externals) = (&self.written, &self.program.externals);
+            let has = |f: &FunName, ds: &[&str]| ds.iter().any(|d| written.contains(&f.derived(d)));
+            let halves = |f: &FunName| has(f, &["sufrevpass"]) && !has(f, &["rev"]);
+            let by_hand = |f: &FunName| externals.contains_key(f) || has(f, &["rev", "D", "Dt", "sufrevpass"]);
+            let callees =
+                Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
+            let supply = &mut self.program.supply;
+            match self.watch.timings.time("recorded", || recorded(normal, supply, &callees)) {
+                Ok(parts) => return Ok(parts),
+                Err(Failure::NotDifferentiable(why)) => return Err(why.into()),
+                Err(Failure::Unknown(names)) => {
+                    for name in names {
+                        let record = self.record(&name)?;
+                        records.insert(name, record);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `mapᵀ ⊙ dr`, and dr. Its free variables are parameters and values.
+    fn reverse_of(&mut self, normal: &Def, map: Expr) -> Result<(Expr, Var), Error> {
+        let name = normal.fun.name.clone();
+        let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
+        let argument = normal.fun.varying_of(&params);
+        let map = Def::new(name.derived("D"), free_variables(&map), map);
+        let (map, _) = self.simplified(&map, "jacobian")?;
+        let (map, _) = self.rewriting("transpose", &with_all(&map, &argument), |def, cx| {
+            let argument = Expr::witness(&argument);
+            transpose::transpose_from(def, name.derived("Dt"), argument, strategy("transpose"), cx)
+        })?;
+        let (map, _) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
+        let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
+        let params = [map.params.clone(), vec![dr.clone()]].concat();
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
+        let applied = Def::new(name.derived("rev"), params, renamed(&body, &mut self.program.supply));
+        Ok((self.applied_with_steps(&applied)?.0.body, dr))
+    }
+
+    /// As `shared`, but that nothing is merged: nothing is computed twice.
+    fn shared_values(&mut self, def: &Def) -> Def {
+        let mut def = self.watch.pass("lower", || lower::lower(def));
+        for _ in 0..MERGE_ROUNDS {
+            let before = def.clone();
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+            if def == before {
+                break;
+            }
+        }
+        checked("cse", def, |_| true)
+    }
+
+    /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
+    fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+        let both = self.value_and_cotangent(of)?;
+        let body = renamed(&both.body, &mut self.program.supply);
+        let (bindings, result) = body.as_block();
+        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
+        let mut late = HashSet::from([dr.id()]);
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        for b in bindings {
+            let is_late = depends_on(&b.rhs, &late);
+            late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
+            if is_late { reverse.push(b.clone()) } else { forward.push(b.clone()) }
+        }
+        let reader = Expr::block(reverse.clone(), pair(result)[1].clone());
+        let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
+        // The copies have binders of their own.
+        let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
+        let (reverse, cotangent) = reader.as_block();
+        let result = Expr::tuple([pair(result)[0].clone(), cotangent.clone()]);
+        self.in_halves(of, s, dr, Halves { forward, reverse: reverse.to_vec(), result })
+    }
+}
+
+/// The components of a pair that a block gives.
+fn pair(e: &Expr) -> [Expr; 2] {
+    match e.args_of(&Op::Tuple) {
+        Some([a, b]) => [a.clone(), b.clone()],
+        _ => [Expr::get(1, e.clone()), Expr::get(2, e.clone())],
+    }
+}
+
+/// The definition with the variables of a witness among its parameters.
+fn with_all(def: &Def, witness: &Expr) -> Def {
+    let mut params = def.params.clone();
+    params.extend(free_variables(witness).into_iter().filter(|x| !def.params.contains(x)));
+    let types = params.iter().map(|x| x.ty().clone()).collect();
+    let fun = Fun { params: types, ..(*def.fun).clone() };
+    Def { fun: fun.into(), params, body: def.body.clone() }
+}
