@@ -13,7 +13,7 @@ use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
 use crate::derivation::recorded::plan::plan_elsewhere;
 use crate::derivation::recorded::{Callees, Failure, Recorded, recorded};
-use crate::passes::{anf, cse, dead, lower, transpose};
+use crate::passes::{anf, cse, dead, lower, narrow, transpose};
 use crate::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
@@ -33,12 +33,16 @@ impl Pipeline {
     /// A derivative of such a function; `None` for those that need no record.
     pub(super) fn recorded_derivative(&mut self, derivation: &str, of: &FunName) -> Result<Option<Def>, Error> {
         Ok(Some(match derivation {
-            "rev" if self.derivation_of(of) == Derivation::Split => self.both_halves(of, "rev")?,
+            "rev" if self.derivation_of(of) == Derivation::Split => {
+                let both = self.both_halves(of, "rev")?;
+                self.tidy_and_ruled(&both)
+            }
             "rev" => {
                 let both = self.value_and_cotangent(of)?;
                 let (bindings, result) = both.body.as_block();
                 let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
                 let reverse = Def::new(of.derived("rev"), both.params.clone(), cotangent);
+                let reverse = self.shared_values(&reverse);
                 self.tidy_and_ruled(&reverse)
             }
             "vjp" => {
@@ -127,6 +131,8 @@ impl Pipeline {
             let before = def.clone();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            def = self.watch.pass("narrow", || narrow::narrow(&def, &mut self.program.supply));
+            def = checked("narrow", def, |_| true);
             def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
             if def == before {
                 break;

@@ -85,12 +85,13 @@ impl Recorder<'_, '_> {
             self.again(b, i, Expr::get(1, step.clone()));
             return vec![unpacked([vec![first], record.to_vec()].concat(), step)];
         }
-        let kept = [record.to_vec(), stages.extra].concat();
+        let kept = [record.to_vec(), stages.extra.clone()].concat();
         let result = tuple_or_one(kept.iter().map(Expr::var).collect());
         let p = self.records(n, i, &stages.first, result);
-        let read = vec![unpacked(kept, Expr::prim(Prim::Index, [Expr::var(i), p]))];
-        self.again(b, i, Expr::block([read.clone(), stages.second].concat(), value));
-        read
+        let step = Expr::prim(Prim::Index, [Expr::var(i), p]);
+        self.again(b, i, Expr::block([vec![unpacked(kept, step.clone())], stages.second].concat(), value));
+        let unused = stages.extra.iter().map(|x| self.cx.supply.fresh(x.name(), x.ty().clone()));
+        vec![unpacked(record.iter().cloned().chain(unused).collect(), step)]
     }
 
     fn records(&mut self, n: &Expr, i: &Var, values: &[Binding], result: Expr) -> Expr {
@@ -184,8 +185,9 @@ impl Recorder<'_, '_> {
         let mut inner = Recorder { cx, callees: self.callees, unknown: &mut *self.unknown };
         let (maps, header) = apart(std::mem::take(&mut inner.cx.out));
         let mut parts = inner.parts(function(r.f).1, false)?;
-        let map = finish(&mut inner, parts.map);
-        parts.map = Expr::block(maps, map);
+        let (inside, map) = parts.map.as_block();
+        let map = finish(&mut inner, map.clone());
+        parts.map = Expr::block([&maps, inside].concat(), map);
         Ok(Step { state, header, parts })
     }
 
