@@ -403,16 +403,20 @@ impl Pipeline {
         Ok(pair[1].clone())
     }
 
+    fn into_destinations(&mut self, def: &Def) -> Def {
+        let recursive = |f: &FunName| {
+            let f = f.unrestricted();
+            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
+        };
+        self.watch.pass("into", || into::into(def, &recursive))
+    }
+
     fn tidied(&mut self, def: &Def) -> Def {
         let mut simple = |def: &Def| self.simplified(def, "values").expect("the laws of values end").0;
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let recursive = |f: &FunName| {
-            let f = f.unrestricted();
-            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
-        };
-        let tidy = self.watch.pass("into", || into::into(&tidy, &recursive));
+        let tidy = self.into_destinations(&tidy);
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }

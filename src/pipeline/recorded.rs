@@ -144,6 +144,8 @@ impl Pipeline {
     /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
     fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
         let both = self.value_and_cotangent(of)?;
+        // Where the arguments of the first halves are known.
+        let both = self.into_destinations(&both);
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());

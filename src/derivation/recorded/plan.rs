@@ -5,7 +5,7 @@
 //! | weight | terms | |
 //! | --- | --- | --- |
 //! | `Nothing` | constants, other names, tuples | made again, of parts that are recorded if need be |
-//! | `Little` | components, elements, sizes, integer arithmetic, comparisons | made again, of what is at hand |
+//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals between such | made again, of what is at hand |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
 //! Making a tuple again is as good as recording it, since it is no larger than its parts. A component or an
@@ -14,7 +14,7 @@
 
 use lm::prim::Prim;
 use lm::scope::free_variables;
-use lm::term::{Binding, Expr, Kind, Op, Var};
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 
@@ -89,8 +89,16 @@ fn weight(b: &Binding) -> Weight {
         Kind::Var(_) | Kind::App(Op::Get(..), _) => Weight::Little,
         Kind::App(Op::Tuple, _) => Weight::Nothing,
         Kind::App(Op::Prim(p), args) if is_light(*p, args) => Weight::Little,
+        Kind::App(Op::If, args) if args[1..].iter().all(is_light_block) => Weight::Little,
         Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => Weight::Work,
     }
+}
+
+/// Whether a branch does nothing that weighs more.
+fn is_light_block(e: &Expr) -> bool {
+    let (bindings, result) = e.as_block();
+    let result = Binding { pattern: Pattern::Tuple(Vec::new()), rhs: result.clone() };
+    bindings.iter().chain([&result]).all(|b| weight(b) != Weight::Work)
 }
 
 /// Whether the primitive takes a few instructions on such arguments, whatever their size.
