@@ -11,9 +11,11 @@ mod common;
 use codegen::{Jit, SourceInfo};
 use common::generate_arrays::{self, Signature};
 use common::{generate, random};
+use lm::alpha;
 use lm::interp::Interpreter;
+use lm::notation::ks;
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Def, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::DEMOS;
@@ -299,23 +301,220 @@ fn cost_does_not_grow_with_the_data() {
         let [small, large] = SIZES.map(at);
         println!("{}", row(&name, &[small, large].concat()));
         for i in [1, 2] {
-            if true {
-                continue;
-            }
             assert!(large[i] <= BOUND && large[i] <= GROWTH * small[i], "{name}: {small:?}, then {large:?}");
         }
     }
 }
 
-/// As `tests/cost.rs` has it: four operations for each of the primal, whatever the nesting of loops, since no
-/// value is computed twice.
+/// No value is computed twice, so the bound does not grow with the nesting of loops: four operations for each of
+/// the primal, one more for the record, and one more where `split` gives the value, too.
 #[test]
-fn every_demo_meets_the_bound() {
-    const BOUND: f64 = 5.0;
+fn demos_meet_a_bound_that_does_not_grow_with_the_nesting_of_loops() {
     for demo in DEMOS {
-        let point = |p: &Pipeline| point(p, &FunName::base(demo.fun), &mut Random::new(3));
-        let ratios = with_large_stack(|| ratios(demo.text, &FunName::base(demo.fun), point));
+        let f = FunName::base(demo.fun);
+        let ratios = with_large_stack(|| ratios(demo.text, &f, |p| point(p, &f, &mut Random::new(3))));
         println!("{}", row(demo.name, &ratios));
+        // lgamma is one operation here, its derivative digamma a function of the prelude.
+        let digamma = if demo.name == "ex9" { 5.0 } else { 0.0 };
+        assert!(ratios[1] <= 5.0 + digamma && ratios[2] <= 6.0 + digamma, "{}: {ratios:?}", demo.name);
     }
-    let _ = BOUND;
+}
+
+/// The arithmetic of the reverse derivative of a function of a Float, over that of the function.
+fn arithmetic(text: &str, derivation: Derivation) -> f64 {
+    with_large_stack(|| {
+        let mut p = pipeline(text, derivation);
+        let f = FunName::base("f");
+        p.require(&f.derived("rev")).unwrap_or_else(|error| panic!("{error}"));
+        let count = |name: &FunName, args: &[Value]| {
+            let mut interpreter = Interpreter::new(p.program());
+            interpreter.call(name, args).unwrap_or_else(|error| panic!("{name}: {error}"));
+            interpreter.counts.arithmetic() as f64
+        };
+        let x = Value::Float(0.75);
+        let primal = count(&f, std::slice::from_ref(&x));
+        count(&f.derived("rev"), &[x, Value::Float(1.0)]) / primal
+    })
+}
+
+/// Chains of calls, calls under conditionals, nested conditionals and nested loops, n of them.
+#[test]
+fn cost_does_not_grow_with_the_program() {
+    let calls = |n: usize, body: &dyn Fn(String) -> String| {
+        let below = |i: usize| if i == 0 { "(sin x)".to_string() } else { format!("(g{} (mul x 0.9))", i - 1) };
+        let defs = (0..n).map(|i| format!("(def g{i} Float (x : Float) {})\n", body(below(i))));
+        defs.collect::<String>() + &format!("(def f Float (x : Float) (g{} x))", n - 1)
+    };
+    let nested = |n: usize, wrap: &dyn Fn(usize, String) -> String| {
+        format!("(def f Float (x : Float) {})", (0..n).fold("(sin x)".to_string(), |inner, i| wrap(i, inner)))
+    };
+    let straight = |below| format!("(let (y {below}) (mul y (sin y)))");
+    let branching =
+        |below: String| format!("(let (y (if (gt x 0.0) (let (u {below}) (mul u u)) {below})) (sin (mul y x)))");
+    let conditional =
+        |i, inner| format!("(let (y{i} (if (gt x -{i}.5) {inner} x)) (mul (sin y{i}) (exp (mul x y{i}))))");
+    let in_loop = |i, inner| {
+        format!("(sumbuild 2 (lam (i{i} : Integer) (let (y{i} (mul x {inner})) (mul y{i} (exp (sin y{i}))))))")
+    };
+    let in_fold = |i, inner| {
+        let state = format!("(get$1$2 t{i})");
+        format!(
+            "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x (Vec_init x 0.5))"
+        )
+    };
+    type Text<'a> = &'a dyn Fn(usize) -> String;
+    let texts: [(Text, [usize; 2]); 5] = [
+        (&|n| calls(n, &straight), [10, 40]),
+        (&|n| calls(n, &branching), [10, 40]),
+        (&|n| nested(n, &conditional), [5, 20]),
+        (&|n| nested(n, &in_loop), [2, 6]),
+        (&|n| nested(n, &in_fold), [2, 5]),
+    ];
+    for (text, sizes) in texts {
+        for derivation in RECORDED {
+            let [small, large] = sizes.map(|n| arithmetic(&text(n), derivation));
+            println!("{} {small:.2} {large:.2}", derivation.name());
+            assert!(large <= 4.0 && large <= 1.2 * small, "{small}, then {large}:\n{}", text(sizes[0]));
+        }
+    }
+}
+
+/// Programs made for records, with `f` from vectors to Floats.
+const PROGRAMS: &[&str] = &[
+    // Branches whose records differ: a vector, a pair of numbers, nothing.
+    "(def f Float (v : Vec Float)
+       (sumbuild (size v) (lam (i : Integer)
+         (let (x (index i v))
+           (if (gt x 0.8)
+               (let (w (build (size v) (lam (k : Integer) (exp (mul x (index k v)))))) (ts_dot w w))
+               (if (gt x 0.5) (mul (sin (exp x)) (cos (mul x x))) (mul 2.0 x)))))))",
+    // Loops in loops, with calls in them that have conditionals in them.
+    "(def g (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
+       (if (gt x 0.6) (tuple (exp x) (ts_scale x v)) (tuple (sin x) (ts_add v v))))
+     (def f Float (v : Vec Float)
+       (sumbuild (size v) (lam (i : Integer)
+         (sum (build i (lam (j : Integer)
+           (let (((y w) (g (index j v) v))
+                 ((z u) (g y w)))
+             (mul (mul y z) (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) z u)))))))))",
+    // A matrix whose rows are recorded.
+    "(def f Float (v : Vec Float)
+       (let (m (build (size v) (lam (i : Integer) (map (lam (x : Float) (exp (mul x (index i v)))) v))))
+         (sumbuild (size v) (lam (i : Integer)
+           (let (r (map (lam (x : Float) (sin x)) (index i m))) (mul (ts_dot r r) (sum (index i m))))))))",
+    // A state that changes its shape, in a loop that records a vector in each step.
+    "(def f Float (v : Vec Float)
+       (sum (fold (lam (t : Tuple (Vec Float) Float)
+                    (let (w (map (lam (x : Float) (sin (mul x (get$2$2 t)))) (get$1$2 t)))
+                      (build (add 1 (size w)) (lam (i : Integer) (if (lt i (size w)) (mul (index i w) (index i w)) 0.3)))))
+                  (Vec_init 0.7) v)))",
+    // A scan that records, of which all states are used.
+    "(def f Float (v : Vec Float)
+       (let (s (scanl (lam (t : Tuple Float Float) (let (y (exp (sin (get$1$2 t)))) (mul y (sin (mul y (get$2$2 t)))))) 0.2 v))
+         (ts_dot s s)))",
+    // A recursive function, called in loops, in states, in conditionals.
+    "(def power Float ((n : Integer) (x : Float) (v : Vec Float))
+       (if (eq n 0) (sum v)
+           (if (gt x 0.5) (mul x (power (sub n 1) (sin x) (ts_scale x v)))
+               (let (w (ts_add v v)) (add (index 0 w) (power (sub n 1) (cos x) w))))))
+     (def f Float (v : Vec Float)
+       (let (w (build (size v) (lam (i : Integer) (power (mod i) (index i v) (Vec_init (index i v) 1.0)))))
+         (fold (lam (t : Tuple Float Float)
+                 (if (gt (get$2$2 t) 0.4) (sin (power 3 (get$1$2 t) w)) (mul 0.5 (get$1$2 t)))) 0.1 v)))
+     (def mod Integer (i : Integer) (sub i (mul 4 (div i 4))))",
+    // Functions that call each other, one of them in a loop.
+    "(def even Float ((n : Integer) (x : Float)) (if (eq n 0) x (mul x (odd (sub n 1) (sin x)))))
+     (def odd Float ((n : Integer) (x : Float))
+       (if (eq n 0) (exp x) (sumbuild 2 (lam (i : Integer) (mul (to_float (add i 1)) (even (sub n 1) (mul x 0.9)))))))
+     (def f Float (v : Vec Float) (sum (map (lam (x : Float) (even 5 x)) v)))",
+];
+
+const POINT: &str = "(def point (Vec Float) (n : Integer) (build n (lam (i : Integer) (add 0.15 ($ranhashdoub i)))))\n";
+
+/// Each at sizes from 0, where no step of a loop records anything; and what is printed reads back as the same.
+#[test]
+fn programs_with_records() {
+    with_large_stack(|| {
+        for program in PROGRAMS {
+            let text = format!("{POINT}{program}");
+            let f = FunName::base("f");
+            let ways = Ways::new(&text, |_| vec![f.clone()]).unwrap_or_else(|why| panic!("{why}\n{program}"));
+            for p in &ways.recorded {
+                reads_back(p).unwrap_or_else(|why| panic!("{why}\n{program}"));
+                let name = f.derived("rev");
+                let (info, options) = (SourceInfo::new("test.ks", &text), codegen::Options::default());
+                let jit = Jit::new(p.program(), std::slice::from_ref(&name), &info, &options);
+                let jit = jit.unwrap_or_else(|error| panic!("{error}\n{program}"));
+                for n in [0, 1, 2, 3, 9] {
+                    let at = [argument(p, n), Value::Float(0.7)];
+                    let interpreted = Interpreter::new(p.program()).call(&name, &at).expect("a derivative");
+                    let apart = distance(&interpreted, &jit.call(&name, &at).expect("a derivative"));
+                    assert!(apart <= NATIVE, "{apart} at {n}: {program}");
+                }
+            }
+            for n in [0, 1, 2, 3, 9] {
+                let whole = argument(&ways.jacobian, n);
+                let is_point = ways.agree_at(&f, &whole, &mut Random::new(2));
+                assert!(is_point.unwrap_or_else(|why| panic!("{why}\n{program}")), "at {n}: {program}");
+            }
+        }
+    });
+}
+
+fn argument(p: &Pipeline, n: i64) -> Value {
+    let point = Interpreter::new(p.program()).call(&FunName::base("point"), &[Value::Integer(n)]);
+    point.expect("an argument")
+}
+
+/// The program with all its derivatives, printed and read.
+fn reads_back(p: &Pipeline) -> Result<(), String> {
+    let text = ks::program(p.program(), 80);
+    let read = front::load_stage(&Source::new("stage.ks", &text)).map_err(|errors| format!("{errors:?}\n{text}"))?;
+    let differ = |(name, def): &(&FunName, &Def)| !read.program.defs.get(*name).is_some_and(|d| alpha::defs(def, d));
+    match p.program().defs.iter().find(differ) {
+        Some((_, def)) => Err(format!("reads back as something else: {}", ks::def(def, 80))),
+        None => Ok(()),
+    }
+}
+
+/// Derivatives of `[rev f]`: of what reads records.
+#[test]
+fn second_derivatives_agree_with_finite_differences() {
+    let mut draws = SplitMix::new(random::seed());
+    let mut points = 0;
+    for _ in 0..random::cases(60) {
+        let choices: Vec<u32> = (0..draws.draw() % 120).map(|_| (draws.draw() % 5040) as u32).collect();
+        let options = generate_arrays::Options { functions: 2, depth: 3, nodes: 6 };
+        let made = generate_arrays::program(&choices, options);
+        if made.is_recursive || made.stops_gradients {
+            continue;
+        }
+        points += with_large_stack(|| second_derivatives(&made).unwrap_or_else(|why| panic!("{why}\n{}", made.text)));
+    }
+    assert!(points > 20, "only {points} points");
+}
+
+fn second_derivatives(made: &generate_arrays::Generated) -> Result<usize, String> {
+    let f = made.functions.last().expect("there is a function");
+    let name = FunName::base(&f.name);
+    let mut points = 0;
+    for derivation in RECORDED {
+        let mut p = pipeline(&made.text, derivation);
+        let first = name.derived("rev");
+        gradcheck::prepare(&mut p, &first).map_err(|error| error.to_string())?;
+        let mut random = SplitMix::new(3);
+        let at = [[2, 3], [3, 1], [0, 2]].iter().filter_map(|sizes| {
+            let parts = f.params.iter().map(|ty| ty.value(*sizes, &mut random)).collect::<Option<Vec<Value>>>()?;
+            let y = Interpreter::new(p.program()).call(&name, &parts).ok()?;
+            let whole = if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts) };
+            Some(Value::Tuple(vec![whole, Random::new(2).direction(&y)]))
+        });
+        let at: Vec<Value> = at.collect();
+        let report = gradcheck::check_at(&p, None, &first, &at, 1);
+        if !report.agrees() {
+            return Err(format!("{first} by {}: {report:?}", derivation.name()));
+        }
+        points += report.points;
+    }
+    Ok(points)
 }
