@@ -18,6 +18,7 @@ use crate::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Var};
+use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 
 impl Pipeline {
@@ -149,21 +150,53 @@ impl Pipeline {
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
-        let mut late = HashSet::from([dr.id()]);
-        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
-        for b in bindings {
-            let is_late = depends_on(&b.rhs, &late);
-            late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
-            if is_late { reverse.push(b.clone()) } else { forward.push(b.clone()) }
-        }
-        let reader = Expr::block(reverse.clone(), pair(result)[1].clone());
-        let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
+        let [value, cotangent] = pair(result);
+        // What only the cotangent needs can be on either side: which has the smaller record?
+        let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
+        let cuts = cuts.map(|(forward, reverse)| {
+            let reader = Expr::block(reverse, cotangent.clone());
+            let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
+            (forward, reader, plan)
+        });
+        let (forward, reader, plan) = cuts.into_iter().min_by_key(|(_, _, plan)| size(&plan.record)).expect("two");
         // The copies have binders of their own.
         let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
         let (reverse, cotangent) = reader.as_block();
-        let result = Expr::tuple([pair(result)[0].clone(), cotangent.clone()]);
+        let result = Expr::tuple([value, cotangent.clone()]);
         self.in_halves(of, s, dr, Halves { forward, reverse: reverse.to_vec(), result })
     }
+
+    /// The bindings that a value needs, or that show in another way, and all others.
+    fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+        let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        for b in bindings.iter().rev() {
+            let is_needed = b.pattern.vars().iter().any(|x| needed.contains(&x.id())) || self.effects.in_term(&b.rhs);
+            needed.extend(free_variables(&b.rhs).iter().filter(|_| is_needed).map(Var::id));
+            if is_needed { forward.push(b.clone()) } else { reverse.push(b.clone()) }
+        }
+        forward.reverse();
+        reverse.reverse();
+        (forward, reverse)
+    }
+}
+
+/// The bindings that do not depend on a variable, and those that do.
+fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
+    let mut late = HashSet::from([late.id()]);
+    bindings.iter().cloned().partition(|b| {
+        let is_late = depends_on(&b.rhs, &late);
+        late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
+        !is_late
+    })
+}
+
+/// The components of what is recorded.
+fn size(record: &[Var]) -> usize {
+    fn components(ty: &Type) -> usize {
+        ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
+    }
+    record.iter().map(|x| components(x.ty())).sum()
 }
 
 /// The components of a pair that a block gives.

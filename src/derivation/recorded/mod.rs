@@ -135,7 +135,8 @@ impl Recorder<'_, '_> {
         }
     }
 
-    /// `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x): what the map was to compute again, it reads.
+    /// The Jacobian of a primitive by its law, so that the map reads no more than it needs. What it was to
+    /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
         let Derivative::Law(_) = p.row().derivative else { return };
@@ -144,11 +145,8 @@ impl Recorder<'_, '_> {
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {
             return;
         }
-        let law = law::jacobian_of(*p, args);
-        let read = replaced(&law, &b.rhs, &Expr::var(y));
-        if read != law {
-            *rhs = Expr::prim(Prim::LmCompose, [read, inner.clone()]);
-        }
+        let read = replaced(&witnesses(&law::jacobian_of(*p, args)), &b.rhs, &Expr::var(y));
+        *rhs = Expr::prim(Prim::LmCompose, [read, inner.clone()]);
     }
 
     /// The branches share the record: only one is taken.
@@ -247,6 +245,19 @@ fn apart(bindings: Vec<Binding>) -> (Vec<Binding>, Vec<Binding>) {
 
 fn vars(bindings: &[Binding]) -> Vec<Var> {
     bindings.iter().flat_map(|b| b.pattern.vars().to_vec()).collect()
+}
+
+/// The map with dummies for what only shows that it is a number, or numbers.
+fn witnesses(m: &Expr) -> Expr {
+    match m.kind() {
+        Kind::App(op @ Op::Prim(Prim::LmScale), args) => {
+            Expr::app(op.clone(), vec![Expr::witness(&args[0]), args[1].clone()])
+        }
+        Kind::App(op @ Op::Prim(Prim::LmOne | Prim::LmZero), args) => {
+            Expr::app(op.clone(), args.iter().map(Expr::witness).collect())
+        }
+        _ => m.map_children(witnesses),
+    }
 }
 
 fn replaced(e: &Expr, what: &Expr, by: &Expr) -> Expr {
