@@ -403,7 +403,7 @@ impl Pipeline {
         Ok(pair[1].clone())
     }
 
-    fn into_destinations(&mut self, def: &Def) -> Def {
+    fn with_destinations(&mut self, def: &Def) -> Def {
         let recursive = |f: &FunName| {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
@@ -416,7 +416,7 @@ impl Pipeline {
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let once = simple(def);
         let tidy = simple(&once);
-        let tidy = self.into_destinations(&tidy);
+        let tidy = self.with_destinations(&tidy);
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }

@@ -28,7 +28,7 @@ impl Pipeline {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
         let by_hand = |d: &&str| self.written.contains(&of.derived(d));
-        records && !["rev", "D", "Dt", "suffwdpass", "sufrevpass"].iter().any(|d| by_hand(&d))
+        records && !["rev", "D", "Dt", "suffwdpass", "sufrevpass"].iter().any(by_hand)
     }
 
     /// A derivative of such a function; `None` for those that need no record.
@@ -146,7 +146,7 @@ impl Pipeline {
     fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
         let both = self.value_and_cotangent(of)?;
         // Where the arguments of the first halves are known.
-        let both = self.into_destinations(&both);
+        let both = self.with_destinations(&both);
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());

@@ -124,8 +124,8 @@ impl Recorder<'_, '_> {
         let states = self.cx.named("states", scan.at(b.rhs.span()));
         let last = Expr::prim(Prim::Index, [n, states.clone()]);
         let (value, read) = match plan.record.is_empty() {
-            true => (last, step.from_states(&i, &states)),
-            false => (Expr::get(1, last), step.from_records(&mut self.cx, &i, &states, &plan.record)),
+            true => (last, step.states_read(&i, &states)),
+            false => (Expr::get(1, last), step.records_read(&mut self.cx, &i, &states, &plan.record)),
         };
         self.cx.value(y, value);
         let map = Expr::block([read, step.header, plan.again].concat(), step.parts.map);
@@ -150,7 +150,7 @@ impl Recorder<'_, '_> {
             Expr::block(vec![Binding { pattern: Pattern::Var(reached), rhs: map }], both)
         })?;
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
-        let mut read = step.from_states(&i, &states);
+        let mut read = step.states_read(&i, &states);
         if plan.record.is_empty() {
             self.plainly(b);
         } else {
@@ -225,13 +225,13 @@ impl Step {
         vars(&self.parts.where_it_is(&self.parts.value))
     }
 
-    fn from_states(&self, i: &Var, states: &Expr) -> Vec<Binding> {
+    fn states_read(&self, i: &Var, states: &Expr) -> Vec<Binding> {
         let state = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
         let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: state(Expr::var(i)) };
         [vec![before], self.parts.where_it_is(&state(next(i)))].concat()
     }
 
-    fn from_records(
+    fn records_read(
         &self,
         cx: &mut crate::derivation::jacobian::Nabla,
         i: &Var,
