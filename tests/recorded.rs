@@ -200,36 +200,74 @@ fn native_demos_give_what_the_interpreter_gives() {
 
 #[test]
 fn random_programs_on_arrays_agree() {
-    const SIZES: [[usize; 2]; 5] = [[2, 3], [3, 2], [1, 5], [0, 2], [2, 0]];
-    let value = |f: &Signature, sizes: [usize; 2], random: &mut SplitMix| {
-        let parts = f.params.iter().map(|ty| ty.value(sizes, random)).collect::<Option<Vec<Value>>>()?;
-        Some(if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts) })
-    };
+    programs_on_arrays(random::cases(150), generate_arrays::Options { functions: 3, depth: 3, nodes: 9 });
+}
+
+#[test]
+#[ignore = "takes minutes; in release mode: cargo test --release --test recorded -- --ignored"]
+fn large_random_programs_on_arrays_agree() {
+    programs_on_arrays(random::cases(3_000), generate_arrays::Options { functions: 6, depth: 5, nodes: 20 });
+}
+
+fn programs_on_arrays(cases: u32, options: generate_arrays::Options) {
     let mut draws = SplitMix::new(random::seed());
     let mut points = 0;
-    for _ in 0..random::cases(150) {
+    for _ in 0..cases {
         let length = draws.draw() % 160;
         let choices: Vec<u32> = (0..length).map(|_| (draws.draw() % 5040) as u32).collect();
-        let options = generate_arrays::Options { functions: 3, depth: 3, nodes: 9 };
         let made = generate_arrays::program(&choices, options);
-        let functions = || made.functions.iter().map(|f| FunName::base(&f.name)).collect();
-        points += with_large_stack(|| {
-            let agree = || {
-                let ways = Ways::new(&made.text, |_| functions())?;
-                let mut points = 0;
-                for f in &made.functions {
-                    let mut random = SplitMix::new(3);
-                    for whole in SIZES.iter().filter_map(|sizes| value(f, *sizes, &mut random)) {
-                        let is_one = ways.agree_at(&FunName::base(&f.name), &whole, &mut Random::new(2))?;
-                        points += usize::from(is_one);
-                    }
-                }
-                Ok::<usize, String>(points)
-            };
-            agree().unwrap_or_else(|why| panic!("{why}\n{}", made.text))
-        });
+        points += with_large_stack(|| arrays_agree(&made).unwrap_or_else(|why| panic!("{why}\n{}", made.text)));
     }
-    assert!(points > 150, "only {points} points");
+    assert!(points > cases as usize, "only {points} points");
+}
+
+/// Compares all functions at several sizes. Gives the number of points.
+fn arrays_agree(made: &generate_arrays::Generated) -> Result<usize, String> {
+    const SIZES: [[usize; 2]; 5] = [[2, 3], [3, 2], [1, 5], [0, 2], [2, 0]];
+    let names = |_: &Pipeline| made.functions.iter().map(|f| FunName::base(&f.name)).collect();
+    let mut ways = Ways::new(&made.text, names)?;
+    let mut points = 0;
+    for f in &made.functions {
+        let mut random = SplitMix::new(3);
+        for whole in SIZES.iter().filter_map(|sizes| argument_of(f, *sizes, &mut random)) {
+            let is_one = ways.agree_at(&FunName::base(&f.name), &whole, &mut Random::new(2))?;
+            points += usize::from(is_one);
+        }
+    }
+    let last = made.functions.last().expect("there is a function");
+    ways.recorded.iter_mut().try_for_each(|p| varying_alone(p, last))?;
+    Ok(points)
+}
+
+fn argument_of(f: &Signature, sizes: [usize; 2], random: &mut SplitMix) -> Option<Value> {
+    let parts = f.params.iter().map(|ty| ty.value(sizes, random)).collect::<Option<Vec<Value>>>()?;
+    Some(if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts) })
+}
+
+/// `[rev [wrt$k f]]` against `[rev f]`.
+fn varying_alone(p: &mut Pipeline, f: &Signature) -> Result<(), String> {
+    let name = FunName::base(&f.name);
+    let Some(whole) = argument_of(f, [2, 3], &mut SplitMix::new(3)) else { return Ok(()) };
+    let args = match &whole {
+        Value::Tuple(parts) if f.params.len() > 1 => parts.clone(),
+        _ => vec![whole.clone()],
+    };
+    let Ok(y) = Interpreter::new(p.program()).call(&name, &args) else { return Ok(()) };
+    let at = [whole, Random::new(4).direction(&y)];
+    for k in (0..f.params.len()).filter(|k| f.params[*k].varies()) {
+        let restricted = name.restricted(&[vec![k + 1]]).derived("rev");
+        p.require(&restricted).map_err(|error| error.to_string())?;
+        let call = |name: &FunName| Interpreter::new(p.program()).call(name, &at).map_err(|e| format!("{name}: {e}"));
+        let (found, all) = (call(&restricted)?, call(&name.derived("rev"))?);
+        let wanted = match all {
+            Value::Tuple(parts) if f.params.len() > 1 => parts[k].clone(),
+            one => one,
+        };
+        if wanted.floats().iter().all(|x| x.is_finite()) && distance(&found, &wanted) > CLOSE {
+            return Err(format!("{restricted}: {found} for {wanted}"));
+        }
+    }
+    Ok(())
 }
 
 #[test]
@@ -504,9 +542,12 @@ fn second_derivatives(made: &generate_arrays::Generated) -> Result<usize, String
         gradcheck::prepare(&mut p, &first).map_err(|error| error.to_string())?;
         let mut random = SplitMix::new(3);
         let at = [[2, 3], [3, 1], [0, 2]].iter().filter_map(|sizes| {
-            let parts = f.params.iter().map(|ty| ty.value(*sizes, &mut random)).collect::<Option<Vec<Value>>>()?;
-            let y = Interpreter::new(p.program()).call(&name, &parts).ok()?;
-            let whole = if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts) };
+            let whole = argument_of(f, *sizes, &mut random)?;
+            let args = match &whole {
+                Value::Tuple(parts) if f.params.len() > 1 => parts.clone(),
+                _ => vec![whole.clone()],
+            };
+            let y = Interpreter::new(p.program()).call(&name, &args).ok()?;
             Some(Value::Tuple(vec![whole, Random::new(2).direction(&y)]))
         });
         let at: Vec<Value> = at.collect();
@@ -517,4 +558,76 @@ fn second_derivatives(made: &generate_arrays::Generated) -> Result<usize, String
         points += report.points;
     }
     Ok(points)
+}
+
+/// Where each function has its own derivation.
+#[test]
+fn derivations_can_be_mixed() {
+    let text = |g: &str, f: &str| {
+        format!(
+            "(def g (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
+               (tuple (exp x) (map (lam (y : Float) (sin (mul x (exp y)))) v)))
+             (def f Float ((x : Float) (v : Vec Float))
+               (sumbuild (size v) (lam (i : Integer)
+                 (let ((y w) (g (mul x (index i v)) v)) (if (gt y 1.0) (mul y (sum w)) (ts_dot w w))))))
+             (gdef rev g {g}) (gdef rev f {f})"
+        )
+    };
+    let at = || {
+        let v = Value::vector([0.3, -0.2, 0.7].map(Value::Float).to_vec());
+        [Value::Tuple(vec![Value::Float(0.6), v]), Value::Float(1.5)]
+    };
+    let reverse = |g: &str, f: &str| {
+        with_large_stack(|| {
+            let mut p = pipeline(&text(g, f), Derivation::Jacobian);
+            let name = FunName::base("f").derived("rev");
+            p.require(&name).unwrap_or_else(|error| panic!("{g}, {f}: {error}"));
+            Interpreter::new(p.program()).call(&name, &at()).expect("a derivative")
+        })
+    };
+    let wanted = reverse("jacobian", "jacobian");
+    for g in ["jacobian", "tupled", "split"] {
+        for f in ["jacobian", "tupled", "split"] {
+            let apart = distance(&reverse(g, f), &wanted);
+            assert!(apart <= CLOSE, "g by {g}, f by {f}: {apart}");
+        }
+    }
+}
+
+/// Halves that are written by hand stand for the record; other derivatives by hand are called as they are.
+#[test]
+fn derivatives_by_hand_are_used() {
+    let f = "(def f Float (v : Vec Float)
+      (sumbuild (size v) (lam (i : Integer) (if (gt (index i v) 0.0) (g (sin (index i v)) 2.0) 1.0))))
+      (def g Float ((x : Float) (k : Float)) (mul k (mul x x)))";
+    // Each is wrong on purpose, by a factor of its own.
+    let by_hand = [
+        (
+            "(def [suffwdpass g] (Tuple Float Float) ((x : Float) (k : Float)) (tuple (mul k (mul x x)) x))
+          (def [sufrevpass g] (Tuple Float Float) ((dr : Float) (r : Float)) (tuple (mul 6.0 (mul r dr)) 0.0))",
+            6.0,
+        ),
+        (
+            "(def [rev g] (Tuple Float Float) ((s : Tuple Float Float) (dr : Float))
+            (tuple (mul 5.0 (mul (get$1$2 s) dr)) 0.0))",
+            5.0,
+        ),
+        (
+            "(def [D g] (LM (Tuple Float Float) Float) ((x : Float) (k : Float))
+            (lmHCat (lmScale x (mul 7.0 x)) (lmScale x 0.0)))",
+            7.0,
+        ),
+    ];
+    for (written, factor) in by_hand {
+        for derivation in RECORDED {
+            let mut p = pipeline(&format!("{f}\n{written}"), derivation);
+            let name = FunName::base("f").derived("rev");
+            with_large_stack(|| p.require(&name).unwrap_or_else(|error| panic!("{error}")));
+            let v = Value::vector([0.3, -0.2, 0.7].map(Value::Float).to_vec());
+            let found = Interpreter::new(p.program()).call(&name, &[v, Value::Float(1.0)]).expect("a derivative");
+            let at = |x: f64| if x > 0.0 { factor * x.sin() * x.cos() } else { 0.0 };
+            let wanted = Value::vector([0.3, -0.2, 0.7].map(|x| Value::Float(at(x))).to_vec());
+            assert!(distance(&found, &wanted) <= CLOSE, "by {}: {found} for {wanted}\n{written}", derivation.name());
+        }
+    }
 }
