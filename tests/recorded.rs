@@ -236,7 +236,41 @@ fn arrays_agree(made: &generate_arrays::Generated) -> Result<usize, String> {
     }
     let last = made.functions.last().expect("there is a function");
     ways.recorded.iter_mut().try_for_each(|p| varying_alone(p, last))?;
+    ways.recorded.iter().try_for_each(|p| costs_a_multiple(p, last))?;
     Ok(points)
+}
+
+/// Operations of the reverse derivative for each of the function: arithmetic, moves, steps of loops, and what is
+/// read and given, as `derivatives_of_arrays` counts them.
+fn costs_a_multiple(p: &Pipeline, f: &Signature) -> Result<(), String> {
+    const BOUND: f64 = 20.0;
+    let name = FunName::base(&f.name);
+    let count = |name: &FunName, args: &[Value]| {
+        let mut interpreter = Interpreter::new(p.program());
+        let value = interpreter.call(name, args).ok()?;
+        let counts = interpreter.counts;
+        Some((value, (counts.arithmetic() + counts.moves + counts.steps) as f64, counts.shared as f64))
+    };
+    let mut before = f64::INFINITY;
+    for n in [6, 12, 24] {
+        let Some(whole) = argument_of(f, [n, n], &mut SplitMix::new(6)) else { return Ok(()) };
+        let args = match &whole {
+            Value::Tuple(parts) if f.params.len() > 1 => parts.clone(),
+            _ => vec![whole.clone()],
+        };
+        let Some((y, primal, shared)) = count(&name, &args) else { return Ok(()) };
+        if primal + shared > 20_000.0 {
+            return Ok(());
+        }
+        let (ends, dr) = ((whole.floats().len() + y.floats().len()) as f64, Random::new(7).direction(&y));
+        let Some((_, reverse, _)) = count(&name.derived("rev"), &[whole, dr]) else { return Ok(()) };
+        let ratio = reverse / (primal + shared + ends + 10.0);
+        if ratio > BOUND || ratio > 8.0 && ratio > 1.5 * before {
+            return Err(format!("{name}: {ratio} at {n}, {before} at half of that"));
+        }
+        before = ratio;
+    }
+    Ok(())
 }
 
 fn argument_of(f: &Signature, sizes: [usize; 2], random: &mut SplitMix) -> Option<Value> {

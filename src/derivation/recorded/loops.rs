@@ -61,7 +61,7 @@ impl Recorder<'_, '_> {
             }
             false => self.two_loops(b, n, i, parts.values, parts.value, &plan.record),
         };
-        let map = Expr::block([at_hand, read, plan.again].concat(), parts.map);
+        let map = Expr::block([read, plan.reading(at_hand)].concat(), parts.map);
         Ok(Some(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)])))
     }
 
@@ -128,7 +128,7 @@ impl Recorder<'_, '_> {
             false => (Expr::get(1, last), step.records_read(&mut self.cx, &i, &states, &plan.record)),
         };
         self.cx.value(y, value);
-        let map = Expr::block([read, step.header, plan.again].concat(), step.parts.map);
+        let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
         let map = self.cx.steps(&r, i, map)?;
         self.cx.bind_map(y, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map));
         Ok(())
@@ -165,7 +165,7 @@ impl Recorder<'_, '_> {
             read.push(unpacked([vec![unused], plan.record.clone()].concat(), step_end));
         }
         self.cx.value(&last, Expr::prim(Prim::Index, [n, states.clone()]));
-        let map = Expr::block([read, step.header, plan.again].concat(), step.parts.map);
+        let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
         let map = self.cx.steps(&r, i, map)?;
         let first = compose(at(&Expr::integer(0), &states), self.cx.nabla(a)?);
         let rest = compose(Expr::app(Op::LmGet(2, 2), vec![Expr::witness(&end)]), map);

@@ -156,7 +156,7 @@ impl Recorder<'_, '_> {
         let readers = [&yes, &no].map(|branch| {
             let at_hand = branch.where_it_is(&value);
             let plan = plan(&branch.values, &branch.map, &vars(&at_hand));
-            (plan.record, Expr::block([at_hand, plan.again].concat(), branch.map.clone()))
+            (plan.record.clone(), Expr::block(plan.reading(at_hand), branch.map.clone()))
         });
         let [(yes_record, yes_map), (no_record, no_map)] = readers;
         let slots = Slots::of(yes_record, no_record);

@@ -26,6 +26,15 @@ pub struct Plan {
     pub again: Vec<Binding>,
 }
 
+impl Plan {
+    /// The bindings that read values where they are at hand, and then make others again; each value once.
+    pub fn reading(&self, at_hand: Vec<Binding>) -> Vec<Binding> {
+        let is_made = |x: &Var| self.again.iter().any(|b| b.pattern.vars().contains(x));
+        let read = at_hand.into_iter().filter(|b| !b.pattern.vars().iter().any(is_made));
+        read.chain(self.again.iter().cloned()).collect()
+    }
+}
+
 /// Plans for a reader inside the scope of a block. The variables `at_hand` can be read without being recorded,
 /// although the block binds them.
 pub fn plan(values: &[Binding], reader: &Expr, at_hand: &[Var]) -> Plan {
@@ -42,7 +51,7 @@ pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand
     let mut plan = Plan { record: Vec::new(), again: Vec::new() };
     for b in values.iter().rev() {
         let used: Vec<&Var> = b.pattern.vars().iter().filter(|x| needed.contains(&x.id())).collect();
-        if used.is_empty() {
+        if used.iter().all(|x| given.contains(&x.id())) {
             continue;
         }
         let there = |x: &Var| !bound.contains(&x.id()) || free.contains(&x.id()) || needed.contains(&x.id());
