@@ -17,7 +17,7 @@ use crate::passes::{anf, cse, dead, lower, narrow, transpose};
 use crate::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Pattern, Var};
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 
@@ -93,8 +93,17 @@ impl Pipeline {
             let callees =
                 Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
             let supply = &mut self.program.supply;
-            match self.watch.timings.time("recorded", || recorded(normal, supply, &callees)) {
-                Ok(parts) => return Ok(parts),
+            let mut parts = None;
+            let run = || {
+                let found = parts.insert(recorded(normal, supply, &callees)?);
+                let block = Expr::block(found.values.clone(), found.map.clone());
+                Ok(Def::new(normal.fun.name.derived("D"), normal.params.clone(), block))
+            };
+            match self.watch.fallible("recorded", run) {
+                Ok(jacobian) => {
+                    checked("recorded", jacobian, |d| d.body.ty().as_lm().is_some());
+                    return Ok(parts.expect("it was made"));
+                }
                 Err(Failure::NotDifferentiable(why)) => return Err(why.into()),
                 Err(Failure::Unknown(names)) => {
                     for name in names {
@@ -106,22 +115,23 @@ impl Pipeline {
         }
     }
 
-    /// `mapᵀ ⊙ dr`, and dr. Its free variables are parameters and values.
+    /// `mapᵀ ⊙ dr`, and dr: the free variables of both are parameters of f, and values.
     fn reverse_of(&mut self, normal: &Def, map: Expr) -> Result<(Expr, Var), Error> {
-        let name = normal.fun.name.clone();
         let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
-        let argument = normal.fun.varying_of(&params);
-        let map = Def::new(name.derived("D"), free_variables(&map), map);
+        let argument = Expr::witness(&normal.fun.varying_of(&params));
+        let read = free_variables(&Expr::tuple([map.clone(), argument.clone()]));
+        let map = Def::new(alone(&normal.fun.name, "map"), read, map);
         let (map, _) = self.simplified(&map, "jacobian")?;
-        let (map, _) = self.rewriting("transpose", &with_all(&map, &argument), |def, cx| {
-            let argument = Expr::witness(&argument);
-            transpose::transpose_from(def, name.derived("Dt"), argument, strategy("transpose"), cx)
+        let transposed = alone(&normal.fun.name, "transposed");
+        let (map, _) = self.rewriting("transpose", &map, |def, cx| {
+            transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
         })?;
         let (map, _) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
         let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
         let params = [map.params.clone(), vec![dr.clone()]].concat();
         let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
-        let applied = Def::new(name.derived("rev"), params, renamed(&body, &mut self.program.supply));
+        let body = renamed(&body, &mut self.program.supply);
+        let applied = Def::new(alone(&normal.fun.name, "reverse"), params, body);
         Ok((self.applied_with_steps(&applied)?.0.body, dr))
     }
 
@@ -207,11 +217,8 @@ fn pair(e: &Expr) -> [Expr; 2] {
     }
 }
 
-/// The definition with the variables of a witness among its parameters.
-fn with_all(def: &Def, witness: &Expr) -> Def {
-    let mut params = def.params.clone();
-    params.extend(free_variables(witness).into_iter().filter(|x| !def.params.contains(x)));
-    let types = params.iter().map(|x| x.ty().clone()).collect();
-    let fun = Fun { params: types, ..(*def.fun).clone() };
-    Def { fun: fun.into(), params, body: def.body.clone() }
+/// What the map of a function is called, while its values are parameters.
+fn alone(of: &FunName, what: &str) -> FunName {
+    let words = of.derivations.iter().map(|d| &**d).chain([&*of.base, what]);
+    FunName::base(&words.collect::<Vec<_>>().join("$"))
 }
