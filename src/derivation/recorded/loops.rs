@@ -7,8 +7,8 @@
 //!   y = fold(λ(s, x). e, a, v)   p = scanl(λ((s, _), x). (e, r), (a, _), v)      y = p[n].1
 //!                                ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
 //!
-//! Elements that are large, or terms of a sum that are, are not kept beside the record: a second loop computes
-//! them, and reads the record for what the first has computed already. A loop whose map needs nothing of its
+//! What has no fixed shape, or is made of what is recorded, is not kept beside the record: a second loop computes
+//! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its
 //! values, or only what its result has, stays as it is.
 
 use super::plan::{plan, stages};
