@@ -23,7 +23,7 @@ use lmc::derivation::Derivation;
 use lmc::gradcheck::{self, Random, distance};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::{LARGE_STACK, front, with_large_stack};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -664,4 +664,38 @@ fn derivatives_by_hand_are_used() {
             assert!(distance(&found, &wanted) <= CLOSE, "by {}: {found} for {wanted}\n{written}", derivation.name());
         }
     }
+}
+
+/// A program of `cases/cost` in native code.
+fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
+    let mut p = pipeline(text, derivation);
+    let name = FunName::base("f").derived("rev");
+    p.require(&name).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (info, options) = (SourceInfo::new("test.ks", text), codegen::Options::default());
+    let mut jit = Jit::new(p.program(), &[name], &info, &options).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    jit.set_stack(LARGE_STACK as u64 / 2);
+    (p, jit)
+}
+
+/// The records of loops, and those of recursive functions, take memory in proportion to the steps.
+#[test]
+fn native_memory_is_linear_in_the_data() {
+    let name = FunName::base("f").derived("rev");
+    with_large_stack(|| {
+        for (file, text) in programs_of("tests/cases/cost") {
+            for derivation in RECORDED {
+                let (p, jit) = native(&text, derivation);
+                let at = |n: i64| [argument(&p, n), Value::Float(1.0)];
+                let interpreted = Interpreter::new(p.program()).call(&name, &at(60)).expect("a derivative");
+                let apart = distance(&interpreted, &jit.call(&name, &at(60)).expect("a derivative"));
+                assert!(apart <= NATIVE, "{file} by {}: {apart}", derivation.name());
+                let [small, large] = [2_500, 40_000].map(|n| {
+                    jit.call(&name, &at(n)).unwrap_or_else(|error| panic!("{file} at {n}: {error}"));
+                    jit.peak() as f64
+                });
+                println!("{file} {}: {small} {large}", derivation.name());
+                assert!(large <= 17.0 * small, "{file} by {}: {small} bytes, then {large}", derivation.name());
+            }
+        }
+    });
 }
