@@ -699,3 +699,58 @@ fn native_memory_is_linear_in_the_data() {
         }
     });
 }
+
+/// `[rev [fwd f]]`: the loops of forward derivatives of folds record, too, and compute nothing twice.
+#[test]
+fn derivatives_of_forward_derivatives_agree() {
+    let files = ["more_folds", "nested_folds", "scanl_of_vectors", "state_that_changes_its_shape", "calls_in_loops"];
+    let mut points = 0;
+    for (name, text) in programs_of("tests/cases/gradcheck") {
+        if !files.iter().any(|file| name.ends_with(&format!("/{file}.ks"))) {
+            continue;
+        }
+        points += with_large_stack(|| {
+            let functions = worth_checking(&pipeline(&text, Derivation::Jacobian));
+            let forward: Vec<FunName> = functions.iter().map(|f| f.derived("fwd")).collect();
+            let ways = Ways::new(&text, |_| forward.clone()).unwrap_or_else(|why| panic!("{name}: {why}"));
+            let mut random = Random::new(1);
+            let mut points = 0;
+            for f in forward.iter().flat_map(|f| std::iter::repeat_n(f, 6)) {
+                let whole = random.point(&ways.jacobian.program().defs[f].fun.argument());
+                let is_one = ways.agree_at(f, &whole, &mut random).unwrap_or_else(|why| panic!("{name}: {why}"));
+                points += usize::from(is_one);
+            }
+            points
+        });
+    }
+    assert!(points > 100, "only {points} points");
+}
+
+/// Loops of derivatives nested n deep: no value is computed twice at any level.
+#[test]
+fn derivatives_of_forward_derivatives_do_not_grow_with_nesting() {
+    let text = |n: usize| {
+        let nest = (0..n).fold("(sin x)".to_string(), |inner, i| {
+            let state = format!("(get$1$2 t{i})");
+            format!(
+                "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x (Vec_init x 0.5))"
+            )
+        });
+        format!("(def f Float (x : Float) {nest})")
+    };
+    let name = FunName::base("f").derived("fwd");
+    let at = Value::Tuple(vec![Value::Float(0.75), Value::Float(1.0)]);
+    for derivation in RECORDED {
+        let ratio = |n: usize| {
+            with_large_stack(|| {
+                let mut p = pipeline(&text(n), derivation);
+                p.require(&name.derived("rev")).unwrap_or_else(|error| panic!("{error}"));
+                let [primal, reverse] = work(&p, &name, &at);
+                reverse as f64 / primal as f64
+            })
+        };
+        let [small, large] = [1, 4].map(ratio);
+        println!("{} {small:.2} {large:.2}", derivation.name());
+        assert!(large <= 5.0 && large <= 1.5 * small, "{small}, then {large}");
+    }
+}

@@ -13,7 +13,7 @@
 
 use super::plan::{plan, stages};
 use super::{Recorded, Recorder, apart, vars};
-use crate::derivation::jacobian::is_zero;
+use crate::derivation::jacobian::{Nabla, is_zero};
 use crate::derivation::tensors::{Recurrence, at, compose, function};
 use lm::prim::Prim;
 use lm::scope::renamed;
@@ -120,14 +120,12 @@ impl Recorder<'_, '_> {
             Expr::prim(Prim::LmVCat, [map, nothing])
         })?;
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
-        let scan = self.scan(&step, fold, &plan.record);
+        let scan = self.scan(&step, &Scan { f, start: a, over: v, state: 1 }, &plan.record);
         let states = self.cx.named("states", scan.at(b.rhs.span()));
         let last = Expr::prim(Prim::Index, [n, states.clone()]);
-        let (value, read) = match plan.record.is_empty() {
-            true => (last, step.states_read(&i, &states)),
-            false => (Expr::get(1, last), step.records_read(&mut self.cx, &i, &states, &plan.record)),
-        };
+        let value = if plan.record.is_empty() { last } else { Expr::get(1, last) };
         self.cx.value(y, value);
+        let read = step.read(&mut self.cx, &i, &states, &plan.record);
         let map = Expr::block(plan.reading([read, step.header].concat()), step.parts.map);
         let map = self.cx.steps(&r, i, map)?;
         self.cx.bind_map(y, compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map));
@@ -150,11 +148,11 @@ impl Recorder<'_, '_> {
             Expr::block(vec![Binding { pattern: Pattern::Var(reached), rhs: map }], both)
         })?;
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
-        let mut read = step.states_read(&i, &states);
+        let mut read = step.read_states(&i, &states);
         if plan.record.is_empty() {
             self.plainly(b);
         } else {
-            let scan = self.scan(&step, fold, &plan.record);
+            let scan = self.scan(&step, &Scan { f, start: a, over: v, state: 1 }, &plan.record);
             let p = self.cx.named("p", scan.at(b.rhs.span()));
             let k = self.cx.supply.fresh("k", Type::Integer);
             let state = Expr::get(1, Expr::prim(Prim::Index, [Expr::var(&k), p.clone()]));
@@ -174,7 +172,7 @@ impl Recorder<'_, '_> {
     }
 
     /// Step i of a recurrence, its map made of that of f's body.
-    fn step(
+    pub(super) fn step(
         &mut self,
         r: &Recurrence,
         i: &Var,
@@ -191,58 +189,65 @@ impl Recorder<'_, '_> {
         Ok(Step { state, header, parts })
     }
 
-    /// The states of a fold or scan, with a record of each step beside the state that it leads to.
-    fn scan(&mut self, step: &Step, [f, a, v]: [&Expr; 3], record: &[Var]) -> Expr {
-        if record.is_empty() {
-            return Expr::prim(Prim::Scanl, [renamed(f, self.cx.supply), a.clone(), v.clone()]);
-        }
+    /// The states of a scan, with a record of each step beside the state that it leads to.
+    pub(super) fn scan(&mut self, step: &Step, scan: &Scan, record: &[Var]) -> Expr {
         let dummies = record.iter().map(|x| Expr::dummy(x.ty().clone()));
-        let start = Expr::tuple(std::iter::once(a.clone()).chain(dummies).collect::<Vec<_>>());
-        let (p, body) = (function(f).0, &step.parts);
-        let Type::Tuple(given) = p.ty() else { panic!("the function of a fold takes a pair") };
-        let q = self.cx.supply.fresh("q", Type::tuple([start.ty().clone(), given[1].clone()]));
-        let state = Expr::get(1, Expr::get(1, Expr::var(&q)));
-        let pair = Expr::tuple([state, Expr::get(2, Expr::var(&q))]);
-        let pair = Binding { pattern: Pattern::Var(p.clone()), rhs: pair };
-        let result = Expr::tuple([vec![body.value.clone()], record.iter().map(Expr::var).collect()].concat());
+        let start = tuple_or_one(std::iter::once(scan.start.clone()).chain(dummies).collect());
+        let (p, body) = (function(scan.f).0, &step.parts);
+        let Type::Tensor(_, given) = scan.over.ty() else { panic!("a scan goes over a vector") };
+        let q = self.cx.supply.fresh("q", Type::tuple([start.ty().clone(), (**given).clone()]));
+        let entry = Expr::get(1, Expr::var(&q));
+        let state = if record.is_empty() { entry } else { Expr::get(1, entry) };
+        let mut pair = [state, Expr::get(2, Expr::var(&q))];
+        pair.rotate_left(scan.state - 1);
+        let pair = Binding { pattern: Pattern::Var(p.clone()), rhs: Expr::tuple(pair) };
+        let result = tuple_or_one([vec![body.value.clone()], record.iter().map(Expr::var).collect()].concat());
         let body = Expr::block([vec![pair], body.values.clone()].concat(), result);
-        Expr::prim(Prim::Scanl, [renamed(&Expr::lam(q, body), self.cx.supply), start, v.clone()])
+        Expr::prim(Prim::Scanl, [renamed(&Expr::lam(q, body), self.cx.supply), start, scan.over.clone()])
     }
 }
 
+/// A fold, a scan or an iteration, as a scan.
+pub(super) struct Scan<'a> {
+    pub(super) f: &'a Expr,
+    pub(super) start: &'a Expr,
+    pub(super) over: &'a Expr,
+    /// Which component of f's argument is the state, from 1.
+    pub(super) state: usize,
+}
+
 /// A step of a recurrence.
-struct Step {
+pub(super) struct Step {
     /// The state before it.
     state: Var,
     /// What f is given, made of `state`.
-    header: Vec<Binding>,
-    parts: Recorded,
+    pub(super) header: Vec<Binding>,
+    /// The body of f; its value is the state that the step leads to.
+    pub(super) parts: Recorded,
 }
 
 impl Step {
     /// What can be read of the states, besides what `header` binds: the state that the step leads to.
-    fn at_hand(&self) -> Vec<Var> {
+    pub(super) fn at_hand(&self) -> Vec<Var> {
         vars(&self.parts.where_it_is(&self.parts.value))
     }
 
-    fn states_read(&self, i: &Var, states: &Expr) -> Vec<Binding> {
-        let state = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
-        let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: state(Expr::var(i)) };
-        [vec![before], self.parts.where_it_is(&state(next(i)))].concat()
-    }
-
-    fn records_read(
-        &self,
-        cx: &mut crate::derivation::jacobian::Nabla,
-        i: &Var,
-        states: &Expr,
-        record: &[Var],
-    ) -> Vec<Binding> {
+    /// The bindings that read the states before and after step i, and the record, if there is one.
+    pub(super) fn read(&self, cx: &mut Nabla, i: &Var, states: &Expr, record: &[Var]) -> Vec<Binding> {
+        if record.is_empty() {
+            return self.read_states(i, states);
+        }
         let entry = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
         let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: Expr::get(1, entry(Expr::var(i))) };
         let after = cx.supply.fresh("s", self.state.ty().clone());
         let all = unpacked([vec![after.clone()], record.to_vec()].concat(), entry(next(i)));
         [vec![before, all], self.parts.where_it_is(&Expr::var(&after))].concat()
+    }
+
+    fn read_states(&self, i: &Var, states: &Expr) -> Vec<Binding> {
+        let state = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
+        let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: state(Expr::var(i)) };
+        [vec![before], self.parts.where_it_is(&state(next(i)))].concat()
     }
 }
 

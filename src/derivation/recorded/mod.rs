@@ -16,6 +16,7 @@
 //! which give straight code; conditionals and loops are ours. Takes: a definition in normal form. Gives: value
 //! bindings, and a block of maps.
 
+mod iteration;
 mod loops;
 pub mod plan;
 
@@ -108,8 +109,10 @@ impl Recorder<'_, '_> {
             return Err(NO_RECORDS.into());
         }
         let Kind::App(op, args) = b.rhs.kind() else { return self.cx.binding(b) };
-        let has_record =
-            matches!(op, Op::If | Op::Call(_) | Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl));
+        let has_record = matches!(
+            op,
+            Op::If | Op::Call(_) | Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop)
+        );
         if !has_record || !b.rhs.ty().is_differentiable() || b.rhs.ty().mentions_lm() {
             self.cx.binding(b)?;
             self.read_value(b);
@@ -127,6 +130,7 @@ impl Recorder<'_, '_> {
             (Op::Prim(Prim::SumBuild), [.., n, f]) => self.sumbuild(&y, &whole, n, f)?,
             (Op::Prim(Prim::Fold), [f, a, v]) => self.fold(&y, &whole, [f, a, v])?,
             (Op::Prim(Prim::Scanl), [f, a, v]) => self.scanl(&y, &whole, [f, a, v])?,
+            (Op::Prim(Prim::Loop), [n, f, a, w]) => self.iteration(&y, [n, f, a, w])?,
             _ => unreachable!("an operator that records"),
         }
         match &b.pattern {
