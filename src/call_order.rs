@@ -11,6 +11,7 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
             match op {
                 Op::Call(f) => out.push(f.name.clone()),
                 Op::JacobianOfFun(f) => out.push(f.name.derived("D")),
+                Op::JacobianAt(f) => out.push(f.name.derived("sufrevpass")),
                 Op::Tuple
                 | Op::Get(..)
                 | Op::If

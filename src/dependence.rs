@@ -136,10 +136,11 @@ pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
 
 /// The record of a conditional: only one branch is taken, so a variable of one and a variable of the
 /// other, of one type, share a slot. Without that, a record in a record would double at each level.
-struct Slots(Vec<(Option<Var>, Option<Var>)>);
+pub struct Slots(Vec<(Option<Var>, Option<Var>)>);
 
 impl Slots {
-    fn of(yes: Vec<Var>, no: Vec<Var>) -> Slots {
+    /// The slots for what the branches record.
+    pub fn of(yes: Vec<Var>, no: Vec<Var>) -> Slots {
         let mut slots: Vec<(Option<Var>, Option<Var>)> = yes.into_iter().map(|x| (Some(x), None)).collect();
         for x in no {
             match slots.iter_mut().find(|(yes, no)| no.is_none() && yes.as_ref().is_some_and(|y| y.ty() == x.ty())) {
@@ -151,7 +152,7 @@ impl Slots {
     }
 
     /// The variable that stands for each slot outside.
-    fn vars(&self) -> Vec<Var> {
+    pub fn vars(&self) -> Vec<Var> {
         let either = |(yes, no): &(Option<Var>, Option<Var>)| yes.as_ref().or(no.as_ref()).cloned();
         self.0.iter().filter_map(either).collect()
     }
@@ -163,17 +164,31 @@ impl Slots {
 
     /// A branch's result: its own variables, and dummies in the slots that it has none for.
     fn filled(&self, own: impl Fn(&(Option<Var>, Option<Var>)) -> Option<&Var>) -> Expr {
+        let mut parts = self.parts(own);
+        if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+    }
+
+    /// What the first branch puts into the slots: its own variables, and dummies.
+    pub fn of_first(&self) -> Vec<Expr> {
+        self.parts(|(yes, _)| yes.as_ref())
+    }
+
+    /// What the second branch puts into them.
+    pub fn of_second(&self) -> Vec<Expr> {
+        self.parts(|(_, no)| no.as_ref())
+    }
+
+    fn parts(&self, own: impl Fn(&(Option<Var>, Option<Var>)) -> Option<&Var>) -> Vec<Expr> {
         let part = |(slot, x): (&(Option<Var>, Option<Var>), &Var)| match own(slot) {
             Some(own) => Expr::var(own),
             None => Expr::dummy(x.ty().clone()),
         };
         let vars = self.vars();
-        let mut parts: Vec<Expr> = self.0.iter().zip(&vars).map(part).collect();
-        if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+        self.0.iter().zip(&vars).map(part).collect()
     }
 
     /// What the second branch's variables are called outside.
-    fn renaming(&self) -> HashMap<u32, Expr> {
+    pub fn renaming(&self) -> HashMap<u32, Expr> {
         let shared = self.0.iter().filter_map(|(yes, no)| Some((no.as_ref()?.id(), Expr::var(yes.as_ref()?))));
         shared.collect()
     }

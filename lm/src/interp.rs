@@ -73,6 +73,9 @@ pub enum ErrorKind {
     /// A sum over nothing whose zero has no known shape.
     #[error("the sum over nothing has no known shape")]
     ShapeUnknown,
+    /// A Jacobian at a recorded point, applied forwards.
+    #[error("a record serves the reverse derivative only")]
+    ReverseOnly,
     /// `L'` applied to a function whose support is not known to be finite.
     #[error("the sum over all Integers has no value")]
     InfiniteSum,
@@ -263,6 +266,11 @@ impl<'a> Interpreter<'a> {
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {
                 self.call(&fun.name.derived("D"), &values).map_err(|error| located(error, e.span()))
+            }
+            Op::JacobianAt(fun) => {
+                let half = fun.name.derived("sufrevpass");
+                let [record, s, t] = <[Value; 3]>::try_from(values).expect("a record and two witnesses");
+                Ok(Value::Map(Arc::new(LinearMap::At(half, record, s, t))))
             }
             Op::JacobianOf(p) => self.jacobian_of(*p, &values, args),
             Op::LmGet(i, _) => Ok(Value::Map(Arc::new(LinearMap::Get(*i, values[0].clone())))),

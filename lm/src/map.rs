@@ -11,6 +11,7 @@
 
 use crate::interp::{Closure, ErrorKind, Interpreter, RuntimeError};
 use crate::tensor::{Position, Tensor};
+use crate::term::FunName;
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -47,6 +48,9 @@ pub enum LinearMap {
     /// A linear recurrence of so many steps from (state, input) to (state, sum of outputs), step i by the
     /// map f(i); with witnesses of both pairs. Figs. 12-15.
     Fold(i64, Value, Value, Closure),
+    /// The Jacobian of a function at a recorded point: the second half of its reverse derivative, the record,
+    /// and witnesses of both spaces.
+    At(FunName, Value, Value, Value),
     /// `m ∘ n`: m after n.
     Compose(Arc<LinearMap>, Arc<LinearMap>),
     /// `mᵀ`.
@@ -111,6 +115,7 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
                 .collect::<Result<Vec<_>, _>>()?;
             cx.sum(images)?.or_else(|| t.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())?
         }
+        At(..) => return Err(RuntimeError::new(ErrorKind::ReverseOnly)),
         Compose(m, n) => {
             let middle = apply(cx, n, x)?;
             apply(cx, m, &middle)?
@@ -171,6 +176,7 @@ pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<V
             }
             Value::Tuple(vec![state, sum])
         }
+        At(half, record, ..) => cx.call(half, &[r.clone(), record.clone()])?,
         Compose(m, n) => {
             let middle = apply_reverse(cx, r, m)?;
             apply_reverse(cx, &middle, n)?

@@ -75,12 +75,7 @@ impl Checker {
     fn differentiated(&mut self, name: &FunName, argument: &Type, span: Span) -> Option<(Fun, Fun)> {
         let candidates = match derived::base_argument(derivations(name), argument) {
             Some(s) => self.base_function(name, &s).into_iter().collect(),
-            None if derivations(name).any(derived::is_half) => {
-                let overloads = self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone());
-                let fits = |fun: &Fun| name.overload.as_ref().is_none_or(|ty| *ty == fun.argument());
-                let builtins = builtin_arguments(name).into_iter().filter_map(|ty| builtin_function(&name.base, &ty));
-                overloads.filter(fits).chain(builtins).collect::<Vec<Fun>>()
-            }
+            None if derivations(name).any(derived::is_half) => self.named(name),
             None => Vec::new(),
         };
         candidates.into_iter().find_map(|base| {
@@ -89,6 +84,24 @@ impl Checker {
             let fun = derived::from_anywhere(fun, argument);
             (fun.argument() == *argument).then_some((base, fun))
         })
+    }
+
+    /// The functions of that name, derivations apart.
+    fn named(&self, name: &FunName) -> Vec<Fun> {
+        let overloads = self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone());
+        let fits = |fun: &Fun| name.overload.as_ref().is_none_or(|ty| *ty == fun.argument());
+        let builtins = builtin_arguments(name).into_iter().filter_map(|ty| builtin_function(&name.base, &ty));
+        overloads.filter(fits).chain(builtins).collect()
+    }
+
+    /// `($jacobian_at f r s t)`, as it is printed: the Jacobian of f at a recorded point.
+    pub(super) fn jacobian_at(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let at = self.named(name).into_iter().find_map(|base| {
+            let mut record = |f: &Fun| self.record(f, span);
+            let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+            Expr::try_app(Op::JacobianAt(Arc::new(fun)), args.clone(), span)
+        });
+        if at.is_some() { at } else { self.wrong_arguments(name, &args, span) }
     }
 
     /// A call of a derivative whose type is known only from its definition.

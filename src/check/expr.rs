@@ -109,6 +109,14 @@ impl Checker {
                 let (ty, e) = (self.ty(ty), self.expr(e));
                 Expr::try_app(Op::Unpack(ty?), vec![e?], span)
             }
+            "$jacobian_at" => {
+                let [name, rest @ ..] = args else {
+                    return self.malformed("`$jacobian_at`", "($jacobian_at f r s t)", span);
+                };
+                let name = self.fun_name(name)?;
+                let rest = rest.iter().map(|e| self.expr(e)).collect::<Option<Vec<_>>>()?;
+                self.jacobian_at(&name, rest, span)
+            }
             "lam" => {
                 self.lambda(items, span);
                 self.fail(CheckError::LambdaAsValue, span)

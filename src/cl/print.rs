@@ -196,6 +196,7 @@ impl Printer<'_> {
             Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("{}{}", self.choose("D ", "∂"), self.prim(*p)),
             Op::JacobianOfFun(f) => format!("{}{}", self.choose("D ", "∂"), f.name),
+            Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
             Op::LmGet(i, n) => format!("lmGet${i}${n}"),
         }
     }

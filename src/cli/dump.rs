@@ -81,11 +81,16 @@ impl Dump {
     }
 }
 
-/// The functions that a definition speaks of, each with those it is a derivative of.
+/// The functions that a definition speaks of, each with those it is a derivative of; of halves, both, since
+/// the record is theirs.
 fn note(def: &Def, names: &mut Vec<FunName>) {
     let mut called = vec![def.fun.name.clone()];
     calls(&def.body, &mut called);
     for name in called {
+        if let Some("sufrevpass") = name.derivations.first().map(|d| &**d) {
+            let of = FunName { derivations: name.derivations[1..].to_vec(), ..name.clone() };
+            names.push(of.derived("suffwdpass"));
+        }
         for i in 0..=name.derivations.len() {
             names.push(FunName { derivations: name.derivations[i..].to_vec(), ..name.clone() });
         }

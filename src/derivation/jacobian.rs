@@ -39,23 +39,25 @@ pub struct NotDifferentiable {
 /// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that. `written` tells the
 /// functions whose derivatives are written by hand: those are taken as they are.
 pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
-    let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-    let varying = def.fun.name.varying();
-    let varying = varying.unwrap_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect());
-    let mut cx = Nabla::new(supply, Expr::witness(&def.fun.varying_of(&parts)), written);
-    for (i, x) in def.params.iter().enumerate() {
-        let map = cx.parameter(&parts[i], &[i + 1], &varying);
-        cx.bind_map(x, map);
-    }
-    let refused = |reason| NotDifferentiable { function: as_asked_for(&def.fun.name), reason };
-    let result = cx.block(&def.body).map_err(refused)?;
-    if def.fun.params.iter().chain([&def.fun.result]).any(Type::mentions_lm) {
-        return Err(refused("it takes or gives a linear map".into()));
-    }
-    if def.fun.params.iter().chain([&def.fun.result]).any(Type::mentions_record) {
-        return Err(refused(NO_RECORDS.into()));
-    }
+    let mut cx = Nabla::of_parameters(def, supply, written);
+    let result = cx.block(&def.body).map_err(|reason| refused(def, reason))?;
+    is_between_values(def)?;
     Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
+}
+
+/// Refuses a function of linear maps or of records.
+pub(super) fn is_between_values(def: &Def) -> Result<(), NotDifferentiable> {
+    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_lm) {
+        return Err(refused(def, "it takes or gives a linear map".into()));
+    }
+    if def.fun.params.iter().chain([&def.fun.result]).any(lm::types::Type::mentions_record) {
+        return Err(refused(def, NO_RECORDS.into()));
+    }
+    Ok(())
+}
+
+pub(super) fn refused(def: &Def, reason: String) -> NotDifferentiable {
+    NotDifferentiable { function: as_asked_for(&def.fun.name), reason }
 }
 
 /// The name without what varies, which is nothing that a user said.
@@ -83,6 +85,19 @@ pub(super) struct Nabla<'a> {
 impl<'a> Nabla<'a> {
     pub(super) fn new(supply: &'a mut Supply, space: Expr, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
         Nabla { supply, space, maps: HashMap::new(), out: Vec::new(), written }
+    }
+
+    /// Inside a definition, with the maps to its parameters bound.
+    pub(super) fn of_parameters(def: &Def, supply: &'a mut Supply, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
+        let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
+        let varying = def.fun.name.varying();
+        let varying = varying.unwrap_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect());
+        let mut cx = Nabla::new(supply, Expr::witness(&def.fun.varying_of(&parts)), written);
+        for (i, x) in def.params.iter().enumerate() {
+            let map = cx.parameter(&parts[i], &[i + 1], &varying);
+            cx.bind_map(x, map);
+        }
+        cx
     }
 
     /// The map to a part of the argument: a projection, where it varies.
@@ -124,7 +139,7 @@ impl Nabla<'_> {
         Ok(Expr::block(bindings, result?))
     }
 
-    fn binding(&mut self, b: &Binding) -> Result<(), String> {
+    pub(super) fn binding(&mut self, b: &Binding) -> Result<(), String> {
         if is_of_functions(b.rhs.ty()) {
             return Err(NO_FUNCTIONS.into());
         }
@@ -219,7 +234,9 @@ impl Nabla<'_> {
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.call(e, f, args),
-            Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => Err("a linear map has no derivative".into()),
+            Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::JacobianAt(_) | Op::LmGet(..) => {
+                Err("a linear map has no derivative".into())
+            }
             Op::Pack(_) | Op::Unpack(_) => Err(NO_RECORDS.into()),
             Op::Dummy => unreachable!("handled by nabla"),
         }
@@ -251,7 +268,7 @@ impl Nabla<'_> {
         Ok(Expr::prim(Prim::LmCompose, [Expr::app(derivative, args.to_vec()), inner]))
     }
 
-    fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
+    pub(super) fn nablas(&mut self, args: &[Expr]) -> Result<Vec<Expr>, String> {
         args.iter().map(|a| self.nabla(a)).collect()
     }
 }
@@ -266,7 +283,7 @@ fn is_of_functions(ty: &Type) -> bool {
 }
 
 /// Whether the map is zero, as far as its operators say.
-fn is_zero(m: &Expr) -> bool {
+pub(super) fn is_zero(m: &Expr) -> bool {
     let family = |maps: &Expr| match maps.kind() {
         Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
             Kind::Lam(_, m) => is_zero(m),

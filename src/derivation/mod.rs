@@ -2,6 +2,7 @@
 
 pub mod jacobian;
 pub mod paired;
+pub mod recorded;
 pub mod shape;
 mod tensors;
 pub mod written;

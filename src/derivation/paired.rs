@@ -374,7 +374,7 @@ impl Paired<'_> {
                 },
             },
             Op::Dummy => return Ok(None),
-            Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) => {
+            Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::JacobianAt(_) | Op::LmGet(..) => {
                 return Err("a linear map has no derivative".into());
             }
             Op::Pack(_) | Op::Unpack(_) => return Err(NO_RECORDS.into()),

@@ -134,7 +134,12 @@ impl<'a> Shapes<'a> {
             Op::Dummy => Expr::dummy(e.ty().shape()),
             Op::Call(f) => self.call(f, args),
             Op::Prim(p) => return self.primitive(e, *p, args),
-            Op::JacobianOf(_) | Op::JacobianOfFun(_) | Op::LmGet(..) | Op::Pack(_) | Op::Unpack(_) => return None,
+            Op::JacobianOf(_)
+            | Op::JacobianOfFun(_)
+            | Op::JacobianAt(_)
+            | Op::LmGet(..)
+            | Op::Pack(_)
+            | Op::Unpack(_) => return None,
         })
     }
 

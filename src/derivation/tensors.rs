@@ -174,16 +174,26 @@ impl Nabla<'_> {
         r: Recurrence,
         finish: impl FnOnce(&mut Nabla, Expr, &Var) -> Expr,
     ) -> Result<Expr, String> {
-        let (p, body) = function(r.f);
-        let captured = self.captured(&r);
-        let inputs: Vec<Expr> = captured.iter().map(Expr::var).collect();
-        let from = Expr::tuple([r.start.clone(), tuple_or_one(&inputs)]);
         let i = self.supply.fresh("i", Type::Integer);
+        let state = Expr::prim(Prim::Index, [Expr::var(&i), r.states.clone()]);
+        let mut inner = self.step(&r, &i, state)?;
+        let result = inner.block(function(r.f).1)?;
+        let result = finish(&mut inner, result, &i);
+        let step = Expr::block(std::mem::take(&mut inner.out), result);
+        self.steps(&r, i, step)
+    }
+
+    /// The inside of step i of a recurrence, which starts from `state`: the state, the element and the
+    /// parameter of f are bound, and so are their maps.
+    pub(super) fn step(&mut self, r: &Recurrence, i: &Var, state: Expr) -> Result<Nabla<'_>, String> {
+        let p = function(r.f).0;
+        let captured = self.captured(r);
+        let inputs: Vec<Expr> = captured.iter().map(Expr::var).collect();
         let s = self.supply.fresh("s", r.start.ty().clone());
         // The shape of the state may change from step to step.
         let here = Expr::witness(&Expr::tuple([Expr::var(&s), tuple_or_one(&inputs)]));
         let mut inner = Nabla::new(self.supply, here.clone(), self.written);
-        inner.value(&s, Expr::prim(Prim::Index, [Expr::var(&i), r.states.clone()]));
+        inner.value(&s, state);
         inner.bind_map(&s, Expr::app(Op::LmGet(1, 2), vec![here.clone()]));
         if !captured.is_empty() {
             let all = Expr::app(Op::LmGet(2, 2), vec![here]);
@@ -197,21 +207,25 @@ impl Nabla<'_> {
         let argument = match r.over {
             Some(v) => {
                 let x = inner.supply.fresh("x", element_type(v));
-                inner.value(&x, Expr::prim(Prim::Index, [Expr::var(&i), v.clone()]));
-                let map = compose(element(&Expr::var(&i), v), inner.nabla(v)?);
+                inner.value(&x, Expr::prim(Prim::Index, [Expr::var(i), v.clone()]));
+                let map = compose(element(&Expr::var(i), v), inner.nabla(v)?);
                 inner.bind_map(&x, map);
                 [Expr::var(&s), Expr::var(&x)]
             }
-            None => [Expr::var(&i), Expr::var(&s)],
+            None => [Expr::var(i), Expr::var(&s)],
         };
         let whole = Expr::tuple(argument.clone());
         let map = Expr::prim(Prim::LmVCat, argument.iter().map(|a| inner.nabla(a)).collect::<Result<Vec<_>, _>>()?);
         inner.value(p, whole);
         inner.bind_map(p, map);
-        let result = inner.block(body)?;
-        let result = finish(&mut inner, result, &i);
-        let step = Expr::block(std::mem::take(&mut inner.out), result);
-        let maps = [r.n, Expr::witness(&from), Expr::witness(r.end), Expr::lam(i, step)];
+        Ok(inner)
+    }
+
+    /// `lmFold(n, λi. step) ∘ (∇[start] × (∇[c] ..))`
+    pub(super) fn steps(&mut self, r: &Recurrence, i: Var, step: Expr) -> Result<Expr, String> {
+        let inputs: Vec<Expr> = self.captured(r).iter().map(Expr::var).collect();
+        let from = Expr::tuple([r.start.clone(), tuple_or_one(&inputs)]);
+        let maps = [r.n.clone(), Expr::witness(&from), Expr::witness(r.end), Expr::lam(i, step)];
         let inputs = inputs.iter().map(|x| self.nabla(x)).collect::<Result<Vec<_>, _>>()?;
         let input = match inputs.len() {
             0 => self.zero(&Expr::tuple([])),
@@ -231,11 +245,11 @@ impl Nabla<'_> {
         free
     }
 
-    fn value(&mut self, x: &Var, rhs: Expr) {
+    pub(super) fn value(&mut self, x: &Var, rhs: Expr) {
         self.out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
     }
 
-    fn named(&mut self, name: &str, rhs: Expr) -> Expr {
+    pub(super) fn named(&mut self, name: &str, rhs: Expr) -> Expr {
         let x = self.supply.fresh(name, rhs.ty().clone());
         self.value(&x, rhs);
         Expr::var(&x)
@@ -243,20 +257,20 @@ impl Nabla<'_> {
 }
 
 /// A recurrence: f goes from state to state.
-struct Recurrence<'a> {
+pub(super) struct Recurrence<'a> {
     /// The number of steps.
-    n: Expr,
+    pub(super) n: Expr,
     /// The states, at least one for each step.
-    states: Expr,
-    start: &'a Expr,
+    pub(super) states: Expr,
+    pub(super) start: &'a Expr,
     /// A witness of the last state and the sum of the outputs.
-    end: &'a Expr,
+    pub(super) end: &'a Expr,
     /// Takes the state and an element of `over`; or the step's number and the state.
-    f: &'a Expr,
-    over: Option<&'a Expr>,
+    pub(super) f: &'a Expr,
+    pub(super) over: Option<&'a Expr>,
 }
 
-fn function(f: &Expr) -> (&Var, &Expr) {
+pub(super) fn function(f: &Expr) -> (&Var, &Expr) {
     match f.kind() {
         Kind::Lam(x, body) => (x, body),
         _ => panic!("{f:?} is no function"),
@@ -274,11 +288,11 @@ fn element(i: &Expr, v: &Expr) -> Expr {
 }
 
 /// π(i)ᵀ.
-fn at(i: &Expr, v: &Expr) -> Expr {
+pub(super) fn at(i: &Expr, v: &Expr) -> Expr {
     Expr::prim(Prim::LmTranspose, [element(i, v)])
 }
 
-fn compose(m: Expr, n: Expr) -> Expr {
+pub(super) fn compose(m: Expr, n: Expr) -> Expr {
     Expr::prim(Prim::LmCompose, [m, n])
 }
 

@@ -220,6 +220,9 @@ impl Apply<'_, '_> {
         if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
             return Ok(call_derivative("rev", fun, args, dx, &fun.varying()));
         }
+        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| at_record(&t[0])) {
+            return Ok(call_second_half(fun, &args[0], dx));
+        }
         if let Some(fold) = m.args_of_prim(Prim::LmFold) {
             let dx = name_it(&dx, self.cx.supply, out);
             return self.recurrence(fold, &dx, out);
@@ -246,6 +249,23 @@ fn as_jacobian(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
         Kind::App(Op::JacobianOfFun(fun), args) => Some((fun, args)),
         _ => None,
     }
+}
+
+fn at_record(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
+    match m.kind() {
+        Kind::App(Op::JacobianAt(fun), args) => Some((fun, args)),
+        _ => None,
+    }
+}
+
+/// `sufrevpass$f(dr, r)`, where r is the record.
+fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
+    let half = Fun {
+        name: fun.name.derived("sufrevpass"),
+        params: vec![dr.ty().clone(), record.ty().clone()],
+        result: fun.varying().tangent(),
+    };
+    Expr::app(Op::Call(Arc::new(half)), vec![dr, record.clone()])
 }
 
 /// `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).

@@ -4,7 +4,7 @@
 //! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
 //! with the row, and both values with each other.
 
-use super::{apply, cse, dead, into, merge, simplify, tidy, transpose};
+use super::{apply, cse, dead, into, merge, narrow, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
@@ -77,6 +77,12 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dr : Float)) (lmApply (lmTranspose ([D g] x)) dr))",
         after:  "(def f Float ((x : Float) (dr : Float)) ([rev g] x dr))" },
+    PassLaw { name: "call-recorded", source: "sec. 5.4", run: applied,
+        text:   "(∂f at the point of r)ᵀ ⊙ dr = sufrevpass$f(dr, r)",
+        before: "(def g Float (x : Float) (sin (mul x x)))
+                 (def f Float ((x : Float) (r : Float) (dr : Float))
+                   (lmApply (lmTranspose ($jacobian_at g r ($dummy Float) ($dummy Float))) dr))",
+        after:  "(def f Float ((x : Float) (r : Float) (dr : Float)) ([sufrevpass g] dr r))" },
     PassLaw { name: "let-dead", source: "sec. 3", run: without_dead,
         text:   "let x = e in b = b   when x is not in b, and e does not print",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) x))",
@@ -193,6 +199,26 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
+    PassLaw { name: "build-narrow", source: "ours", run: narrowed,
+        text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
+        before: "(def f Float (x : Float)
+                   (let ((p (build 3 (lam (i : Integer) (tuple x i)))) ((y j) (index 1 p))) (add y y)))",
+        after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y (index 1 p))) (add y y)))" },
+    PassLaw { name: "scanl-narrow", source: "ours", run: narrowed,
+        text:   "let p = scanl(f, (a, b), v) in b = let p = scanl(f.1, a, v) in b   when b and f read p[j].1 only",
+        before: "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
+                   (let ((p (scanl (lam (q : Tuple (Tuple Float Integer) Float)
+                               (let (((s y) q) (z (get$1$2 s))) (tuple z 1))) a v))
+                         ((y j) (index 1 p)))
+                     (add y y)))",
+        after:  "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
+                   (let ((p (scanl (lam (q : Tuple Float Float) (let (((s y) q) (z s)) z)) (get$1$2 a) v)) (y (index 1 p)))
+                     (add y y)))" },
+    PassLaw { name: "build-copy", source: "ours", run: narrowed,
+        text:   "let p = build(n, f) in build(n, λi. p[i]) = p",
+        before: "(def f Float (x : Float)
+                   (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
+        after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
 ];
 
 /// More than any instance takes.
@@ -216,6 +242,10 @@ fn applied(def: &Def, supply: &mut Supply) -> Def {
 
 fn without_dead(def: &Def, _: &mut Supply) -> Def {
     dead::dead(def, &Effects::default())
+}
+
+fn narrowed(def: &Def, supply: &mut Supply) -> Def {
+    narrow::narrow(def, supply)
 }
 
 fn shared(def: &Def, _: &mut Supply) -> Def {

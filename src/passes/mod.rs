@@ -9,6 +9,7 @@ pub mod into;
 pub mod laws;
 pub mod lower;
 pub mod merge;
+pub mod narrow;
 pub mod rules;
 pub mod simplify;
 pub mod sums;

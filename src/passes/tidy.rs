@@ -4,14 +4,15 @@
 //!                                      or e is an atom, or a short tuple of atoms
 //!   let (x, y) = e in (x, y)   =   e
 //!
-//! No work is copied, and none is moved into a function. Something that is moved into a branch is
+//! A condition that chooses between tensors keeps its name: what is added to either goes right there
+//! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is
 //! evaluated at most as often as before. Names made by the compiler are numbered t1, t2, ... in order.
 //! Takes and gives: any term.
 
 use lm::effect::Effects;
 use lm::scope::{occurrences, substitute};
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
-use std::collections::HashMap;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use std::collections::{HashMap, HashSet};
 
 /// Lines longer than this many nodes are not made by inlining: they keep their names, which also
 /// keeps terms shallow.
@@ -19,12 +20,16 @@ const LINE: usize = 24;
 
 /// The definition with single uses inlined.
 pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Tidy { uses: occurrences(&def.body), effects, by: HashMap::new() };
+    let mut conditions = HashSet::new();
+    chosen_by(&def.body, &mut conditions);
+    let mut pass = Tidy { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct Tidy<'a> {
     uses: HashMap<u32, usize>,
+    /// Conditions that choose a destination: known by name before the conditional.
+    conditions: HashSet<u32>,
     effects: &'a Effects,
     by: HashMap<u32, Expr>,
 }
@@ -56,7 +61,7 @@ impl Tidy<'_> {
     }
 
     fn moves(&self, x: u32, rhs: &Expr) -> bool {
-        let once = self.uses.get(&x) == Some(&1);
+        let once = self.uses.get(&x) == Some(&1) && !self.conditions.contains(&x);
         rhs.is_atom()
             || is_small_tuple(rhs)
             || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
@@ -70,6 +75,24 @@ fn gives(pattern: &Pattern, e: &Expr) -> bool {
         Pattern::Tuple(xs) => e
             .args_of(&Op::Tuple)
             .is_some_and(|parts| parts.len() == xs.len() && parts.iter().zip(xs).all(|(p, x)| p.as_var() == Some(x))),
+    }
+}
+
+/// The conditions on which tensors, or tuples of such, depend.
+fn chosen_by(e: &Expr, conditions: &mut HashSet<u32>) {
+    if let Some([c, ..]) = e.args_of(&Op::If)
+        && !e.ty().has_fixed_shape()
+    {
+        conditions.extend(c.as_var().map(Var::id));
+    }
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::App(_, args) => args.iter().for_each(|a| chosen_by(a, conditions)),
+        Kind::Lam(_, body) => chosen_by(body, conditions),
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|b| chosen_by(&b.rhs, conditions));
+            chosen_by(body, conditions);
+        }
     }
 }
 

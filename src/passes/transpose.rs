@@ -23,6 +23,17 @@ pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewrite
     let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let of = FunName { derivations: name.derivations[1..].to_vec(), ..name.clone() };
     let argument = Fun { name: of, ..(*def.fun).clone() }.varying_of(&params);
+    transpose_from(def, name, argument, strategy, cx)
+}
+
+/// The definition of the transposed map, whose domain is like `argument`.
+pub fn transpose_from(
+    def: &Def,
+    name: FunName,
+    argument: Expr,
+    strategy: &Strategy,
+    cx: &mut Rewriter,
+) -> Result<Def, OutOfFuel> {
     let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
     Ok(Def::new(name, def.params.clone(), transposed))
 }

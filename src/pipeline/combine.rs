@@ -8,6 +8,7 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
+use crate::dependence::Halves;
 use crate::passes::dead;
 use crate::{call_order, dependence};
 use lm::scope::renamed;
@@ -56,7 +57,13 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let mut halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        self.in_halves(of, s, dr, halves)
+    }
+
+    /// The definitions of the two halves, of a pair of value and cotangent that was cut at the cotangent `dr`.
+    pub(super) fn in_halves(&mut self, of: &FunName, s: Var, dr: Var, mut halves: Halves) -> Result<(Def, Def), Error> {
+        let supply = &mut self.program.supply;
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         halves.result = result[1].clone();
         dependence::copy_trivial(&mut halves, supply);
@@ -64,7 +71,6 @@ impl Pipeline {
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = dependence::record(&halves.reverse, &halves.result, &known);
         let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
-        let supply = &mut self.program.supply;
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
             [one] => (Expr::var(one), Pattern::Var(one.clone())),
@@ -73,7 +79,7 @@ impl Pipeline {
         let pack = Op::Pack(Arc::new(of.clone()));
         let packed = if recursive { Expr::app(pack, vec![values.clone()]) } else { values.clone() };
         let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), packed.clone()]));
-        let r = supply.fresh("r", packed.ty().clone());
+        let r = self.program.supply.fresh("r", packed.ty().clone());
         let unpack = Op::Unpack(values.ty().clone());
         let unpacked = if recursive { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
         let unpack = Binding { pattern, rhs: unpacked };

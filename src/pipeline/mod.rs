@@ -14,6 +14,7 @@ mod error;
 mod forward;
 mod given;
 mod nested;
+mod recorded;
 mod stages;
 mod watch;
 
@@ -66,6 +67,8 @@ pub struct Pipeline {
     jacobians: HashMap<FunName, Def>,
     /// The derivatives before sharing, which their combinations with the value start from.
     applied: HashMap<FunName, Def>,
+    /// Values with reverse derivatives that read their records.
+    recorded: HashMap<FunName, Def>,
     in_progress: Vec<FunName>,
     /// Functions of which all that they call has been made, or is being made.
     closed: HashSet<FunName>,
@@ -90,6 +93,7 @@ impl Pipeline {
             watch: Watch::default(),
             jacobians: HashMap::new(),
             applied: HashMap::new(),
+            recorded: HashMap::new(),
             in_progress: Vec::new(),
             closed: HashSet::new(),
             written,
@@ -176,6 +180,12 @@ impl Pipeline {
         }
         if derivation == "shape" {
             return self.shape(of);
+        }
+        if self.has_records(of)
+            && self.symmetry(of, "rev")?.is_none()
+            && let Some(def) = self.recorded_derivative(derivation, of)?
+        {
+            return Ok(def);
         }
         match derivation {
             "D" => self.jacobian(of),
@@ -464,16 +474,20 @@ impl Pipeline {
         Ok(def)
     }
 
+    fn with_destinations(&mut self, def: &Def) -> Def {
+        let recursive = |f: &FunName| {
+            let f = f.unrestricted();
+            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
+        };
+        self.watch.pass("into", || into::into(def, &recursive))
+    }
+
     fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
         let once = dead::dead_at_last(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
-        let recursive = |f: &FunName| {
-            let f = f.unrestricted();
-            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
-        };
-        let tidy = self.watch.pass("into", || into::into(&tidy, &recursive));
+        let tidy = self.with_destinations(&tidy);
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
     }

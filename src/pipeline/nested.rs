@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A derivative of `[rev f]` in the making.
-struct Symmetry {
+pub(super) struct Symmetry {
     /// f, what of it varies included.
     f: Fun,
     /// What of (s, dr) varies, for the derivative.
@@ -72,7 +72,7 @@ impl Pipeline {
     }
 
     /// What a derivative of `of` is made of by symmetry, if that is the way.
-    fn symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Symmetry>, Error> {
+    pub(super) fn symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
         let f = match underive(&whole) {
             Some((outermost, f)) if outermost == "rev" => f,

@@ -11,6 +11,16 @@ pub fn config(cases: u32) -> Config {
     Config { cases, rng_seed: RngSeed::Fixed(seed), failure_persistence: None, ..Config::default() }
 }
 
+/// The seed of tests that draw by themselves.
+pub fn seed() -> u64 {
+    from_environment("LMC_SEED", 1)
+}
+
+/// How many cases they draw.
+pub fn cases(otherwise: u32) -> u32 {
+    from_environment("LMC_CASES", otherwise)
+}
+
 fn from_environment<T: FromStr>(name: &str, otherwise: T) -> T {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),

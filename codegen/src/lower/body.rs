@@ -121,6 +121,7 @@ impl<'a> Body<'a> {
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
             term::Op::JacobianOfFun(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
+            term::Op::JacobianAt(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
             term::Op::Pack(_) => {
                 let value = self.value(&args[0])?;
                 Ok(self.pack(&value))

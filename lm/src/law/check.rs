@@ -197,6 +197,7 @@ impl Types {
             | Op::Dummy
             | Op::Call(_)
             | Op::JacobianOfFun(_)
+            | Op::JacobianAt(_)
             | Op::LmGet(..)
             | Op::Pack(_)
             | Op::Unpack(_) => {

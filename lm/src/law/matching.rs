@@ -253,6 +253,7 @@ impl Spaces {
                 let value = || Expr::app(Op::Call(Arc::new(value.clone())), args.clone());
                 return Some(if of_domain { f.varying_of(args) } else { value() });
             }
+            Kind::App(Op::JacobianAt(_), args) => return Some(args[if of_domain { 1 } else { 2 }].clone()),
             Kind::Let(bindings, body) => {
                 let bound = bindings.iter().flat_map(|b| b.pattern.vars());
                 return without(self.space(body, ty, of_domain)?, bound);

@@ -79,6 +79,7 @@ impl Law {
                 | Op::Dummy
                 | Op::Call(_)
                 | Op::JacobianOfFun(_)
+                | Op::JacobianAt(_)
                 | Op::LmGet(..)
                 | Op::Pack(_)
                 | Op::Unpack(_) => None,

@@ -53,6 +53,7 @@ impl Head {
                 | Op::Dummy
                 | Op::Call(_)
                 | Op::JacobianOfFun(_)
+                | Op::JacobianAt(_)
                 | Op::LmGet(..)
                 | Op::Pack(_)
                 | Op::Unpack(_),

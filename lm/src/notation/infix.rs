@@ -138,6 +138,7 @@ impl Printer<'_> {
             Op::Call(f) => self.call(&called(&f.name), args),
             Op::JacobianOf(p) => self.call(&format!("{}{}", self.d(), sign_of(*p)), args),
             Op::JacobianOfFun(f) => self.call(&format!("{}{}", self.d(), f.name), args),
+            Op::JacobianAt(f) => self.call(&format!("{}{}", self.d(), f.name), &args[..1]),
             Op::LmGet(i, n) => match self.format {
                 Format::Signs => text(format!("π({i},{n})")),
                 Format::Plain => text(format!("lmGet${i}${n}()")),

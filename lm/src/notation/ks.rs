@@ -189,6 +189,7 @@ impl<'a> Printer<'a> {
             Op::Call(f) => f.name.to_string(),
             Op::JacobianOf(p) => format!("[D {}]", self.primitive(*p, args)),
             Op::JacobianOfFun(f) => jacobian(f),
+            Op::JacobianAt(f) => format!("$jacobian_at {}", f.name),
             Op::LmGet(i, n) => format!("lmGet${i}${n}"),
         }
     }

@@ -102,7 +102,7 @@ fn children(e: &Expr) -> Vec<&Expr> {
 
 fn base_name(op: &Op) -> Option<String> {
     match op {
-        Op::Call(f) | Op::JacobianOfFun(f) => Some(f.name.base.to_string()),
+        Op::Call(f) | Op::JacobianOfFun(f) | Op::JacobianAt(f) => Some(f.name.base.to_string()),
         Op::Prim(p) | Op::JacobianOf(p) => Some(p.name().to_string()),
         Op::Tuple | Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::LmGet(..) | Op::Pack(_) | Op::Unpack(_) => None,
     }

@@ -27,6 +27,9 @@ pub enum Op {
     JacobianOf(Prim),
     /// The Jacobian `∂f(e1, ..., en)` of a top-level function.
     JacobianOfFun(Arc<Fun>),
+    /// The Jacobian of a top-level function at the point that a record of its first half holds. Its arguments
+    /// are the record and witnesses of what varies and of the result. It is applied in reverse only.
+    JacobianAt(Arc<Fun>),
     /// The linear map that selects the i-th component of an n-tuple, 1-based. Its argument is a
     /// witness of the tuple.
     LmGet(usize, usize),
@@ -48,6 +51,9 @@ impl Op {
             (Op::Prim(p), _) => p.result(args),
             (Op::Call(f), _) if f.params == args => Some(f.result.clone()),
             (Op::JacobianOfFun(f), _) if f.params == args => Some(Type::lm(f.varying(), f.result.clone())),
+            (Op::JacobianAt(f), [_, s, t]) if *s == f.varying() && *t == f.result => {
+                Some(Type::lm(s.clone(), t.clone()))
+            }
             (Op::JacobianOf(p), [one]) => Some(Type::lm(one.clone(), p.result(args)?)),
             (Op::JacobianOf(p), _) => Some(Type::lm(Type::tuple(args.iter().cloned()), p.result(args)?)),
             (Op::LmGet(i, n), [Type::Tuple(parts)]) if parts.len() == *n => {
@@ -56,7 +62,7 @@ impl Op {
             (Op::Pack(f), [_]) => Some(Type::Record(f.clone())),
             (Op::Unpack(ty), [Type::Record(_)]) => Some(ty.clone()),
             (Op::Get(..) | Op::If | Op::Assert | Op::Dummy | Op::Call(_) | Op::JacobianOfFun(_) | Op::LmGet(..), _)
-            | (Op::Pack(_) | Op::Unpack(_), _) => None,
+            | (Op::JacobianAt(_) | Op::Pack(_) | Op::Unpack(_), _) => None,
         }
     }
 }

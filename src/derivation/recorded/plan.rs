@@ -1,0 +1,166 @@
+//! What is recorded of a block, for a map that reads some of its values.
+//!
+//! What a value costs to make again decides:
+//!
+//! | weight | terms | |
+//! | --- | --- | --- |
+//! | `Nothing` | constants, other names, tuples | made again, of parts that are recorded if need be |
+//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals between such | made again, of what is at hand |
+//! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
+//!
+//! Making a tuple again is as good as recording it, since it is no larger than its parts. A component or an
+//! element is smaller than what it is taken from, so that must be there already: bound outside, recorded for
+//! something else, or made again itself.
+
+use lm::prim::Prim;
+use lm::scope::free_variables;
+use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
+use lm::types::Type;
+use std::collections::HashSet;
+
+/// What a map reads of a block's values, and where it has it from.
+pub struct Plan {
+    /// Recorded, in the order in which they are computed.
+    pub record: Vec<Var>,
+    /// Made again, in that order.
+    pub again: Vec<Binding>,
+}
+
+impl Plan {
+    /// The bindings that read values where they are at hand, and then make others again; each value once.
+    pub fn reading(&self, at_hand: Vec<Binding>) -> Vec<Binding> {
+        let is_made = |x: &Var| self.again.iter().any(|b| b.pattern.vars().contains(x));
+        let read = at_hand.into_iter().filter(|b| !b.pattern.vars().iter().any(is_made));
+        read.chain(self.again.iter().cloned()).collect()
+    }
+}
+
+/// Plans for a reader inside the scope of a block. The variables `at_hand` can be read without being recorded,
+/// although the block binds them.
+pub fn plan(values: &[Binding], reader: &Expr, at_hand: &[Var]) -> Plan {
+    plan_elsewhere(&[], values, reader, at_hand)
+}
+
+/// Plans for a reader outside the scope of a block with parameters.
+pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand: &[Var]) -> Plan {
+    let inside = values.iter().flat_map(|b| b.pattern.vars());
+    let bound: HashSet<u32> = inside.chain(params).map(Var::id).collect();
+    let given: HashSet<u32> = at_hand.iter().map(Var::id).collect();
+    let free = free_to_make(values, &bound, &given);
+    let mut needed: HashSet<u32> = free_variables(reader).iter().map(Var::id).collect();
+    let mut plan = Plan { record: Vec::new(), again: Vec::new() };
+    for b in values.iter().rev() {
+        let used: Vec<&Var> = b.pattern.vars().iter().filter(|x| needed.contains(&x.id())).collect();
+        if used.iter().all(|x| given.contains(&x.id())) {
+            continue;
+        }
+        let there = |x: &Var| !bound.contains(&x.id()) || free.contains(&x.id()) || needed.contains(&x.id());
+        let is_made_again = match weight(b) {
+            Weight::Nothing => true,
+            Weight::Little => free_variables(&b.rhs).iter().all(there),
+            Weight::Work => false,
+        };
+        if is_made_again {
+            needed.extend(free_variables(&b.rhs).iter().map(Var::id));
+            plan.again.push(b.clone());
+        } else {
+            plan.record.extend(used.into_iter().rev().filter(|x| !given.contains(&x.id())).cloned());
+        }
+    }
+    plan.record.extend(params.iter().rev().filter(|x| needed.contains(&x.id())).cloned());
+    plan.record.reverse();
+    plan.again.reverse();
+    plan
+}
+
+/// The variables that need no record: those at hand, and what is made of them and of what is bound outside.
+fn free_to_make(values: &[Binding], bound: &HashSet<u32>, at_hand: &HashSet<u32>) -> HashSet<u32> {
+    let mut free = at_hand.clone();
+    for b in values.iter().filter(|b| weight(b) != Weight::Work) {
+        if free_variables(&b.rhs).iter().all(|x| !bound.contains(&x.id()) || free.contains(&x.id())) {
+            free.extend(b.pattern.vars().iter().map(Var::id));
+        }
+    }
+    free
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    Nothing,
+    Little,
+    Work,
+}
+
+fn weight(b: &Binding) -> Weight {
+    match b.rhs.kind() {
+        Kind::Const(_) | Kind::App(Op::Dummy, _) => Weight::Nothing,
+        Kind::Var(_) if b.pattern.vars().len() == 1 => Weight::Nothing,
+        Kind::Var(_) | Kind::App(Op::Get(..), _) => Weight::Little,
+        Kind::App(Op::Tuple, _) => Weight::Nothing,
+        Kind::App(Op::Prim(p), args) if is_light(*p, args) => Weight::Little,
+        Kind::App(Op::If, args) if args[1..].iter().all(is_light_block) => Weight::Little,
+        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => Weight::Work,
+    }
+}
+
+/// Whether a branch does nothing that weighs more.
+fn is_light_block(e: &Expr) -> bool {
+    let (bindings, result) = e.as_block();
+    let result = Binding { pattern: Pattern::Tuple(Vec::new()), rhs: result.clone() };
+    bindings.iter().chain([&result]).all(|b| weight(b) != Weight::Work)
+}
+
+/// Whether the primitive takes a few instructions on such arguments, whatever their size.
+fn is_light(p: Prim, args: &[Expr]) -> bool {
+    let scalars = args.iter().all(|a| matches!(a.ty(), Type::Float | Type::Integer | Type::Bool));
+    let integers = args.iter().all(|a| *a.ty() == Type::Integer);
+    match p {
+        Prim::Index | Prim::Size => true,
+        Prim::Add | Prim::Sub | Prim::Mul | Prim::Neg => integers,
+        Prim::Gt | Prim::Lt | Prim::Gte | Prim::Lte | Prim::Eq | Prim::Ne => scalars,
+        Prim::And | Prim::Or | Prim::Not | Prim::ToFloat | Prim::BoolToFloat => true,
+        _ => false,
+    }
+}
+
+/// What the loop that records computes, and what is left for the loop that gives the value.
+pub struct Stages {
+    /// What the first loop hands to the second besides the record.
+    pub extra: Vec<Var>,
+    /// What the first loop computes.
+    pub first: Vec<Binding>,
+    /// What the second computes.
+    pub second: Vec<Binding>,
+}
+
+/// Cuts a block into two stages, of which the first computes the record and the second, which reads it, the
+/// result. What shows when it is evaluated (`shows`) is in the first.
+pub fn stages(values: &[Binding], result: &Expr, record: &[Var], shows: &dyn Fn(&Expr) -> bool) -> Stages {
+    let mut early: HashSet<u32> = record.iter().map(Var::id).collect();
+    let mut first = Vec::new();
+    for b in values.iter().rev() {
+        if shows(&b.rhs) || b.pattern.vars().iter().any(|x| early.contains(&x.id())) {
+            early.extend(b.pattern.vars().iter().chain(&free_variables(&b.rhs)).map(Var::id));
+            first.push(b.clone());
+        }
+    }
+    first.reverse();
+    let mut late: HashSet<u32> = free_variables(result).iter().map(Var::id).collect();
+    let (mut extra, mut second) = (Vec::new(), Vec::new());
+    for b in values.iter().rev() {
+        let is_wanted = |x: &&Var| late.contains(&x.id()) && !record.contains(x);
+        let wanted: Vec<Var> = b.pattern.vars().iter().filter(is_wanted).cloned().collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let is_early = b.pattern.vars().iter().any(|x| early.contains(&x.id()));
+        if is_early && weight(b) == Weight::Work {
+            extra.extend(wanted);
+        } else {
+            late.extend(free_variables(&b.rhs).iter().map(Var::id));
+            second.push(b.clone());
+        }
+    }
+    second.reverse();
+    Stages { extra, first, second }
+}

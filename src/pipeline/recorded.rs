@@ -1,0 +1,225 @@
+//! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
+//!
+//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//!
+//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//!
+//! Source: working notes, sec. 5.4 and 6.1.
+
+use super::{Error, MERGE_ROUNDS, Pipeline, checked, whole_argument};
+use crate::dependence::{Halves, depends_on};
+use crate::derivation::Derivation;
+use crate::derivation::recorded::plan::plan_elsewhere;
+use crate::derivation::recorded::{Callees, Failure, Recorded, recorded};
+use crate::passes::{anf, cse, dead, lower, narrow, transpose};
+use crate::schedule::strategy;
+use lm::prim::Prim;
+use lm::scope::{free_variables, renamed};
+use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
+use lm::types::Type;
+use std::collections::{HashMap, HashSet};
+
+impl Pipeline {
+    /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
+    /// part or as a Jacobian, come as they are written.
+    pub(super) fn has_records(&self, of: &FunName) -> bool {
+        let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
+        let of = of.unrestricted();
+        let by_hand = |d: &&str| self.written.contains(&of.derived(d));
+        records && !["rev", "D", "Dt", "suffwdpass", "sufrevpass"].iter().any(by_hand)
+    }
+
+    /// A derivative of such a function; `None` for those that need no record.
+    pub(super) fn recorded_derivative(&mut self, derivation: &str, of: &FunName) -> Result<Option<Def>, Error> {
+        Ok(Some(match derivation {
+            "rev" if self.derivation_of(of) == Derivation::Split => {
+                let both = self.both_halves(of, "rev")?;
+                self.tidy_and_ruled(&both)
+            }
+            "rev" => {
+                let both = self.value_and_cotangent(of)?;
+                let (bindings, result) = both.body.as_block();
+                let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
+                let reverse = Def::new(of.derived("rev"), both.params.clone(), cotangent);
+                let reverse = self.shared_values(&reverse);
+                self.tidy_and_ruled(&reverse)
+            }
+            "vjp" => {
+                let both = self.value_and_cotangent(of)?;
+                self.tidy_and_ruled(&both)
+            }
+            "suffwdpass" => self.recorded_halves(of)?.0,
+            "sufrevpass" => self.recorded_halves(of)?.1,
+            "sufrev" => self.both_halves(of, "sufrev")?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn tidy_and_ruled(&mut self, def: &Def) -> Def {
+        let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
+        let tidy = self.tidied(&dead::dead(&def, &self.effects));
+        self.ruled(&tidy)
+    }
+
+    /// The pair of value and cotangent as one block in normal form, in which all that the value needs comes
+    /// first.
+    fn value_and_cotangent(&mut self, of: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.recorded.get(of) {
+            return Ok(def.clone());
+        }
+        let def = self.differentiable(of)?;
+        let normal = self.normal(&def);
+        let Recorded { values, value, map } = self.recorded_parts(&normal)?;
+        let (reverse, dr) = self.reverse_of(&normal, map)?;
+        let supply = &mut self.program.supply;
+        let (s, unpack) = whole_argument(&normal.params, supply);
+        let ds = supply.fresh("ds", reverse.ty().clone());
+        let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse };
+        let body = Expr::block([unpack, values, vec![last]].concat(), Expr::tuple([value, Expr::var(&ds)]));
+        let both = checked("recorded", Def::new(of.derived("vjp"), vec![s, dr], body), |_| true);
+        let both = self.shared_values(&both);
+        self.recorded.insert(of.clone(), both.clone());
+        Ok(both)
+    }
+
+    fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
+        let mut records = HashMap::new();
+        loop {
+            let (written, externals) = (&self.written, &self.program.externals);
+            let has = |f: &FunName, ds: &[&str]| ds.iter().any(|d| written.contains(&f.derived(d)));
+            let halves = |f: &FunName| has(f, &["sufrevpass"]) && !has(f, &["rev"]);
+            let by_hand = |f: &FunName| externals.contains_key(f) || has(f, &["rev", "D", "Dt", "sufrevpass"]);
+            let callees =
+                Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
+            let supply = &mut self.program.supply;
+            let mut parts = None;
+            let run = || {
+                let found = parts.insert(recorded(normal, supply, &callees)?);
+                let block = Expr::block(found.values.clone(), found.map.clone());
+                Ok(Def::new(normal.fun.name.derived("D"), normal.params.clone(), block))
+            };
+            match self.watch.fallible("recorded", run) {
+                Ok(jacobian) => {
+                    checked("recorded", jacobian, |d| d.body.ty().as_lm().is_some());
+                    return Ok(parts.expect("it was made"));
+                }
+                Err(Failure::NotDifferentiable(why)) => return Err(why.into()),
+                Err(Failure::Unknown(names)) => {
+                    for name in names {
+                        let record = self.record(&name)?;
+                        records.insert(name, record);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `mapᵀ ⊙ dr`, and dr: the free variables of both are parameters of f, and values.
+    fn reverse_of(&mut self, normal: &Def, map: Expr) -> Result<(Expr, Var), Error> {
+        let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
+        let argument = Expr::witness(&normal.fun.varying_of(&params));
+        let read = free_variables(&Expr::tuple([map.clone(), argument.clone()]));
+        let map = Def::new(alone(&normal.fun.name, "map"), read, map);
+        let (map, _) = self.simplified(&map, "jacobian")?;
+        let transposed = alone(&normal.fun.name, "transposed");
+        let (map, _) = self.rewriting("transpose", &map, |def, cx| {
+            transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
+        })?;
+        let (map, _) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
+        let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
+        let params = [map.params.clone(), vec![dr.clone()]].concat();
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
+        let body = renamed(&body, &mut self.program.supply);
+        let applied = Def::new(alone(&normal.fun.name, "reverse"), params, body);
+        Ok((self.applied_with_steps(&applied)?.0.body, dr))
+    }
+
+    /// As `shared`, but that nothing is merged: nothing is computed twice.
+    fn shared_values(&mut self, def: &Def) -> Def {
+        let mut def = self.watch.pass("lower", || lower::lower(def));
+        for _ in 0..MERGE_ROUNDS {
+            let before = def.clone();
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            def = self.watch.pass("narrow", || narrow::narrow(&def, &mut self.program.supply));
+            def = checked("narrow", def, |_| true);
+            def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+            if def == before {
+                break;
+            }
+        }
+        checked("cse", def, |_| true)
+    }
+
+    /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
+    fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+        let both = self.value_and_cotangent(of)?;
+        // Where the arguments of the first halves are known.
+        let both = self.with_destinations(&both);
+        let body = renamed(&both.body, &mut self.program.supply);
+        let (bindings, result) = body.as_block();
+        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
+        let [value, cotangent] = pair(result);
+        // What only the cotangent needs can be on either side: which has the smaller record?
+        let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
+        let cuts = cuts.map(|(forward, reverse)| {
+            let reader = Expr::block(reverse, cotangent.clone());
+            let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
+            (forward, reader, plan)
+        });
+        let (forward, reader, plan) = cuts.into_iter().min_by_key(|(_, _, plan)| size(&plan.record)).expect("two");
+        // The copies have binders of their own.
+        let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
+        let (reverse, cotangent) = reader.as_block();
+        let result = Expr::tuple([value, cotangent.clone()]);
+        self.in_halves(of, s, dr, Halves { forward, reverse: reverse.to_vec(), result })
+    }
+
+    /// The bindings that a value needs, or that show in another way, and all others.
+    fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+        let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        for b in bindings.iter().rev() {
+            let is_needed = b.pattern.vars().iter().any(|x| needed.contains(&x.id())) || self.effects.in_term(&b.rhs);
+            needed.extend(free_variables(&b.rhs).iter().filter(|_| is_needed).map(Var::id));
+            if is_needed { forward.push(b.clone()) } else { reverse.push(b.clone()) }
+        }
+        forward.reverse();
+        reverse.reverse();
+        (forward, reverse)
+    }
+}
+
+/// The bindings that do not depend on a variable, and those that do.
+fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
+    let mut late = HashSet::from([late.id()]);
+    bindings.iter().cloned().partition(|b| {
+        let is_late = depends_on(&b.rhs, &late);
+        late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
+        !is_late
+    })
+}
+
+/// The components of what is recorded.
+fn size(record: &[Var]) -> usize {
+    fn components(ty: &Type) -> usize {
+        ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
+    }
+    record.iter().map(|x| components(x.ty())).sum()
+}
+
+/// The components of a pair that a block gives.
+fn pair(e: &Expr) -> [Expr; 2] {
+    match e.args_of(&Op::Tuple) {
+        Some([a, b]) => [a.clone(), b.clone()],
+        _ => [Expr::get(1, e.clone()), Expr::get(2, e.clone())],
+    }
+}
+
+/// What the map of a function is called, while its values are parameters.
+fn alone(of: &FunName, what: &str) -> FunName {
+    let words = of.derivations.iter().map(|d| &**d).chain([&*of.base, what]);
+    FunName::base(&words.collect::<Vec<_>>().join("$"))
+}
