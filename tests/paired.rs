@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::agreement::stages_come_back;
+use common::agreement::{all_ways, stages_come_back};
 use lm::interp::Interpreter;
 use lm::map::{self, LinearMap};
 use lm::notation::infix;
@@ -128,8 +128,12 @@ fn stages_read_back() {
         for path in programs() {
             let name = path.display().to_string();
             let text = fs::read_to_string(&path).expect("the program can be read");
-            for derivation in [Derivation::Tupled, Derivation::Polymorphic] {
+            // Between them, they have every kind of stage.
+            for derivation in [Derivation::Polymorphic, Derivation::Split] {
                 let (mut p, functions) = pipeline(&name, &text, derivation);
+                // What stages call is in the text, too.
+                let ways: Vec<FunName> = functions.iter().flat_map(all_ways).collect();
+                ways.iter().for_each(|way| p.require(way).unwrap_or_else(|error| panic!("{name}: {error}")));
                 let stages: Result<Vec<Vec<Stage>>, _> = functions.iter().map(|f| p.stages(f, false)).collect();
                 let stages = stages.unwrap_or_else(|error| panic!("{name}: {error}"));
                 stages_come_back(&p, &stages).unwrap_or_else(|why| panic!("{name}, {}: {why}", derivation.name()));

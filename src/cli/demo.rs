@@ -119,6 +119,9 @@ fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Fa
     // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
+    if let Some(record) = &stage.record {
+        writeln!(out, "{mark}it records {record}")?;
+    }
     if options.trace {
         trace(stage, options, out)?;
     }

@@ -8,6 +8,7 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
+use super::stages::RecordedStages;
 use super::{Error, MERGE_ROUNDS, Pipeline, checked, whole_argument};
 use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
@@ -57,7 +58,7 @@ impl Pipeline {
         }))
     }
 
-    fn tidy_and_ruled(&mut self, def: &Def) -> Def {
+    pub(super) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
         let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
         let tidy = self.tidied(&dead::dead(&def, &self.effects));
         self.ruled(&tidy)
@@ -66,13 +67,23 @@ impl Pipeline {
     /// The pair of value and cotangent as one block in normal form, in which all that the value needs comes
     /// first.
     fn value_and_cotangent(&mut self, of: &FunName) -> Result<Def, Error> {
-        if let Some(def) = self.recorded.get(of) {
-            return Ok(def.clone());
+        match self.recorded.get(of) {
+            Some(def) => Ok(def.clone()),
+            None => self.value_and_cotangent_with_stages(of, &mut RecordedStages::default()),
         }
+    }
+
+    pub(super) fn value_and_cotangent_with_stages(
+        &mut self,
+        of: &FunName,
+        stages: &mut RecordedStages,
+    ) -> Result<Def, Error> {
         let def = self.differentiable(of)?;
         let normal = self.normal(&def);
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
-        let (reverse, dr) = self.reverse_of(&normal, map)?;
+        let jacobian = Expr::block(values.clone(), map.clone());
+        stages.jacobian = Some(Def::new(of.derived("D"), normal.params.clone(), jacobian));
+        let (reverse, dr) = self.reverse_of(&normal, map, stages)?;
         let supply = &mut self.program.supply;
         let (s, unpack) = whole_argument(&normal.params, supply);
         let ds = supply.fresh("ds", reverse.ty().clone());
@@ -117,23 +128,28 @@ impl Pipeline {
     }
 
     /// `mapᵀ ⊙ dr`, and dr: the free variables of both are parameters of f, and values.
-    fn reverse_of(&mut self, normal: &Def, map: Expr) -> Result<(Expr, Var), Error> {
+    fn reverse_of(&mut self, normal: &Def, map: Expr, stages: &mut RecordedStages) -> Result<(Expr, Var), Error> {
         let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
         let argument = Expr::witness(&normal.fun.varying_of(&params));
         let read = free_variables(&Expr::tuple([map.clone(), argument.clone()]));
         let map = Def::new(alone(&normal.fun.name, "map"), read, map);
-        let (map, _) = self.simplified(&map, "jacobian")?;
+        let (map, steps) = self.simplified(&map, "jacobian")?;
+        stages.map = (Some(map.clone()), steps);
         let transposed = alone(&normal.fun.name, "transposed");
-        let (map, _) = self.rewriting("transpose", &map, |def, cx| {
+        let (map, mut steps) = self.rewriting("transpose", &map, |def, cx| {
             transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
         })?;
-        let (map, _) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
+        let (map, more) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
+        steps.extend(more);
+        stages.transposed = (Some(map.clone()), steps);
         let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
         let params = [map.params.clone(), vec![dr.clone()]].concat();
         let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
         let body = renamed(&body, &mut self.program.supply);
         let applied = Def::new(alone(&normal.fun.name, "reverse"), params, body);
-        Ok((self.applied_with_steps(&applied)?.0.body, dr))
+        let (applied, steps) = self.applied_with_steps(&applied)?;
+        stages.applied = (Some(applied.clone()), steps);
+        Ok((applied.body, dr))
     }
 
     /// As `shared`, but that nothing is merged: nothing is computed twice.

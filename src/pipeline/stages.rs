@@ -6,7 +6,8 @@ use crate::derivation::Derivation;
 use crate::derivation::paired::Form;
 use crate::passes::anf;
 use lm::rewriter::Step;
-use lm::term::{Def, FunName};
+use lm::term::{Def, Expr, FunName, Kind, Op};
+use lm::types::Type;
 
 /// One stage of a derivation.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Stage {
     pub def: Def,
     /// The definition in the category language, at the stages that have it.
     pub category: Option<cl::Def>,
+    /// The type of what it records, at the stage that says so.
+    pub record: Option<Type>,
     /// The rewrites that led here, when they are traced.
     pub steps: Vec<Step>,
 }
@@ -52,8 +55,8 @@ impl Pipeline {
             }
             Derivation::Tupled => {
                 self.paired_stages(name, Form::Tupled, &mut stages)?;
-                self.jacobian_stages(name, &mut stages)?;
-                self.reverse_stages(name, &mut stages)?;
+                self.recorded_stages(name, &mut stages)?;
+                stages.add("Reverse-mode derivative (CSE'd)", &self.source(&name.derived("rev"))?);
             }
             Derivation::Polymorphic => {
                 self.paired_stages(name, Form::Polymorphic, &mut stages)?;
@@ -62,9 +65,12 @@ impl Pipeline {
             }
             Derivation::Split => {
                 self.category_stages(name, &mut stages)?;
-                self.jacobian_stages(name, &mut stages)?;
-                self.forward_stages(name, &mut stages)?;
-                self.reverse_stages(name, &mut stages)?;
+                self.recorded_stages(name, &mut stages)?;
+                let forward = self.source(&name.derived("suffwdpass"))?;
+                stages.add("Forward half", &forward);
+                stages.0.last_mut().expect("just added").record = Some(record_of(&forward));
+                stages.add("Reverse half", &self.source(&name.derived("sufrevpass"))?);
+                stages.add("Reverse-mode derivative", &self.source(&name.derived("rev"))?);
             }
         }
         Ok(stages.0)
@@ -106,9 +112,24 @@ impl Pipeline {
         let pruned = cl::prune(&category);
         for (heading, category) in [("The category language", category), ("The category language, pruned", pruned)] {
             let def = cl::back(&category, &mut self.program.supply);
-            stages.0.push(Stage { heading, def, category: Some(category), steps: Vec::new() });
+            stages.0.push(Stage { heading, def, category: Some(category), record: None, steps: Vec::new() });
         }
         stages.add("Back from the category language", &self.normal_form(name)?);
+        Ok(())
+    }
+
+    /// Reverse mode with a record; or, where it is written by hand, as it is.
+    fn recorded_stages(&mut self, name: &FunName, stages: &mut Stages) -> Result<(), Error> {
+        if !self.has_records(name) {
+            return Ok(());
+        }
+        let mut all = RecordedStages::default();
+        let both = self.value_and_cotangent_with_stages(name, &mut all)?;
+        stages.add("The Jacobian with records (unoptimised)", &all.jacobian.expect("it was made"));
+        stages.traced("The map alone (optimised)", &all.map.0.expect("it was made"), all.map.1);
+        stages.traced("Transposed map", &all.transposed.0.expect("it was made"), all.transposed.1);
+        stages.traced("Transposed map, applied", &all.applied.0.expect("it was made"), all.applied.1);
+        stages.add("Value and reverse-mode derivative (CSE'd)", &self.tidy_and_ruled(&both));
         Ok(())
     }
 
@@ -132,6 +153,34 @@ impl Pipeline {
     }
 }
 
+/// The type of what a first half records; of a record that has a name only, what it is made of.
+fn record_of(first: &Def) -> Type {
+    let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
+    match named {
+        Type::Record(of) => packed(&first.body, of).unwrap_or_else(|| named.clone()),
+        _ => named.clone(),
+    }
+}
+
+fn packed(e: &Expr, of: &FunName) -> Option<Type> {
+    match e.kind() {
+        Kind::App(Op::Pack(f), args) if **f == *of => Some(args[0].ty().clone()),
+        Kind::Const(_) | Kind::Var(_) => None,
+        Kind::App(_, args) => args.iter().find_map(|a| packed(a, of)),
+        Kind::Lam(_, body) => packed(body, of),
+        Kind::Let(bindings, body) => bindings.iter().find_map(|b| packed(&b.rhs, of)).or_else(|| packed(body, of)),
+    }
+}
+
+/// What reverse mode with a record goes through.
+#[derive(Default)]
+pub(super) struct RecordedStages {
+    pub(super) jacobian: Option<Def>,
+    pub(super) map: (Option<Def>, Vec<Step>),
+    pub(super) transposed: (Option<Def>, Vec<Step>),
+    pub(super) applied: (Option<Def>, Vec<Step>),
+}
+
 #[derive(Default)]
 struct Stages(Vec<Stage>);
 
@@ -141,6 +190,6 @@ impl Stages {
     }
 
     fn traced(&mut self, heading: &'static str, def: &Def, steps: Vec<Step>) {
-        self.0.push(Stage { heading, def: def.clone(), category: None, steps });
+        self.0.push(Stage { heading, def: def.clone(), category: None, record: None, steps });
     }
 }
