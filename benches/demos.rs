@@ -1,5 +1,6 @@
-//! Run time of each demo's function and reverse derivative, native, one thread; and compile time of both, from
-//! source to shared library, by the total of `lmc compile --time-passes`.
+//! Run time of each demo's function and reverse derivative, by Jacobian and by tupling, native, one thread; and
+//! compile time of function and reverse derivative, from source to shared library, by the total of
+//! `lmc compile --time-passes`.
 //!
 //! `cargo bench --bench demos` measures, and ends with a table of medians.
 
@@ -9,6 +10,7 @@ mod measure;
 use lm::term::FunName;
 use lm::types::Type;
 use lmc::demos::{DEMOS, Demo};
+use lmc::derivation::Derivation;
 use lmc::front;
 use lmc::source::Source;
 use measure::{Native, criterion, group, median, ratio, shown};
@@ -128,13 +130,18 @@ fn main() {
         if let Some(mut reverse) = native.prepare_reverse() {
             group.bench_function("reverse", |b| b.iter(|| reverse.call().expect("goes well")));
         }
+        let recorded = Native::by(Derivation::Tupled, demo, &arguments);
+        if let Some(mut reverse) = recorded.prepare_reverse() {
+            group.bench_function("recorded", |b| b.iter(|| reverse.call().expect("goes well")));
+        }
         group.finish();
         let of = |name| median("demos", demo.name, name);
-        let (primal, reverse) = (of("primal"), of("reverse"));
+        let (primal, reverse, recorded) = (of("primal"), of("reverse"), of("recorded"));
         let [wall, processor] = compile_times(demo).map_or([None; 2], |times| times.map(Some));
-        let times = [shown(primal), shown(reverse), ratio(reverse, primal), shown(wall), shown(processor)];
+        let times = [shown(primal), shown(reverse), ratio(reverse, primal), ratio(recorded, primal)];
+        let times = [&times[..], &[shown(wall), shown(processor)]].concat();
         rows.push(format!("| `{}` | {size} | {} |", demo.name, times.join(" | ")));
     }
-    println!("| demo | size | primal | reverse | ratio | compile | processor |");
-    println!("| --- | --- | --- | --- | --- | --- | --- |\n{}", rows.join("\n"));
+    println!("| demo | size | primal | reverse | ratio | ratio, tupled | compile | processor |");
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- |\n{}", rows.join("\n"));
 }

@@ -15,6 +15,7 @@ use lm::notation::infix;
 use lm::term::FunName;
 use lm::timing::Timings;
 use lm::value::Value;
+use lmc::demos::DEMOS;
 use lmc::derivation::Derivation;
 use lmc::gradcheck::{self, Random, distance};
 use lmc::pipeline::{Pipeline, Stage};
@@ -138,6 +139,22 @@ fn stages_read_back() {
                 let stages = stages.unwrap_or_else(|error| panic!("{name}: {error}"));
                 stages_come_back(&p, &stages).unwrap_or_else(|why| panic!("{name}, {}: {why}", derivation.name()));
             }
+        }
+    });
+}
+
+/// Every demo has stages by every derivation, each derivation its own.
+#[test]
+fn demos_have_stages_by_every_derivation() {
+    with_large_stack(|| {
+        for demo in DEMOS {
+            let headings = Derivation::ALL.map(|derivation| {
+                let (mut p, _) = pipeline(demo.name, demo.text, derivation);
+                let stages = p.stages(&FunName::base(demo.fun), false);
+                let stages = stages.unwrap_or_else(|error| panic!("{}, {}: {error}", demo.name, derivation.name()));
+                stages.iter().map(|stage| stage.heading).collect::<Vec<_>>()
+            });
+            assert!(headings.iter().all(|h| headings.iter().filter(|other| *other == h).count() == 1), "{headings:?}");
         }
     });
 }

@@ -4,8 +4,10 @@
 use codegen::{Jit, Prepared, SourceInfo};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use lm::term::FunName;
+use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
+use lmc::derivation::Derivation;
 use lmc::front;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
@@ -27,12 +29,18 @@ pub fn demo(name: &str) -> &'static Demo {
 impl Native {
     /// `arguments` is an expression for them all: a tuple where there are several.
     pub fn new(demo: &Demo, arguments: &str) -> Native {
+        Native::by(Derivation::default(), demo, arguments)
+    }
+
+    /// As [`Native::new`], with the reverse derivative by a derivation.
+    pub fn by(derivation: Derivation, demo: &Demo, arguments: &str) -> Native {
         let function = FunName::base(demo.fun);
         let types = front::load(&Source::new("demo.ks", demo.text)).expect("the demo is right").program;
         let ty = types.defs[&function].fun.argument();
         let text = format!("{}\n(def benchmark_arguments {ty} () {arguments})\n", demo.text);
         let source = Source::new("demo.ks", text.as_str());
-        let mut pipeline = Pipeline::new(front::load(&source).unwrap_or_else(|e| panic!("{}: {e:?}", demo.name)));
+        let checked = front::load_for(&source, derivation, &Timings::default());
+        let mut pipeline = Pipeline::new(checked.unwrap_or_else(|e| panic!("{}: {e:?}", demo.name)));
         let reverse = function.derived("rev");
         let mut entries = vec![function.clone(), FunName::base("benchmark_arguments"), reverse.clone()];
         entries.iter().for_each(|name| pipeline.require(name).expect("it derives"));
