@@ -13,7 +13,7 @@ use super::{Error, MERGE_ROUNDS, Pipeline, checked, whole_argument};
 use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
 use crate::derivation::recorded::plan::plan_elsewhere;
-use crate::derivation::recorded::{Callees, Failure, Recorded, recorded};
+use crate::derivation::recorded::{Callees, Failure, Record, Recorded, recorded};
 use crate::passes::{anf, cse, dead, lower, narrow, transpose};
 use crate::schedule::strategy;
 use lm::prim::Prim;
@@ -119,7 +119,11 @@ impl Pipeline {
                 Err(Failure::NotDifferentiable(why)) => return Err(why.into()),
                 Err(Failure::Unknown(names)) => {
                     for name in names {
-                        let record = self.record(&name)?;
+                        let ty = self.record(&name)?;
+                        let record = match (&ty, self.program.defs.get(&name.derived("suffwdpass"))) {
+                            (Type::Record(_), _) | (_, None) => Record::opaque(ty),
+                            (_, Some(first)) => Record::of(first),
+                        };
                         records.insert(name, record);
                     }
                 }

@@ -48,8 +48,8 @@ pub struct Callees<'a> {
     pub by_hand: &'a dyn Fn(&FunName) -> bool,
     /// Those whose halves are.
     pub halves_by_hand: &'a dyn Fn(&FunName) -> bool,
-    /// The types of records.
-    pub records: &'a HashMap<FunName, Type>,
+    /// What is known of records.
+    pub records: &'a HashMap<FunName, Record>,
     /// Who prints.
     pub effects: &'a Effects,
 }
@@ -203,16 +203,33 @@ impl Recorder<'_, '_> {
             self.unknown.push(of.name.clone());
             return self.cx.binding(b);
         };
-        let r = self.cx.supply.fresh("r", record.clone());
-        let result = Type::tuple([f.result.clone(), record.clone()]);
+        let r = self.cx.supply.fresh("r", record.ty.clone());
+        let result = Type::tuple([f.result.clone(), record.ty.clone()]);
         let half = Fun { name: of.name.derived("suffwdpass"), params: f.params.clone(), result };
         let rhs = Expr::app(Op::Call(Arc::new(half)), args.to_vec()).at(b.rhs.span());
         self.cx.out.push(Binding { pattern: Pattern::Tuple(vec![y.clone(), r.clone()]), rhs });
         let spaces = [of.varying_of(args), Expr::var(y)].map(|e| Expr::witness(&e));
-        let at = Expr::app(Op::JacobianAt(of), [vec![Expr::var(&r)], spaces.to_vec()].concat());
+        let r = self.with_arguments(&r, record, args);
+        let at = Expr::app(Op::JacobianAt(of), [vec![r], spaces.to_vec()].concat());
         let inner = if let [one] = maps.as_slice() { one.clone() } else { Expr::prim(Prim::LmVCat, maps) };
         self.cx.bind_map(y, Expr::prim(Prim::LmCompose, [at, inner]));
         Ok(())
+    }
+
+    /// The record, its components that are arguments taken from there: an argument that is bound outside of a loop
+    /// is not recorded at each step.
+    fn with_arguments(&mut self, r: &Var, record: &Record, args: &[Expr]) -> Expr {
+        if record.parameters.iter().all(Option::is_none) {
+            return Expr::var(r);
+        }
+        let argument = |k: usize| record.parameters[k].map(|i| args[i].clone());
+        let Some(types) = record.ty.as_tuple().filter(|_| !record.is_one) else {
+            return argument(0).expect("its one value is an argument");
+        };
+        let parts: Vec<Var> = types.iter().map(|ty| self.cx.supply.fresh("r", ty.clone())).collect();
+        self.cx.out.push(Binding { pattern: Pattern::Tuple(parts.clone()), rhs: Expr::var(r) });
+        let part = |(k, x): (usize, &Var)| argument(k).unwrap_or_else(|| Expr::var(x));
+        Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
     }
 
     /// A value that comes without a record.
@@ -239,6 +256,39 @@ impl Recorded {
         let bound = |x: &Var| self.values.iter().any(|b| b.pattern.vars().contains(x));
         bindings.retain(|b| b.pattern.vars().iter().all(bound));
         bindings
+    }
+}
+
+/// What a caller knows of a record.
+#[derive(Debug)]
+pub struct Record {
+    /// Its type.
+    pub ty: Type,
+    /// Whether it is one value, not the tuple of several.
+    pub is_one: bool,
+    /// For each of its values, the parameter of the function that it is.
+    pub parameters: Vec<Option<usize>>,
+}
+
+impl Record {
+    /// The record that a first half gives.
+    pub fn of(first: &Def) -> Record {
+        let ty = first.fun.result.as_tuple().expect("a value and a record")[1].clone();
+        let (_, result) = first.body.as_block();
+        let record = result.args_of(&Op::Tuple).map(|pair| pair[1].clone());
+        let parts = record.as_ref().and_then(|r| r.args_of(&Op::Tuple));
+        let parameter = |e: &Expr| first.params.iter().position(|p| e.as_var() == Some(p));
+        let parameters = match (&record, parts) {
+            (_, Some(parts)) => parts.iter().map(parameter).collect(),
+            (Some(one), None) => vec![parameter(one)],
+            (None, None) => Vec::new(),
+        };
+        Record { ty, is_one: parts.is_none(), parameters }
+    }
+
+    /// A record of which only the type is known.
+    pub fn opaque(ty: Type) -> Record {
+        Record { ty, is_one: true, parameters: Vec::new() }
     }
 }
 
