@@ -15,6 +15,7 @@ mod forward;
 mod given;
 mod nested;
 mod recorded;
+mod sharing;
 mod stages;
 mod watch;
 
@@ -29,7 +30,7 @@ use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
 use crate::passes::rules::EndlessRule;
-use crate::passes::{anf, apply, cse, dead, into, lower, merge, simplify, sums, tidy, transpose};
+use crate::passes::{anf, apply, dead, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -47,9 +48,6 @@ use watch::Watch;
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
-
-/// Rounds of sharing and merging; each settles one more level of nested conditionals.
-const MERGE_ROUNDS: usize = 100;
 
 /// Derives functions of one program on demand.
 pub struct Pipeline {
@@ -375,122 +373,6 @@ impl Pipeline {
         steps.extend(more);
         Ok((def, steps))
     }
-
-    /// Sharing and merging; then tidy; then the rules of the program.
-    fn finished(&mut self, def: &Def) -> Result<Def, Error> {
-        let def = self.shared(def, &[])?;
-        let tidy = self.tidied(&def);
-        Ok(self.ruled(&tidy))
-    }
-
-    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
-    fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
-        let def = self.shared_with(def, &[], false)?;
-        Ok(self.tidied(&def))
-    }
-
-    fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
-        self.shared_with(def, late, true)
-    }
-
-    fn shared_with(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.shared_as_it_is(def, late, by_halves)?;
-        // A function is called for its value and for its derivative, perhaps at one point in two forms.
-        while repeats_calls(&def) {
-            let simplest = self.simplest(def.clone())?;
-            let again = self.shared_as_it_is(&simplest, late, by_halves)?;
-            if again.body.size() >= def.body.size() {
-                break;
-            }
-            def = again;
-        }
-        Ok(def)
-    }
-
-    fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.watch.pass("lower", || lower::lower(def));
-        for _ in 0..MERGE_ROUNDS {
-            let size = def.body.size();
-            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
-            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
-            let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass("merge", merge);
-            let changed = merged != def;
-            let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
-            def = checked("merge", without_dead, |_| true);
-            if !changed && def.body.size() == size {
-                break;
-            }
-        }
-        let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-        Ok(checked("cse", shared, |_| true))
-    }
-
-    /// The record's type for each function that is called both for its value and for its
-    /// reverse derivative; its two halves are made for the purpose.
-    fn records(&mut self, def: &Def) -> Result<merge::Records, Error> {
-        let mut called = Vec::new();
-        call_order::calls(&def.body, &mut called);
-        let mut records = HashMap::new();
-        for reverse in called.iter().filter(|name| name.derivations.first().is_some_and(|d| **d == *"rev")) {
-            let of = FunName { derivations: reverse.derivations[1..].to_vec(), ..reverse.clone() };
-            let value = of.unrestricted();
-            let generated = !self.written.contains(reverse);
-            if called.contains(&value) && generated && !records.contains_key(&of) {
-                let record = self.record(&of)?;
-                let fun = self.program.defs[&value].fun.clone();
-                records.insert(of, (fun, record));
-            }
-        }
-        Ok(records)
-    }
-
-    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
-    /// call themselves, may be in the making.
-    fn record(&mut self, name: &FunName) -> Result<Type, Error> {
-        // Whether a derivative calls itself is seen once all that it calls is there.
-        self.require(&name.unrestricted())?;
-        if call_order::is_recursive(&self.program, &name.unrestricted()) {
-            return Ok(Type::Record(Arc::new(name.clone())));
-        }
-        self.require(&name.derived("sufrevpass"))?;
-        let forward = &self.program.defs[&name.derived("suffwdpass")];
-        let pair = forward.body.ty().as_tuple().expect("a value and a record");
-        Ok(pair[1].clone())
-    }
-
-    /// As simple as it gets.
-    fn simplest(&mut self, def: Def) -> Result<Def, Error> {
-        const ROUNDS: usize = 4;
-        let mut def = def;
-        for _ in 0..ROUNDS {
-            let simpler = self.simplified(&def, "values")?.0;
-            if simpler == def {
-                break;
-            }
-            def = simpler;
-        }
-        Ok(def)
-    }
-
-    fn with_destinations(&mut self, def: &Def) -> Def {
-        let recursive = |f: &FunName| {
-            let f = f.unrestricted();
-            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
-        };
-        self.watch.pass("into", || into::into(def, &recursive))
-    }
-
-    fn tidied(&mut self, def: &Def) -> Def {
-        let once = self.simplified(def, "values").expect("the laws of values end").0;
-        let once = dead::dead_at_last(&once, &self.effects);
-        // What inlining brings together, such as a component of a tuple, is simplified again.
-        let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
-        let tidy = self.with_destinations(&tidy);
-        let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
-        checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
-    }
 }
 
 /// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
@@ -530,14 +412,6 @@ fn underive(name: &FunName) -> Option<(String, FunName)> {
     }
     let derivation = of.derivations.remove(0);
     Some((derivation.to_string(), of))
-}
-
-/// Whether a function is called for its value and, apart from that, for a derivative.
-fn repeats_calls(def: &Def) -> bool {
-    let mut called = Vec::new();
-    call_order::calls(&def.body, &mut called);
-    let of = |name: &FunName| underive(name).filter(|(d, _)| matches!(&**d, "fwd" | "rev" | "suffwdpass"));
-    called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
 }
 
 /// A pass's result, checked in debug builds.

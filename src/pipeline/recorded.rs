@@ -8,8 +8,9 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
+use super::sharing::MERGE_ROUNDS;
 use super::stages::RecordedStages;
-use super::{Error, MERGE_ROUNDS, Pipeline, checked, whole_argument};
+use super::{Error, Pipeline, checked, whole_argument};
 use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
 use crate::derivation::recorded::plan::plan_elsewhere;
