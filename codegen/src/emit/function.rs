@@ -182,7 +182,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         let [good, bad] = self.branch(frame, condition);
         self.builder.position_at_end(bad);
         let numbers = numbers(self);
-        let status = self.fail(frame.ctx(), failure, &numbers, span);
+        let mut status = self.fail(frame.ctx(), failure, &numbers, span);
+        if failure == Failure::RecursionTooDeep {
+            // A function without an end could do nothing but fail, LLVM would find: what stands after the call of
+            // itself is never reached, so the call is the last thing it does, and a loop without end.
+            status = self.hidden(status);
+        }
         self.leave(frame, status);
         self.builder.position_at_end(good);
     }
