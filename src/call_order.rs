@@ -1,6 +1,8 @@
 //! Who calls whom, and whether in circles.
 
-use lm::term::{Expr, FunName, Kind, Op, Program};
+use lm::term::{Expr, FunName, Kind, Op, Program, varying};
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 use std::collections::HashSet;
 
 /// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
@@ -47,4 +49,35 @@ pub fn is_recursive(program: &Program, name: &FunName) -> bool {
         waiting.extend(called.into_iter().filter(|callee| seen.insert(callee.clone())));
     }
     false
+}
+
+/// The functions of a program, as written, that call derivatives of themselves, directly or through others. Such a
+/// derivative has no definition: it would need derivatives of ever higher order. One that is written by hand is a
+/// function like others.
+pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
+    let mut graph: DiGraphMap<usize, bool> = DiGraphMap::new();
+    let number = |name: &FunName| program.defs.get_index_of(name);
+    for (caller, def) in program.defs.values().enumerate() {
+        let mut called = Vec::new();
+        calls(&def.body, &mut called);
+        for name in called {
+            // The derivations that are not written by hand are made, from what is left.
+            let made = (0..=name.derivations.len()).find(|n| number(&without(&name, *n)).is_some());
+            let Some(made) = made else { continue };
+            let is_derivative = name.derivations[..made].iter().any(|d| !matches!(&**d, "shape" | "CL") && varying(d).is_none());
+            let callee = number(&without(&name, made)).expect("just found");
+            let before = graph.edge_weight(caller, callee).copied().unwrap_or(false);
+            graph.add_edge(caller, callee, before || is_derivative);
+        }
+    }
+    let among_themselves = |group: &Vec<usize>| {
+        graph.all_edges().any(|(a, b, is_derivative)| *is_derivative && group.contains(&a) && group.contains(&b))
+    };
+    let groups = tarjan_scc(&graph).into_iter().filter(among_themselves).flatten();
+    groups.map(|i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
+}
+
+/// The name without its n outermost derivations.
+fn without(name: &FunName, n: usize) -> FunName {
+    FunName { derivations: name.derivations[n..].to_vec(), ..name.clone() }
 }

@@ -20,19 +20,19 @@ use std::sync::Arc;
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
     pub(super) fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let both = self.value_beside(of, derivation, name)?;
+        let both = match derivation == "fwd" && self.is_paired(of) {
+            true => self.value_and_tangent(of)?,
+            false => self.value_beside(of, derivation, name)?,
+        };
         self.finished(&both)
     }
 
-    /// `(f(s), d$f(s, v))` as one block.
+    /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
     pub(super) fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        if derivation == "fwd" && self.is_paired(of) {
-            return self.value_and_tangent(of);
-        }
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
-        let derived = self.applied(of, derivation)?;
+        let derived = self.applied_apart(of, derivation)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
         let mut bindings = Vec::new();

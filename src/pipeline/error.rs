@@ -23,6 +23,11 @@ pub enum Error {
     /// A derivative of a function that is implemented elsewhere.
     #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
     External(FunName, String),
+    /// A derivative of a function that calls a derivative of itself.
+    #[error(
+        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative by `def`"
+    )]
+    OfItself(FunName),
     /// A function that is not there.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
@@ -55,7 +60,8 @@ impl Error {
             Error::OutOfFuel { function, .. }
             | Error::External(function, _)
             | Error::NoGradient(function, _)
-            | Error::Undefined(function) => Some(function),
+            | Error::Undefined(function)
+            | Error::OfItself(function) => Some(function),
             Error::NoDerivation(_) => None,
         }
     }
@@ -68,6 +74,7 @@ impl Error {
             Error::Undefined(_) => "E304",
             Error::NoDerivation(_) => "E305",
             Error::External(..) => "E306",
+            Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",
         }
     }

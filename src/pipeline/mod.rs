@@ -73,6 +73,8 @@ pub struct Pipeline {
     /// The functions of the source text: a derivative among them was written by its user.
     written: HashSet<FunName>,
     endless: Vec<EndlessRule>,
+    /// The functions that call derivatives of themselves.
+    deriving_themselves: HashSet<FunName>,
 }
 
 impl Pipeline {
@@ -81,6 +83,7 @@ impl Pipeline {
         let Checked { program, prelude, derivation, chosen, .. } = checked;
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
+        let deriving_themselves = call_order::deriving_themselves(&program);
         let mut pipeline = Pipeline {
             program,
             prelude,
@@ -96,6 +99,7 @@ impl Pipeline {
             closed: HashSet::new(),
             written,
             endless: Vec::new(),
+            deriving_themselves,
         };
         let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
         for def in defs {
@@ -153,6 +157,10 @@ impl Pipeline {
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
+        let source = FunName { derivations: Vec::new(), ..of.clone() };
+        if self.deriving_themselves.contains(&source) && !matches!(&*derivation, "shape" | "CL") {
+            return Err(Error::OfItself(source));
+        }
         assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
@@ -335,6 +343,15 @@ impl Pipeline {
     /// `[fwd f]` or `[rev f]` without linear maps, its calls of derivatives not merged with anything;
     /// as it is where the user wrote it.
     fn applied(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
+        let by_hand = self.written.contains(&of.unrestricted().derived(derivation));
+        if derivation == "fwd" && self.is_paired(of) && !by_hand && self.symmetry(of, "fwd")?.is_none() {
+            return self.tangent_alone(of);
+        }
+        self.applied_apart(of, derivation)
+    }
+
+    /// As [`Pipeline::applied`], by the Jacobian: the value is no part of it.
+    fn applied_apart(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
         let name = of.derived(derivation);
         if self.written.contains(&name) {
             return self.source(&name);
@@ -353,9 +370,6 @@ impl Pipeline {
         if let Some(def) = self.by_symmetry(of, derivation)? {
             self.applied.insert(name, def.clone());
             return Ok(def);
-        }
-        if derivation == "fwd" && self.is_paired(of) {
-            return self.tangent_alone(of);
         }
         let unoptimised = match derivation {
             "fwd" => self.forward_unoptimised(of)?,

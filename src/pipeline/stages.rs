@@ -44,6 +44,9 @@ impl Pipeline {
     /// All stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.trace = trace;
+        if self.deriving_themselves.contains(name) {
+            return Err(Error::OfItself(name.clone()));
+        }
         let mut stages = Stages::default();
         stages.add("Original definition", &self.source(name)?);
         stages.add("Anf-ised original definition", &self.normal_form(name)?);
