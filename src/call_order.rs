@@ -64,7 +64,8 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
             // The derivations that are not written by hand are made, from what is left.
             let made = (0..=name.derivations.len()).find(|n| number(&without(&name, *n)).is_some());
             let Some(made) = made else { continue };
-            let is_derivative = name.derivations[..made].iter().any(|d| !matches!(&**d, "shape" | "CL") && varying(d).is_none());
+            let is_derivative =
+                name.derivations[..made].iter().any(|d| !matches!(&**d, "shape" | "CL") && varying(d).is_none());
             let callee = number(&without(&name, made)).expect("just found");
             let before = graph.edge_weight(caller, callee).copied().unwrap_or(false);
             graph.add_edge(caller, callee, before || is_derivative);

@@ -205,7 +205,7 @@ pub enum CheckError {
     #[error("`{0}` calls itself with ever other functions")]
     EndlessFunctions(String),
     /// A gradient of a function whose result is no Float.
-    #[error("`{name}` is asked for, but `{of}` gives a `{result}`, not a `Float`")]
+    #[error("`{name}` is asked for, but `{of}` gives `{result}`, not Float")]
     NoGradient {
         /// As written.
         name: String,

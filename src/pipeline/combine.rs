@@ -20,7 +20,8 @@ use std::sync::Arc;
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
     pub(super) fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let both = match derivation == "fwd" && self.is_paired(of) {
+        let in_pairs = derivation == "fwd" && self.is_paired(of) && self.symmetry(of, "fwd")?.is_none();
+        let both = match in_pairs {
             true => self.value_and_tangent(of)?,
             false => self.value_beside(of, derivation, name)?,
         };

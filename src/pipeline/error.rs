@@ -32,7 +32,7 @@ pub enum Error {
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A gradient of a function that gives no Float.
-    #[error("`{0}` gives a `{1}`, so it has no gradient; `[jac {0}]` has all its derivatives")]
+    #[error("`{0}` gives `{1}`, not Float, so it has no gradient; `[jac {0}]` has all its derivatives")]
     NoGradient(FunName, Type),
     /// A derivation of another name.
     #[error("there is no derivation `{0}` (there are {known})", known = known())]
