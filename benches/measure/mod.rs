@@ -12,7 +12,60 @@ use lmc::front;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// Arguments, and what to call their size. The other demos take numbers.
+pub const ARGUMENTS: [(&str, &str, &str); 10] = [
+    ("lse", "100,000 numbers", "(build 100000 (lam (i : Integer) (mul 4.0 ($ranhashdoub i))))"),
+    ("gmm", "1,000 points, dimension 10, 25 Gaussians", "(model 1000 25 10)"),
+    (
+        "ba",
+        "20 cameras, 1,000 points, 5,000 observations",
+        "(tuple
+           (build 20 (lam (i : Integer) (Vec_init 0.3 -0.2 ($ranhashdoub i) 0.1 -0.4 0.2 1.5 0.05 -0.02 0.1 -0.03)))
+           (build 1000 (lam (i : Integer)
+             (Vec_init ($ranhashdoub i) ($ranhashdoub (add i 2000)) (add 3.0 ($ranhashdoub (add i 4000))))))
+           (build 5000 (lam (i : Integer) ($ranhashdoub i)))
+           (build 5000 (lam (i : Integer)
+             (tuple (to_integer (mul 20.0 ($ranhashdoub i))) (to_integer (mul 1000.0 ($ranhashdoub (add i 6000)))))))
+           (build 5000 (lam (i : Integer) (Vec_init ($ranhashdoub i) 0.5))))",
+    ),
+    ("lstm", "2 layers of 14 cells, 1,024 characters", "(network 2 14 1024)"),
+    (
+        "kmeans",
+        "10,000 points of dimension 4, 20 centroids",
+        "(tuple (random_rows 0 10000 4) (random_rows 90000 20 4))",
+    ),
+    (
+        "cnn",
+        "10 pictures of 28 x 28, kernels 6 and 16 of 5 x 5",
+        "(tuple (random 1000 (tuple 6 1 5 5)) (random 2000 6) (random 3000 (tuple 16 6 5 5)) (random 4000 16)
+                (random 5000 (tuple 10 16 4 4)) (random 6000 10)
+                (build 10 (lam (i : Integer) (random (mul 10000 (add i 1)) (tuple 1 28 28))))
+                (build 10 (lam (i : Integer) i)) 2)",
+    ),
+    (
+        "black_scholes",
+        "10,000 options",
+        "(tuple (build 10000 (lam (i : Integer) (add 40.0 (mul 80.0 ($ranhashdoub i)))))
+                (build 10000 (lam (i : Integer) (add 40.0 (mul 80.0 ($ranhashdoub (add i 20000))))))
+                0.1
+                (build 10000 (lam (i : Integer) (add 0.1 ($ranhashdoub (add i 40000)))))
+                (build 10000 (lam (i : Integer) (add 0.5 ($ranhashdoub (add i 60000))))))",
+    ),
+    (
+        "ode",
+        "20 species, 1,000 steps",
+        "(tuple (build 20 (lam (i : Integer) (sub ($ranhashdoub i) 0.5)))
+                (build (tuple 20 20) (lam (ij : Tuple Integer Integer)
+                  (neg ($ranhashdoub (add 100 (add (mul 20 (get$1$2 ij)) (get$2$2 ij)))))))
+                (build 20 (lam (i : Integer) (add 0.5 ($ranhashdoub (add 900 i)))))
+                1.0
+                1000)",
+    ),
+    ("det", "50 x 50", "(random_matrix 0 50)"),
+    ("minors", "7 x 7", "(random_matrix 0 7)"),
+];
 
 /// A demo as native code, with arguments.
 pub struct Native {
@@ -29,11 +82,16 @@ pub fn demo(name: &str) -> &'static Demo {
 impl Native {
     /// `arguments` is an expression for them all: a tuple where there are several.
     pub fn new(demo: &Demo, arguments: &str) -> Native {
-        Native::by(Derivation::default(), demo, arguments)
+        Native::with(Derivation::default(), demo, arguments, &codegen::Options::default())
     }
 
     /// As [`Native::new`], with the reverse derivative by a derivation.
     pub fn by(derivation: Derivation, demo: &Demo, arguments: &str) -> Native {
+        Native::with(derivation, demo, arguments, &codegen::Options::default())
+    }
+
+    /// The same, by a derivation, compiled as the options say.
+    pub fn with(derivation: Derivation, demo: &Demo, arguments: &str, options: &codegen::Options) -> Native {
         let function = FunName::base(demo.fun);
         let types = front::load(&Source::new("demo.ks", demo.text)).expect("the demo is right").program;
         let ty = types.defs[&function].fun.argument();
@@ -45,7 +103,7 @@ impl Native {
         let mut entries = vec![function.clone(), FunName::base("benchmark_arguments"), reverse.clone()];
         entries.iter().for_each(|name| pipeline.require(name).expect("it derives"));
         let info = SourceInfo::new("demo.ks", &text);
-        let jit = |entries: &[FunName]| Jit::new(pipeline.program(), entries, &info, &codegen::Options::default());
+        let jit = |entries: &[FunName]| Jit::new(pipeline.program(), entries, &info, options);
         let jit = jit(&entries).or_else(|_| {
             entries.pop();
             jit(&entries)
@@ -124,6 +182,26 @@ pub fn shown(seconds: Option<f64>) -> String {
     let x = seconds / scale;
     let digits = if x < 10.0 { 2 } else { usize::from(x < 100.0) };
     format!("{x:.digits$} {unit}")
+}
+
+/// The medians of the times of calls, in seconds, for `seconds` in all. The calls take turns, so that what else the
+/// machine does touches all of them.
+pub fn in_turns(calls: &mut [Prepared], seconds: f64) -> Vec<f64> {
+    let mut times = vec![Vec::new(); calls.len()];
+    let start = Instant::now();
+    while times[0].len() < 5 || start.elapsed().as_secs_f64() < seconds {
+        for (call, times) in calls.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            call.call().expect("goes well");
+            times.push(start.elapsed().as_secs_f64());
+        }
+    }
+    times.into_iter().map(median_of).collect()
+}
+
+fn median_of(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 pub fn ratio(a: Option<f64>, b: Option<f64>) -> String {

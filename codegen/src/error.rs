@@ -30,6 +30,9 @@ pub enum Error {
     /// LLVM does not know the processor.
     #[error("`{0}` is no processor of the target; try `native`, `x86-64` or `x86-64-v3`")]
     UnknownCpu(String),
+    /// There is no such pass over loops.
+    #[error("there is no pass `{0}` over loops; the passes are {list}", list = crate::passes::names())]
+    UnknownPass(String),
     /// An optimisation level beyond 3.
     #[error("there is no optimisation level {0}; the levels are 0 to 3")]
     UnknownLevel(u8),

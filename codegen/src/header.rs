@@ -109,7 +109,7 @@ fn failures(module: &Module) -> Vec<Vec<Failure>> {
         // Callees mostly come later than their callers.
         for (i, function) in functions.iter().enumerate().rev() {
             let mut set = all[i];
-            crate::lower::callees(&function.body, &mut |callee| set |= all[callee.0]);
+            function.body.callees(&mut |callee| set |= all[callee.0]);
             changed |= set != all[i];
             all[i] = set;
         }

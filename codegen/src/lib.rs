@@ -1,6 +1,6 @@
 //! Native code: from terms without linear maps to objects, libraries and callable memory.
 //!
-//!   lm::term --lower--> loops --emit--> LLVM --> so, a, obj, asm, llvm-ir, JIT
+//!   lm::term --lower--> loops --passes--> loops --emit--> LLVM --> so, a, obj, asm, llvm-ir, JIT
 //!
 //! The only user of inkwell.
 
@@ -18,6 +18,8 @@ pub mod loops;
 mod lower;
 mod module;
 mod object;
+mod passes;
+mod ranges;
 mod source;
 mod symbol;
 mod words;
@@ -26,5 +28,6 @@ pub use error::Error;
 pub use jit::{Jit, Prepared};
 pub use module::{Entry, Module, Options, compile};
 pub use object::{Kind, write_file};
+pub use passes::{Checks, LOWER, PASSES, Pass, Selection};
 pub use source::SourceInfo;
 pub use symbol::Symbol;

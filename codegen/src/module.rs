@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::interface::Interface;
 use crate::loops;
 use crate::lower::{Outside, lower};
+use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
 use crate::symbol::{Symbol, symbols};
 use inkwell::context::Context;
@@ -25,13 +26,24 @@ pub struct Options {
     /// Objects, archives and libraries that have the program's external functions; the JIT takes shared
     /// libraries only.
     pub link: Vec<PathBuf>,
-    /// Where the times of lowering, of LLVM and of linking are added.
+    /// Where indices and sizes are checked.
+    pub checks: Checks,
+    /// Which passes over loops run.
+    pub passes: Selection,
+    /// Where the times of lowering, of passes, of LLVM and of linking are added.
     pub timings: Timings,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { opt_level: 2, target_cpu: None, link: Vec::new(), timings: Timings::default() }
+        Options {
+            opt_level: 2,
+            target_cpu: None,
+            link: Vec::new(),
+            checks: Checks::default(),
+            passes: Selection::default(),
+            timings: Timings::default(),
+        }
     }
 }
 
@@ -57,7 +69,7 @@ pub struct Module {
 /// Lowers the entries and all that they call.
 ///
 /// Only the entries get symbols. Errors: a function is not defined or has no native form; two entries
-/// want one symbol; the processor or level is unknown.
+/// want one symbol; the processor, level or pass is unknown.
 pub fn compile(
     program: &Program,
     entries: &[FunName],
@@ -67,7 +79,8 @@ pub fn compile(
     Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
-    let (loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    let (mut loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     let mut symbols = symbols(&entries, &loops.externals())?;
     for (symbol, outside) in symbols.iter_mut().zip(&outside) {
         if !outside.as_ref().is_ok_and(Interface::has_tensors) {
@@ -103,7 +116,7 @@ impl Module {
         &self.options
     }
 
-    /// The lowered program.
+    /// The lowered program, after the passes.
     pub fn loops(&self) -> &loops::Module {
         &self.loops
     }

@@ -1,11 +1,11 @@
 //! `lmc compile`.
 
-use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
+use super::{ErrorFormat, checks};
 use crate::derivation::Derivation;
-use codegen::Kind;
+use codegen::{Checks, Kind, Selection};
 use lm::notation::ks;
 use lm::term::{FunName, Program};
 use std::io::Write;
@@ -49,6 +49,12 @@ pub struct Options {
     /// Optimisation level.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
+    /// Where indices and sizes are checked.
+    #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
+    checks: Checks,
+    /// Go on with the loops as that pass leaves them; `lower` is before the first. See `--emit loops`.
+    #[arg(long, value_name = "PASS")]
+    after: Option<String>,
     /// The way to the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
@@ -77,6 +83,8 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
         opt_level: options.level,
         target_cpu: options.target_cpu.clone(),
         link: options.link.clone(),
+        checks: options.checks,
+        passes: options.after.clone().map_or(Selection::All, Selection::Through),
         timings: watch.timings.clone(),
     };
     let module =

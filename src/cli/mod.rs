@@ -3,6 +3,7 @@
 //! Exit status: 0 done, 1 the program or its data is wrong, 2 usage, 101 internal error.
 
 mod check;
+mod checks;
 mod compile;
 mod demo;
 mod dump;

@@ -1,10 +1,10 @@
 //! `lmc run`.
 
-use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
-use codegen::Jit;
+use super::{ErrorFormat, checks};
+use codegen::{Checks, Jit};
 use lm::interp::Interpreter;
 use lm::term::FunName;
 use std::io::Write;
@@ -23,6 +23,9 @@ pub struct Options {
     /// A shared library that has the program's external functions (`edef`); may be repeated.
     #[arg(long, value_name = "FILE")]
     link: Vec<std::path::PathBuf>,
+    /// Where native code checks indices and sizes.
+    #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
+    checks: Checks,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -48,6 +51,7 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
             let options = codegen::Options {
                 opt_level: options.level,
                 link: options.link.clone(),
+                checks: options.checks,
                 timings: watch.timings.clone(),
                 ..codegen::Options::default()
             };

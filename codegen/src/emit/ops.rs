@@ -50,6 +50,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             Op::And => built(b.build_and(integer(0), integer(1), "")).into(),
             Op::Or => built(b.build_or(integer(0), integer(1), "")).into(),
             Op::Not => built(b.build_not(integer(0), "")).into(),
+            Op::Likely => {
+                let yes = self.context.bool_type().const_all_ones();
+                self.intrinsic("llvm.expect", &[args[0], yes.into()], &[args[0].get_type()])
+            }
             Op::ToFloat => built(b.build_signed_int_to_float(integer(0), self.context.f64_type(), "")).into(),
             Op::ToInteger => self.intrinsic("llvm.fptosi.sat", args, &[self.i64().into(), args[0].get_type()]),
             Op::BoolToFloat => built(b.build_unsigned_int_to_float(integer(0), self.context.f64_type(), "")).into(),

@@ -341,7 +341,7 @@ look:
 }
 
 ; Whether a tensor of the caller is one: { data, sizes... }, of at most 2^40 elements, as `failure::MOST_ELEMENTS`
-; says. Without `given`, it is there only to be filled in.
+; says, in each dimension, too. Without `given`, it is there only to be filled in.
 define i1 @lmc.tensor_ok(ptr %tensor, i64 %rank, i1 %has_data, i1 %given) noinline {
 start:
   %missing = icmp eq ptr %tensor, null
@@ -357,11 +357,11 @@ step:
   %next = add i64 %i, 1
   %field = getelementptr i64, ptr %tensor, i64 %next
   %size = load i64, ptr %field
-  %negative = icmp slt i64 %size, 0
+  %unfit = icmp ugt i64 %size, 1099511627776
   %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %count, i64 %size)
   %product = extractvalue { i64, i1 } %both, 0
   %overflow = extractvalue { i64, i1 } %both, 1
-  %wrong = or i1 %negative, %overflow
+  %wrong = or i1 %unfit, %overflow
   br i1 %wrong, label %bad, label %loop
 counted:
   %large = icmp ugt i64 %count, 1099511627776
@@ -423,7 +423,9 @@ step:
   %place = getelementptr i64, ptr %offsets, i64 %next
   %end = load i64, ptr %place
   %falls = icmp slt i64 %end, %before
-  br i1 %falls, label %bad, label %risen
+  %far = icmp sgt i64 %end, 1099511627776
+  %stray = or i1 %falls, %far
+  br i1 %stray, label %bad, label %risen
 risen:
   br i1 %is_flat, label %loop, label %dimensions
 dimensions:
@@ -438,11 +440,11 @@ dimension:
   %at = add i64 %row, %j
   %shape = getelementptr i64, ptr %shapes, i64 %at
   %extent = load i64, ptr %shape
-  %minus = icmp slt i64 %extent, 0
+  %unfit = icmp ugt i64 %extent, 1099511627776
   %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %count, i64 %extent)
   %product = extractvalue { i64, i1 } %both, 0
   %overflow = extractvalue { i64, i1 } %both, 1
-  %amiss = or i1 %minus, %overflow
+  %amiss = or i1 %unfit, %overflow
   br i1 %amiss, label %bad, label %dimensions
 whole:
   %length = sub i64 %end, %before

@@ -11,12 +11,17 @@
 //! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
 //! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
 
+mod calls;
+mod copy;
 mod failure;
 mod memory;
 mod op;
+#[cfg(test)]
+pub(crate) mod parse;
 mod print;
 mod ty;
 mod verify;
+mod walk;
 
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
@@ -29,7 +34,7 @@ use lm::term::{FunName, Span};
 use std::sync::Arc;
 
 /// The number of a local of one function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Local(pub u32);
 
 /// The number of a function of one module.
@@ -144,6 +149,8 @@ pub struct LocalInfo {
     pub ty: Ty,
     /// Not unique.
     pub name: Option<Arc<str>>,
+    /// Whether it is a size of a tensor, whenever it is set: from 0 to [`MOST_ELEMENTS`].
+    pub is_size: bool,
 }
 
 /// A function.
@@ -236,29 +243,6 @@ impl Module {
             });
         }
         found
-    }
-}
-
-impl Block {
-    /// Visits the statements, and those of blocks inside.
-    pub fn visit(&self, f: &mut impl FnMut(&Stmt)) {
-        for stmt in &self.stmts {
-            f(stmt);
-            match stmt {
-                Stmt::If(_, _, then, other) => {
-                    then.visit(f);
-                    other.visit(f);
-                }
-                Stmt::For(looped) => looped.body.visit(f),
-                Stmt::Bench { body, .. } => body.visit(f),
-                Stmt::Let(..)
-                | Stmt::Call(..)
-                | Stmt::Check { .. }
-                | Stmt::External { .. }
-                | Stmt::Write(_)
-                | Stmt::Memory(_) => {}
-            }
-        }
     }
 }
 

@@ -102,6 +102,8 @@ operations! {
     Or "or" [Bool Bool] Bool;
     /// The other.
     Not "not" [Bool] Bool;
+    /// The same, which mostly holds.
+    Likely "likely" [Bool] Bool;
     /// Nearest Float.
     ToFloat "to_float" [Integer] Float;
     /// Truncation; saturates; NaN gives 0.

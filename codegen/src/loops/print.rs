@@ -1,4 +1,4 @@
-//! The printed form of `--emit loops`.
+//! The printed form of `--emit loops`: a local is `%7`, or `#7` where it is a size, after the variable's name.
 
 use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
@@ -161,9 +161,8 @@ impl Printer<'_> {
     }
 
     fn local(&self, Local(i): Local) -> String {
-        match &self.function.locals[i as usize].name {
-            Some(name) => format!("{name}%{i}"),
-            None => format!("%{i}"),
-        }
+        let info = &self.function.locals[i as usize];
+        let sign = if info.is_size { '#' } else { '%' };
+        format!("{}{sign}{i}", info.name.as_deref().unwrap_or_default())
     }
 }

@@ -238,7 +238,7 @@ mod tests {
 
     /// A function of one Float with a Bool and a Float for locals.
     fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
-        let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None };
+        let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None, is_size: false };
         let function = Function {
             name: FunName::base("f"),
             locals: vec![local(Scalar::Float), local(Scalar::Bool), local(Scalar::Float)],

@@ -225,10 +225,12 @@ impl Body<'_> {
         let value = self.value(&args[2])?;
         let tensor = value.tensor().clone();
         let n = self.op(Op::AddI, [tensor.sizes[0].clone(), Operand::Integer(1)]);
+        self.check_size(std::slice::from_ref(&n));
         let result = self.alloc_tensor(element(ty), &[n])?;
         self.store_element(&result, &Operand::Integer(0), &start);
         self.count_to(&tensor.sizes[0], start.flatten(), |body, i, state| {
             let state = Val::from_components(element(ty), &mut state.into_iter());
+            body.new_sizes(&state, 0);
             let x = body.load_element(&tensor, &i);
             let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
             let next = body.scoped(|body| body.value(&term))?;

@@ -1,7 +1,6 @@
 //! Blocks: branches, loops, and the scopes at whose end the arena is as at their start.
 
 use super::body::Body;
-use super::facts::same;
 use super::value::Val;
 use crate::error::Error;
 use crate::loops::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
@@ -48,10 +47,12 @@ impl Body<'_> {
         other: impl FnOnce(&mut Self) -> Result<Val, Error>,
     ) -> Result<Val, Error> {
         let mut form = None;
+        let since = self.locals.len();
         let then = |body: &mut Self| Ok(form.insert(then(body)?).flatten());
         let results = self.choose(condition, then, |body| Ok(other(body)?.flatten()))?;
         let value = form.expect("the branch was emitted").rebuilt(&mut results.into_iter());
-        Ok(self.sized(value))
+        self.new_sizes(&value, since);
+        Ok(value)
     }
 
     /// A branch; what both sides give alike is no result of it. Slots that one of them sets are set.
@@ -73,7 +74,7 @@ impl Body<'_> {
         let mut results = Vec::new();
         let mut arms = [(then.stmts, vec![]), (other.stmts, vec![])];
         for (a, b) in then.results.into_iter().zip(other.results) {
-            if same(&a, &b) {
+            if a.same(&b) {
                 results.push(a);
                 continue;
             }
@@ -210,7 +211,8 @@ impl Body<'_> {
         let results = self.count_to(n, init, |body, i, mut carried| {
             let numbers = carried.split_off(width);
             slots.iter().zip(numbers).for_each(|(slot, x)| body.slots[*slot] = x);
-            let state = body.sized(Val::from_components(ty, &mut carried.into_iter()));
+            let state = Val::from_components(ty, &mut carried.into_iter());
+            body.new_sizes(&state, 0);
             let (next, allocated) = body.tracked(|body| emit(body, i, state))?;
             took = !allocated.is_empty();
             let next = if took && !body.holds_record(&next) { body.keep(&next, mark)? } else { next };
@@ -224,13 +226,9 @@ impl Body<'_> {
             let locals = results.iter().filter_map(|a| if let Operand::Local(x) = a { Some(*x) } else { None });
             self.own_buffers(&locals.collect::<Vec<_>>());
         }
-        Ok(self.sized(Val::from_components(ty, &mut results.into_iter())))
-    }
-
-    /// The value, the sizes of whose tensors are known as such.
-    fn sized(&mut self, value: Val) -> Val {
-        value.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
-        value
+        let state = Val::from_components(ty, &mut results.into_iter());
+        self.new_sizes(&state, 0);
+        Ok(state)
     }
 }
 

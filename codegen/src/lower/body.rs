@@ -198,12 +198,23 @@ impl<'a> Body<'a> {
         let components = self.components(ty)?;
         let operands: Vec<Operand> = components.into_iter().map(|ty| Operand::Local(self.local(ty))).collect();
         let value = Val::from_components(ty, &mut operands.into_iter());
-        value.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
+        self.new_sizes(&value, 0);
         Ok(value)
     }
 
+    /// Those locals that are sizes of tensors in the value, and were made since there were `since` of them, are sizes
+    /// whenever they are set; the other ones are so here.
+    pub(super) fn new_sizes(&mut self, value: &Val, since: usize) {
+        for tensor in value.tensors() {
+            self.facts.are_sizes(&tensor.sizes);
+            for Local(i) in tensor.sizes.iter().filter_map(Operand::local) {
+                self.locals[i as usize].is_size |= i as usize >= since;
+            }
+        }
+    }
+
     pub(super) fn local(&mut self, ty: Ty) -> Local {
-        self.locals.push(LocalInfo { ty, name: None });
+        self.locals.push(LocalInfo { ty, name: None, is_size: false });
         Local(self.locals.len() as u32 - 1)
     }
 

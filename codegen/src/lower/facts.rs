@@ -26,7 +26,7 @@ enum Fact {
 impl Facts {
     /// These are sizes of a tensor.
     pub(super) fn are_sizes(&mut self, sizes: &[Operand]) {
-        for x in sizes.iter().filter_map(local) {
+        for x in sizes.iter().filter_map(Operand::local) {
             if self.sizes.insert(x) {
                 self.learnt.push(Fact::Size(x));
             }
@@ -37,7 +37,7 @@ impl Facts {
     pub(super) fn is_size(&self, n: &Operand) -> bool {
         match n {
             Operand::Integer(n) => (0..=crate::loops::MOST_ELEMENTS).contains(n),
-            other => local(other).is_some_and(|x| self.sizes.contains(&x)),
+            other => other.local().is_some_and(|x| self.sizes.contains(&x)),
         }
     }
 
@@ -51,14 +51,14 @@ impl Facts {
         if let (Operand::Integer(i), Operand::Integer(n)) = (index, size) {
             return (0..*n).contains(i);
         }
-        let bound = local(index).and_then(|x| self.below.get(&x));
+        let bound = index.local().and_then(|x| self.below.get(&x));
         bound.is_some_and(|bound| self.known_equal(bound, size))
     }
 
     /// Two numbers were found equal.
     pub(super) fn are_equal(&mut self, a: &Operand, b: &Operand) {
         let (a, b) = (self.resolved(a), self.resolved(b));
-        let (x, stands) = match (local(&a), local(&b)) {
+        let (x, stands) = match (a.local(), b.local()) {
             (Some(x), Some(y)) if x == y => return,
             (Some(x), Some(y)) if x.0 < y.0 => (y, a),
             (Some(x), _) => (x, b),
@@ -70,7 +70,7 @@ impl Facts {
     }
 
     pub(super) fn known_equal(&self, a: &Operand, b: &Operand) -> bool {
-        same(&self.resolved(a), &self.resolved(b))
+        self.resolved(a).same(&self.resolved(b))
     }
 
     /// To be given to [`Facts::forget_since`] at the end of a block.
@@ -90,28 +90,9 @@ impl Facts {
 
     fn resolved(&self, a: &Operand) -> Operand {
         let mut a = a.clone();
-        while let Some(other) = local(&a).and_then(|x| self.equal.get(&x)) {
+        while let Some(other) = a.local().and_then(|x| self.equal.get(&x)) {
             a = other.clone();
         }
         a
-    }
-}
-
-fn local(operand: &Operand) -> Option<Local> {
-    match operand {
-        Operand::Local(x) => Some(*x),
-        Operand::Float(_) | Operand::Integer(_) | Operand::Bool(_) | Operand::Text(_) => None,
-    }
-}
-
-/// Whether two operands are the same local or the same number.
-pub(super) fn same(a: &Operand, b: &Operand) -> bool {
-    match (a, b) {
-        (Operand::Local(x), Operand::Local(y)) => x == y,
-        (Operand::Float(x), Operand::Float(y)) => x.to_bits() == y.to_bits(),
-        (Operand::Integer(x), Operand::Integer(y)) => x == y,
-        (Operand::Bool(x), Operand::Bool(y)) => x == y,
-        (Operand::Text(x), Operand::Text(y)) => x == y,
-        (Operand::Local(_) | Operand::Float(_) | Operand::Integer(_) | Operand::Bool(_) | Operand::Text(_), _) => false,
     }
 }

@@ -130,7 +130,11 @@ impl Body<'_> {
             Form::Scalar(scalar) => (!is_result).then(|| field(scalar.ty())),
             Form::Tensor { base, .. } | Form::Jagged { base, .. } => base.map(|base| field(base.ty().buffer())),
         };
-        self.facts.are_sizes(&sizes);
+        if !is_result {
+            // Those of a result are the caller's to set only where there is storage.
+            self.facts.are_sizes(&sizes);
+            sizes.iter().filter_map(Operand::local).for_each(|Local(i)| self.locals[i as usize].is_size = true);
+        }
         Fields { number, has_storage, sizes, offsets, element_sizes, data }
     }
 

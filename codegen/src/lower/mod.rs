@@ -31,12 +31,11 @@ mod value;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};
-use crate::loops::{self, FunId, Module, Stmt};
+use crate::loops::{self, FunId, Module};
 use body::Body;
 use indexmap::IndexMap;
 use lm::term::{FunName, Program};
 use lm::types::Type;
-use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::HashSet;
 use target::Form;
 
@@ -59,8 +58,7 @@ pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, V
         module.functions.push(Body::of(def, &form, &mut wanted)?);
     }
     let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
-    mark_recursive(&mut module);
-    mark_allocating(&mut module);
+    module.mark();
     if cfg!(debug_assertions) {
         loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
     }
@@ -101,50 +99,4 @@ impl Wanted {
     fn id(&mut self, name: &FunName, form: Form) -> FunId {
         FunId(self.functions.insert_full((name.clone(), form), ()).0)
     }
-}
-
-/// A function is recursive when it stands on a cycle of calls.
-fn mark_recursive(module: &mut Module) {
-    let mut calls: DiGraph<(), ()> = DiGraph::new();
-    module.functions.iter().for_each(|_| {
-        calls.add_node(());
-    });
-    for (caller, function) in module.functions.iter().enumerate() {
-        callees(&function.body, &mut |callee| {
-            calls.add_edge(NodeIndex::new(caller), NodeIndex::new(callee.0), ());
-        });
-    }
-    for component in petgraph::algo::tarjan_scc(&calls) {
-        let cyclic = component.len() > 1 || calls.contains_edge(component[0], component[0]);
-        component.iter().for_each(|node| module.functions[node.index()].recursive = cyclic);
-    }
-}
-
-/// A function allocates when it does itself, or calls one that does.
-fn mark_allocating(module: &mut Module) {
-    let mut changed = true;
-    while changed {
-        changed = false;
-        // Callees mostly come later than their callers.
-        for i in (0..module.functions.len()).rev() {
-            let mut allocates = false;
-            module.functions[i].body.visit(&mut |stmt| {
-                allocates |= match stmt {
-                    Stmt::Call(_, callee, _) => module.functions[callee.0].allocates,
-                    stmt => stmt.uses_arena(),
-                }
-            });
-            changed |= allocates != module.functions[i].allocates;
-            module.functions[i].allocates = allocates;
-        }
-    }
-}
-
-/// Visits the functions that a block calls.
-pub(crate) fn callees(block: &loops::Block, visit: &mut impl FnMut(FunId)) {
-    block.visit(&mut |stmt| {
-        if let Stmt::Call(_, callee, _) = stmt {
-            visit(*callee);
-        }
-    });
 }

@@ -35,7 +35,7 @@ impl Body<'_> {
         };
         let components: Vec<Operand> = types.iter().enumerate().map(load).collect();
         let value = Val::from_components(ty, &mut components.into_iter());
-        value.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
+        self.new_sizes(&value, 0);
         Ok(value)
     }
 

@@ -227,8 +227,10 @@ impl Body<'_> {
                 let buffers: Vec<Operand> = buffers.take(rank + width).cloned().collect();
                 let mut components = buffers.iter().map(|buffer| self.load_cell(buffer, offset)).collect::<Vec<_>>();
                 let inner = components.split_off(*rank);
-                self.facts.are_sizes(&components);
-                Sum::Tensor(Rc::new(Tensor { element: (**element).clone(), sizes: components, buffers: inner }))
+                let tensor = Tensor { element: (**element).clone(), sizes: components, buffers: inner };
+                let tensor = Rc::new(tensor);
+                self.new_sizes(&Val::Tensor(tensor.clone()), 0);
+                Sum::Tensor(tensor)
             }
             Type::Float
             | Type::Integer

@@ -41,7 +41,7 @@ impl Body<'_> {
         };
         let components: Vec<Operand> = tensor.buffers.iter().map(|buffer| load(self, buffer)).collect();
         let value = Val::from_components(&tensor.element, &mut components.into_iter());
-        value.tensors().iter().for_each(|tensor| self.facts.are_sizes(&tensor.sizes));
+        self.new_sizes(&value, 0);
         value
     }
 
@@ -53,13 +53,17 @@ impl Body<'_> {
 
     /// Checks that a tensor can have the size.
     pub(super) fn check_size(&mut self, sizes: &[Operand]) {
-        for n in sizes {
-            if !self.facts.is_size(n) {
-                let fine = self.op(Op::LeI, [Operand::Integer(0), n.clone()]);
-                self.check(fine, Failure::NegativeSize, sizes);
-            }
+        let unknown: Vec<&Operand> = sizes.iter().filter(|n| !self.facts.is_size(n)).collect();
+        for n in &unknown {
+            let fine = self.op(Op::LeI, [Operand::Integer(0), (*n).clone()]);
+            self.check(fine, Failure::NegativeSize, sizes);
         }
-        if sizes.len() > 1 || !self.facts.is_size(&sizes[0]) {
+        // Each of them, too: the product does not tell where another is 0.
+        for n in unknown {
+            let fine = self.op(Op::LeI, [n.clone(), Operand::Integer(MOST_ELEMENTS)]);
+            self.check(fine, Failure::TooLarge, sizes);
+        }
+        if sizes.len() > 1 {
             let count = self.count(sizes);
             let fine = self.op(Op::LeI, [count, Operand::Integer(MOST_ELEMENTS)]);
             self.check(fine, Failure::TooLarge, sizes);

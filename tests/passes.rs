@@ -1,0 +1,302 @@
+//! The passes over loops: the same values, texts and errors without passes, with each of them alone, with all, and with
+//! every way of checking; on programs with stencils, on random ones and on the demos.
+
+mod common;
+
+use codegen::{Checks, Jit, PASSES, Selection, SourceInfo};
+use common::generate_arrays::{Options, Signature, program};
+use lm::interp::{Interpreter, RuntimeError};
+use lm::random::SplitMix;
+use lm::tensor::Tensor;
+use lm::term::FunName;
+use lm::types::Type;
+use lm::value::Value;
+use lmc::demos::DEMOS;
+use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
+use lmc::pipeline::Pipeline;
+use lmc::source::Source;
+use lmc::{front, with_large_stack};
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// A program with its function, and its derivatives where it has any, compiled in every way.
+struct Case {
+    pipeline: Pipeline,
+    f: FunName,
+    derivatives: Vec<FunName>,
+    ways: Vec<(String, Jit)>,
+    unchecked: Jit,
+}
+
+impl Case {
+    fn new(text: &str, f: &str) -> Case {
+        let checked = front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
+        let mut pipeline = Pipeline::new(checked);
+        let f = FunName::base(f);
+        pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let fun = &pipeline.program().defs[&f].fun;
+        let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
+        let derivatives = ["fwd", "rev"].map(|derivation| f.derived(derivation));
+        let derivatives: Vec<FunName> =
+            derivatives.into_iter().filter(|name| varies && pipeline.require(name).is_ok()).collect();
+        let entries: Vec<FunName> = [f.clone()].into_iter().chain(derivatives.iter().cloned()).collect();
+        let info = SourceInfo::new("case.ks", text);
+        let jit = |options| Jit::new(pipeline.program(), &entries, &info, &options).unwrap_or_else(|e| panic!("{e}"));
+        let ways = ways().into_iter().map(|(name, options)| (name, jit(options))).collect();
+        let unchecked = jit(codegen::Options { checks: Checks::None, ..codegen::Options::default() });
+        Case { pipeline, f, derivatives, ways, unchecked }
+    }
+
+    /// Compares a call of the function, and calls of its derivatives at the same point.
+    fn agrees(&self, args: &[Value]) {
+        let Some(y) = self.agree(&self.f, args) else { return };
+        let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
+        for name in &self.derivatives {
+            let at = if *name == self.f.derived("fwd") { &point } else { &y };
+            self.agree(name, &[point.clone(), Random::new(7).direction(at)]);
+        }
+    }
+
+    /// Compares a call; gives its value.
+    fn agree(&self, name: &FunName, args: &[Value]) -> Option<Value> {
+        let mut text = Vec::new();
+        let wanted = Interpreter::with_output(self.pipeline.program(), &mut text).call(name, args);
+        for (way, jit) in &self.ways {
+            self.compare(way, jit, name, args, (&wanted, &text));
+        }
+        if wanted.is_ok() {
+            self.compare("unchecked", &self.unchecked, name, args, (&wanted, &text));
+        }
+        wanted.ok()
+    }
+
+    fn compare(
+        &self,
+        way: &str,
+        jit: &Jit,
+        name: &FunName,
+        args: &[Value],
+        (wanted, text): (&Result<Value, RuntimeError>, &[u8]),
+    ) {
+        let mut found_text = Vec::new();
+        let found = jit.call_with_output(name, args, &mut found_text);
+        let same = match (wanted, &found) {
+            (Ok(wanted), Ok(found)) => same_bits(wanted, found) || distance(wanted, found) <= NATIVE,
+            (wanted, found) => wanted == found,
+        };
+        let loops = jit.module().loops();
+        assert!(same, "{name}, {way}, {args:?}:\ninterpreted {wanted:?}\nnative      {found:?}\n{loops}");
+        assert_eq!(String::from_utf8_lossy(text), String::from_utf8_lossy(&found_text), "{name}, {way}, {args:?}");
+    }
+}
+
+/// The ways to compile that keep all errors.
+fn ways() -> Vec<(String, codegen::Options)> {
+    let options = |passes, checks, opt_level| codegen::Options { passes, checks, opt_level, ..Default::default() };
+    let only = |names: &[&str]| Selection::Only(names.iter().map(ToString::to_string).collect());
+    let mut ways = vec![
+        ("no pass".to_string(), options(only(&[]), Checks::Hoisted, 1)),
+        ("all passes".to_string(), options(Selection::All, Checks::Hoisted, 2)),
+        ("all passes, not optimised".to_string(), options(Selection::All, Checks::Hoisted, 0)),
+        ("full checks".to_string(), options(Selection::All, Checks::Full, 1)),
+    ];
+    let alone =
+        PASSES.iter().map(|pass| (format!("{} alone", pass.name), options(only(&[pass.name]), Checks::Hoisted, 0)));
+    ways.extend(alone.filter(|(name, _)| name != "unchecked alone"));
+    ways
+}
+
+/// Random values whose tensors have sizes from a list: all the same one, or each its own.
+struct Sized<'a> {
+    random: SplitMix,
+    sizes: &'a [usize],
+    own: bool,
+}
+
+impl Sized<'_> {
+    fn value(&mut self, ty: &Type) -> Value {
+        match ty {
+            Type::Float => Value::Float((self.random.draw() % 17) as f64 / 4.0 - 2.0),
+            Type::Integer => Value::Integer(self.size() as i64 - (self.random.draw() % 3) as i64),
+            Type::Bool => Value::Bool(self.random.draw().is_multiple_of(2)),
+            Type::Tuple(parts) => Value::Tuple(parts.iter().map(|t| self.value(t)).collect()),
+            Type::Tensor(rank, element) => {
+                let size: Vec<usize> = (0..*rank).map(|_| self.size()).collect();
+                let count = size.iter().product();
+                let elements = (0..count).map(|_| self.value(element)).collect();
+                Value::Tensor(Arc::new(Tensor::new(size, elements)))
+            }
+            other => panic!("no random {other}"),
+        }
+    }
+
+    fn size(&mut self) -> usize {
+        let i = if self.own { self.random.draw() as usize % self.sizes.len() } else { 0 };
+        self.sizes[i]
+    }
+}
+
+fn params(case: &Case) -> Vec<Type> {
+    case.pipeline.program().defs[&case.f].fun.params.clone()
+}
+
+/// Arguments of one size throughout, and of sizes that do not fit.
+fn check(text: &str) {
+    with_large_stack(|| {
+        let case = Case::new(text, "f");
+        let params = params(&case);
+        let run = |sizes: &[usize], own, seed| {
+            let mut random = Sized { random: SplitMix::new(seed), sizes, own };
+            case.agrees(&params.iter().map(|ty| random.value(ty)).collect::<Vec<_>>());
+        };
+        for size in [0, 1, 2, 3, 7, 8, 9, 17] {
+            (0..3).for_each(|seed| run(&[size], false, seed));
+        }
+        for sizes in [&[1, 2][..], &[2, 3], &[7, 8], &[8, 9, 10], &[0, 1, 5]] {
+            (0..8).for_each(|seed| run(sizes, true, seed));
+        }
+    });
+}
+
+#[test]
+fn indices_that_are_computed() {
+    for text in [
+        // Neighbours: three points, with and without a conditional at the ends.
+        "(def f (Vec Float) (v : Vec Float)
+           (build (sub (size v) 2) (lam (i : Integer)
+             (add (index i v) (sub (index (add i 1) v) (mul 0.5 (index (add i 2) v)))))))",
+        "(def f (Vec Float) (v : Vec Float)
+           (build (size v) (lam (i : Integer)
+             (add (if (gt i 0) (index (sub i 1) v) 0.0) (if (lt i (sub (size v) 1)) (index (add i 1) v) 0.0)))))",
+        "(def f (Vec Float) (v : Vec Float)
+           (build (size v) (lam (i : Integer) (index (sub (sub (size v) 1) i) v))))",
+        // Out of range at some iteration, with what was printed before.
+        "(def f Integer ((v : Vec Float) (k : Integer))
+           (fold (lam (t : Tuple Integer Float)
+                   (add (get$1$2 t) (print (index (add k (get$1$2 t)) v)))) 0 v))",
+        "(def f Float ((v : Vec Float) (w : Vec Float) (n : Integer))
+           (sumbuild n (lam (i : Integer) (mul (index i v) (index (mul 2 i) w)))))",
+        "(def f Float ((v : Vec Float) (n : Integer) (m : Integer))
+           (sumbuild n (lam (i : Integer) (sumbuild m (lam (j : Integer) (index (add i j) v))))))",
+        "(def f (Tensor 2 Float) ((m : Tensor 2 Float) (k : Tensor 2 Float))
+           (build (tuple (add 1 (sub (get$1$2 (size m)) (get$1$2 (size k)))) (add 1 (sub (get$2$2 (size m)) (get$2$2 (size k)))))
+             (lam (at : Tuple Integer Integer)
+               (sumbuild (size k) (lam (o : Tuple Integer Integer)
+                 (mul (index o k) (index (tuple (add (get$1$2 at) (get$1$2 o)) (add (get$2$2 at) (get$2$2 o))) m)))))))",
+        // Triangles.
+        "(def f Float ((v : Vec Float) (n : Integer))
+           (sumbuild n (lam (i : Integer) (sumbuild i (lam (j : Integer) (mul (index i v) (index (sub (sub i j) 1) v)))))))",
+        "(def f Float ((v : Vec Float) (w : Vec Float))
+           (sumbuild (size v) (lam (i : Integer)
+             (sumbuild (size w) (lam (j : Integer) (if (lt j i) (index j v) (if (eq i j) 0.0 (index i w))))))))",
+        // From memory.
+        "(def f (Vec Float) ((v : Vec Float) (at : Vec Integer))
+           (build (size at) (lam (i : Integer) (mul (index (index i at) v) 2.0))))",
+        "(def f Float ((v : Vec Float) (at : Vec Integer) (w : Vec Float))
+           (sumbuild (size at) (lam (i : Integer) (mul (index (index i at) v) (index i w)))))",
+        // Numbers that wrap.
+        "(def f Float ((v : Vec Float) (n : Integer))
+           (sumbuild (size v) (lam (i : Integer) (index (add i (mul n 1152921504606846976)) v))))",
+        "(def f Float ((v : Vec Float) (n : Integer))
+           (sumbuild 3 (lam (i : Integer) (index (add 9223372036854775807 (add i n)) v))))",
+        // Rows.
+        "(def f Float ((rows : Vec (Vec Float)) (m : Integer))
+           (sumbuild (size rows) (lam (i : Integer) (sumbuild m (lam (j : Integer) (index j (index i rows)))))))",
+    ] {
+        check(text);
+    }
+}
+
+#[test]
+fn on_random_programs() {
+    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
+    let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 25));
+    println!("LMC_SEED={seed} LMC_CASES={cases}");
+    let mut random = SplitMix::new(seed);
+    for _ in 0..cases {
+        let length = 20 + random.draw() % 140;
+        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
+        let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
+        let last = generated.functions.last().expect("there is a function");
+        println!("{}", generated.text);
+        with_large_stack(|| {
+            let case = Case::new(&generated.text, &last.name);
+            for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {
+                case.agrees_at(last, sizes, &mut random);
+            }
+            let params = params(&case);
+            for sizes in [&[1, 2][..], &[2, 3], &[3, 7, 8]] {
+                let mut random = Sized { random: SplitMix::new(random.draw()), sizes, own: true };
+                case.agrees(&params.iter().map(|ty| random.value(ty)).collect::<Vec<_>>());
+            }
+        });
+    }
+}
+
+impl Case {
+    fn agrees_at(&self, f: &Signature, sizes: [usize; 2], random: &mut SplitMix) {
+        let args: Option<Vec<Value>> = f.params.iter().map(|ty| ty.value(sizes, random)).collect();
+        args.iter().for_each(|args| self.agrees(args));
+    }
+}
+
+#[test]
+fn on_demos() {
+    for demo in DEMOS.iter().filter(|demo| demo.text.contains("(def example")) {
+        with_large_stack(|| {
+            let case = Case::new(demo.text, demo.fun);
+            let point = Interpreter::new(case.pipeline.program()).call(&FunName::base("example"), &[]);
+            let point = point.expect("there is an example");
+            let args = if params(&case).len() > 1 { point.as_tuple().expect("several").to_vec() } else { vec![point] };
+            case.agrees(&args);
+        });
+    }
+}
+
+/// The command line, with a program on standard input: what it prints, on both ways, and its status.
+fn lmc(args: &[&str], program: &str) -> (String, String, Option<i32>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let command = command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("lmc starts");
+    child.stdin.take().expect("it is piped").write_all(program.as_bytes()).expect("lmc reads its program");
+    let output = child.wait_with_output().expect("lmc ends");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("lmc prints text");
+    (text(output.stdout), text(output.stderr), output.status.code())
+}
+
+#[test]
+fn checks_are_chosen_on_the_command_line() {
+    let program = "(def at Float ((v : Vec Float) (k : Integer)) (sumbuild k (lam (i : Integer) (index (add i 1) v))))
+(def main Integer () (print (at (Vec_init 1.0 2.0 4.0) 2) \"\\n\" (at (Vec_init 1.0 2.0 4.0) 5)))\n";
+    let run = |checks| lmc(&["run", "-", "--checks", checks], program);
+    let full = run("full");
+    assert_eq!(full, run("hoisted"));
+    assert_eq!(full.2, Some(1));
+    assert!(full.1.contains("3") && full.1.contains("range"), "{}", full.1);
+    let loops = |checks| lmc(&["compile", "-", "--fun", "at", "--emit", "loops=-", "--checks", checks], program).0;
+    let count = |text: String| text.matches("check ").count();
+    let [full, hoisted, none] = ["full", "hoisted", "none"].map(|checks| count(loops(checks)));
+    // The size and the index; of hoisted checks, the index in the second version.
+    assert_eq!([full, hoisted, none], [3, 3, 0]);
+    let usage = lmc(&["run", "-", "--checks", "some"], program);
+    assert_eq!(usage.2, Some(2), "{}", usage.1);
+}
+
+#[test]
+fn loops_are_shown_after_each_pass() {
+    let program = "(def f Float ((v : Vec Float) (w : Vec Float)) (sumbuild (size v) (lam (i : Integer)
+      (mul (index i v) (index i w)))))\n";
+    let after = |pass: &str| lmc(&["compile", "-", "--emit", "loops=-", "--after", pass], program);
+    let texts: Vec<String> =
+        ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).map(|p| after(p).0).collect();
+    let whole = lmc(&["compile", "-", "--emit", "loops=-"], program).0;
+    assert_eq!(texts.last(), Some(&whole));
+    assert!(!texts[0].contains("likely") && whole.contains("likely"), "{whole}");
+    let (_, error, status) = after("nothing");
+    assert_eq!(status, Some(1));
+    let names: Vec<&str> = ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
+    assert!(error.contains(&names.join(", ")), "{error}");
+    let timed = lmc(&["compile", "-", "--emit", "loops=-", "--time-passes"], program).1;
+    assert!(PASSES.iter().filter(|pass| pass.name != "unchecked").all(|pass| timed.contains(pass.name)), "{timed}");
+}
