@@ -124,7 +124,8 @@ fn the_derivative_of_indexing_is_cheap() {
 
 #[test]
 fn memory_that_is_exhausted_is_an_error() {
-    let text = "(def f Float (n : Integer)\n  (sum (ts_scale 2.0 (build n (lam (i : Integer) 1.0)))))";
+    let text = "(def f (Tuple (Vec Float) (Vec Float)) (n : Integer)
+      (let (v (build n (lam (i : Integer) 1.0))) (tuple v (ts_scale 2.0 v))))";
     let mut jit = jit(text, &[f()]);
     jit.set_arena(1 << 16);
     assert!(jit.call(&f(), &[Value::Integer(4_000)]).is_ok());

@@ -79,8 +79,12 @@ pub fn compile(
     Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
-    let (mut loops, outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
+    // Passes may have numbered the functions anew.
+    for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
+        interface.function = *function;
+    }
     let mut symbols = symbols(&entries, &loops.externals())?;
     for (symbol, outside) in symbols.iter_mut().zip(&outside) {
         if !outside.as_ref().is_ok_and(Interface::has_tensors) {

@@ -16,7 +16,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// The statement is a call of an external function.
     pub(super) fn call_external(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let Stmt::External { results, symbol, args, span } = stmt else { panic!("{stmt:?} calls nothing external") };
-        let lent = stmt.uses_arena().then(|| self.lend(frame));
+        let lent = stmt.takes_memory().then(|| self.lend(frame));
         let mut values: Vec<BasicMetadataValueEnum> = vec![lent.unwrap_or(self.ptr().const_null()).into()];
         let mut types: Vec<BasicMetadataTypeEnum> = vec![self.ptr().into()];
         for arg in args {

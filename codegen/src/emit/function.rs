@@ -1,8 +1,9 @@
 //! The body of a function.
 
 use super::results::Incoming;
+use super::scopes::Scopes;
 use super::{Emitter, built};
-use crate::loops::{Block, Failure, For, Function, Local, Operand, Stmt, Ty};
+use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt, Ty};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
@@ -16,6 +17,10 @@ pub(super) struct Frame<'ctx, 'f> {
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
     failed: BasicBlock<'ctx>,
     errors: Vec<Incoming<'ctx>>,
+    /// Which buffers may share memory, where that is known.
+    aliases: Option<Aliases>,
+    /// What is told of the loop at hand.
+    scopes: Option<Scopes<'ctx>>,
 }
 
 /// The parameters that every function has: context, limit, depth, arena.
@@ -47,6 +52,14 @@ impl<'ctx> Frame<'ctx, '_> {
         self.function
     }
 
+    pub(super) fn aliases(&self) -> Option<&Aliases> {
+        self.aliases.as_ref()
+    }
+
+    pub(super) fn scopes(&self) -> Option<&Scopes<'ctx>> {
+        self.scopes.as_ref()
+    }
+
     pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
         self.locals[i as usize] = Some(value);
     }
@@ -58,7 +71,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
-        let mut frame = Frame { function, value, locals, failed, errors: vec![] };
+        // The buffers of a function between may be one twice.
+        let aliases = (!function.between).then(|| Aliases::of(function, &self.written));
+        let mut frame = Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -148,6 +163,10 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
         let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
+        let outermost = frame.scopes.is_none();
+        if outermost {
+            frame.scopes = self.open_scopes(frame, &looped.body);
+        }
         let header = self.context.append_basic_block(frame.value, "");
         let before = self.branch_to(header);
         self.builder.position_at_end(header);
@@ -161,6 +180,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(looped.index, i.into());
         looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
         let next = self.block(frame, &looped.body);
+        if outermost {
+            frame.scopes = None;
+        }
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
         index.add_incoming(&[(&from, before), (&after, end)]);

@@ -53,8 +53,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Memory::Load(x, b, i) => {
                 let (address, ty) = self.cell(frame, b, i);
-                let value = self.load_stored(address, ty);
-                frame.set(*x, value);
+                let value = built(self.builder.build_load(self.stored(ty), address, ""));
+                self.place_load(frame, b, value);
+                frame.set(*x, self.inward(ty, value));
             }
             Memory::View(x, b, i) => {
                 let (address, _) = self.cell(frame, b, i);
@@ -67,18 +68,21 @@ impl<'ctx> Emitter<'ctx, '_> {
             Memory::Store(b, i, value) => {
                 let (address, ty) = self.cell(frame, b, i);
                 let value = self.operand(frame, value);
-                self.store_stored(address, ty, value);
+                let store = built(self.builder.build_store(address, self.outward(ty, value)));
+                self.place_in_scope(frame, b, store);
             }
             Memory::Add(b, i, value) => {
                 let (address, ty) = self.cell(frame, b, i);
                 let (old, value) = (self.load_stored(address, ty), self.operand(frame, value));
-                let sum = match ty.as_scalar() {
+                self.place_load(frame, b, old);
+                let sum: BasicValueEnum = match ty.as_scalar() {
                     Some(Scalar::Float) => {
                         built(self.builder.build_float_add(old.into_float_value(), value.into_float_value(), "")).into()
                     }
                     _ => built(self.builder.build_int_add(old.into_int_value(), value.into_int_value(), "")).into(),
                 };
-                self.store_stored(address, ty, sum);
+                let store = built(self.builder.build_store(address, sum));
+                self.place_in_scope(frame, b, store);
             }
             Memory::Move { to, from, count } => {
                 let bytes = self.bytes(frame, to, count);

@@ -16,6 +16,7 @@ mod math;
 mod memory;
 mod ops;
 mod results;
+mod scopes;
 mod support;
 pub(crate) mod target;
 mod workspace;
@@ -80,12 +81,17 @@ struct Emitter<'ctx, 'a> {
     request: &'a Request<'a>,
     functions: Vec<FunctionValue<'ctx>>,
     texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
+    /// What each function of the module writes to.
+    written: Vec<loops::Written>,
+    /// How many alias scopes there are.
+    scopes: usize,
 }
 
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
         let builder = context.create_builder();
-        Emitter { context, module, builder, request, functions: vec![], texts: IndexMap::new() }
+        let written = loops::written(request.module);
+        Emitter { context, module, builder, request, functions: vec![], texts: IndexMap::new(), written, scopes: 0 }
     }
 
     fn declare(&mut self) {

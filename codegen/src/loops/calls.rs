@@ -4,14 +4,32 @@ use super::{Block, FunId, Module, Stmt};
 use petgraph::graph::{DiGraph, NodeIndex};
 
 impl Module {
-    /// Finds anew which functions are recursive, and which allocate.
-    pub fn mark(&mut self) {
-        self.mark_recursive();
-        self.mark_allocating();
+    /// The functions in an order in which those that a function calls come before it, but for recursion.
+    pub fn callees_first(&self) -> Vec<FunId> {
+        let components = petgraph::algo::tarjan_scc(&self.calls());
+        components.into_iter().flatten().map(|node| FunId(node.index())).collect()
     }
 
-    /// A function is recursive when it stands on a cycle of calls.
-    fn mark_recursive(&mut self) {
+    /// Leaves out the functions that nobody calls; the others keep their order.
+    pub fn drop_unused(&mut self) {
+        let mut used = vec![false; self.functions.len()];
+        let mut waiting = self.exported.clone();
+        while let Some(function) = waiting.pop() {
+            if !std::mem::replace(&mut used[function.0], true) {
+                self.functions[function.0].body.callees(&mut |callee| waiting.push(callee));
+            }
+        }
+        let mut next = 0..;
+        let numbers: Vec<Option<FunId>> =
+            used.iter().map(|used| used.then(|| FunId(next.next().expect("numbers do not end")))).collect();
+        let new = |old: FunId| numbers[old.0].expect("what is called is used");
+        let mut used = used.into_iter();
+        self.functions.retain(|_| used.next().expect("there is one for each"));
+        self.functions.iter_mut().for_each(|function| function.body.renumber(&new));
+        self.exported.iter_mut().for_each(|function| *function = new(*function));
+    }
+
+    fn calls(&self) -> DiGraph<(), ()> {
         let mut calls: DiGraph<(), ()> = DiGraph::new();
         self.functions.iter().for_each(|_| {
             calls.add_node(());
@@ -21,13 +39,25 @@ impl Module {
                 calls.add_edge(NodeIndex::new(caller), NodeIndex::new(callee.0), ());
             });
         }
+        calls
+    }
+
+    /// Finds anew which functions are recursive, and which allocate.
+    pub fn mark(&mut self) {
+        self.mark_recursive();
+        self.mark_allocating();
+    }
+
+    /// A function is recursive when it stands on a cycle of calls.
+    fn mark_recursive(&mut self) {
+        let calls = self.calls();
         for component in petgraph::algo::tarjan_scc(&calls) {
             let cyclic = component.len() > 1 || calls.contains_edge(component[0], component[0]);
             component.iter().for_each(|node| self.functions[node.index()].recursive = cyclic);
         }
     }
 
-    /// A function allocates when it does itself, or calls one that does.
+    /// A function needs the arena when it looks at it itself, or calls one that does.
     fn mark_allocating(&mut self) {
         let mut changed = true;
         while changed {
@@ -49,6 +79,15 @@ impl Module {
 }
 
 impl Block {
+    fn renumber(&mut self, new: &impl Fn(FunId) -> FunId) {
+        for stmt in &mut self.stmts {
+            if let Stmt::Call(_, callee, _) = stmt {
+                *callee = new(*callee);
+            }
+            stmt.blocks_mut().into_iter().for_each(|block| block.renumber(new));
+        }
+    }
+
     /// Visits the functions that a block calls.
     pub fn callees(&self, visit: &mut impl FnMut(FunId)) {
         self.visit(&mut |stmt| {

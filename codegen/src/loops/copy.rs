@@ -8,12 +8,26 @@ impl Block {
     /// outside.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: HashMap<Local, Operand>) -> Block {
         let mut copy = self.clone();
-        Copier { locals, known: given }.block(&mut copy);
+        Copier { theirs: None, locals, known: given }.block(&mut copy);
+        copy
+    }
+
+    /// The same of a block of another function, with its locals.
+    pub fn copy_from(
+        &self,
+        theirs: &[LocalInfo],
+        locals: &mut Vec<LocalInfo>,
+        given: HashMap<Local, Operand>,
+    ) -> Block {
+        let mut copy = self.clone();
+        Copier { theirs: Some(theirs), locals, known: given }.block(&mut copy);
         copy
     }
 }
 
 struct Copier<'a> {
+    /// The locals of the block that is copied, unless they are among `locals`.
+    theirs: Option<&'a [LocalInfo]>,
     locals: &'a mut Vec<LocalInfo>,
     known: HashMap<Local, Operand>,
 }
@@ -38,7 +52,8 @@ impl Copier<'_> {
     fn fresh(&mut self, x: &mut Local) {
         let old = *x;
         *x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
-        self.locals.push(self.locals[old.0 as usize].clone());
+        let info = self.theirs.unwrap_or(self.locals)[old.0 as usize].clone();
+        self.locals.push(info);
         self.known.insert(old, Operand::Local(*x));
     }
 }

@@ -11,6 +11,7 @@
 //! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
 //! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
 
+mod alias;
 mod calls;
 mod copy;
 mod failure;
@@ -23,6 +24,7 @@ mod ty;
 mod verify;
 mod walk;
 
+pub use alias::{Aliases, Root, Roots, Written, written};
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
@@ -171,7 +173,7 @@ pub struct Function {
     /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
     /// passed one of them twice.
     pub between: bool,
-    /// Whether it takes anything from the arena, directly or by what it calls.
+    /// Whether it needs the arena, directly or by what it calls.
     pub allocates: bool,
     /// Where the body stands in the source.
     pub span: Span,
@@ -182,6 +184,9 @@ pub struct Function {
 pub struct Module {
     /// By number.
     pub functions: Vec<Function>,
+    /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
+    /// can be called.
+    pub exported: Vec<FunId>,
 }
 
 /// What an external function gives.
@@ -205,7 +210,7 @@ impl Returned {
 
 impl Stmt {
     /// Whether it takes from the arena, or lends it.
-    pub fn uses_arena(&self) -> bool {
+    pub fn takes_memory(&self) -> bool {
         match self {
             Stmt::Memory(Memory::Alloc { .. }) => true,
             Stmt::External { results, args, .. } => {
@@ -221,6 +226,12 @@ impl Stmt {
             | Stmt::Write(_)
             | Stmt::Memory(_) => false,
         }
+    }
+
+    /// Whether it looks at the arena in any way.
+    pub fn uses_arena(&self) -> bool {
+        use Memory::{Above, Mark, Release, Slid, Slide};
+        matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. })) || self.takes_memory()
     }
 }
 

@@ -120,6 +120,12 @@ impl Op {
         ROWS[self as usize].0
     }
 
+    /// Whether the operands may change places.
+    pub fn commutes(self) -> bool {
+        use Op::{AddF, AddI, And, Count, EqB, EqF, EqI, EqT, MulF, MulI, Or};
+        matches!(self, AddF | MulF | AddI | MulI | EqF | EqI | EqB | EqT | And | Or | Count)
+    }
+
     /// The types of the operands.
     pub fn operands(self) -> &'static [Scalar] {
         ROWS[self as usize].1

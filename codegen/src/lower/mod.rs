@@ -58,6 +58,8 @@ pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, V
         module.functions.push(Body::of(def, &form, &mut wanted)?);
     }
     let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
+    let called = outside.iter().flatten().map(|interface| interface.function);
+    module.exported = (0..entries.len()).map(FunId).chain(called).collect();
     module.mark();
     if cfg!(debug_assertions) {
         loops::verify(&module).unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));

@@ -4,6 +4,10 @@
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
 mod bounds;
+mod inline;
+mod motion;
+mod share;
+mod sweep;
 mod unchecked;
 mod versions;
 
@@ -31,6 +35,24 @@ pub const PASSES: &[Pass] = &[
         run: unchecked::unchecked,
     },
     Pass {
+        name: "inline",
+        purpose: "puts functions that are small, or called once, in the place of their calls",
+        when: |_| true,
+        run: inline::inline,
+    },
+    Pass {
+        name: "share",
+        purpose: "computes and loads once what is known to be the same, and constants not at all",
+        when: |_| true,
+        run: share::share,
+    },
+    Pass {
+        name: "motion",
+        purpose: "does before a loop what is the same in each iteration",
+        when: |_| true,
+        run: motion::motion,
+    },
+    Pass {
         name: "bounds",
         purpose: "drops the checks that always hold",
         when: |checks| checks == Checks::Hoisted,
@@ -42,6 +64,7 @@ pub const PASSES: &[Pass] = &[
         when: |checks| checks == Checks::Hoisted,
         run: versions::versions,
     },
+    Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.

@@ -1,0 +1,286 @@
+//! Which buffers may share memory.
+//!
+//! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For each
+//! buffer are known the roots that it may be a part of, for each root those that may lie in it:
+//!
+//!   x = load b[i]                                 x has what lies in b
+//!   x = b[i..], b as T, b after slide             x has what b has
+//!   store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
+//!   x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
+//!   x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//!
+//! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
+//! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
+//!
+//! And what was just allocated shares nothing with what was there before, whatever its roots.
+
+use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Stmt};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// What is known of the buffers of a function.
+#[derive(Debug, Default)]
+pub struct Aliases {
+    /// The roots of each buffer.
+    roots: HashMap<Local, Roots>,
+    /// What may lie in a root.
+    within: HashMap<Root, Roots>,
+    /// The place of each local in the order in which they are set.
+    order: HashMap<Local, usize>,
+    /// When the buffer, or what it is a part of, was allocated, for those that just were.
+    made: HashMap<Local, usize>,
+}
+
+/// Of a function, the parameters that it writes to.
+pub type Written = HashSet<usize>;
+
+/// Memory that is taken at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Root {
+    /// What the local is set to there.
+    Made(Local),
+    /// What lies in a parameter, however deep.
+    Inside(Local),
+}
+
+/// Several of them.
+pub type Roots = BTreeSet<Root>;
+
+impl Aliases {
+    /// What is known, given what each function of the module writes to.
+    pub fn of(function: &Function, written: &[Written]) -> Aliases {
+        let mut finder = Finder { function, written, aliases: Aliases::default(), changed: true };
+        for x in &function.params {
+            finder.aliases.enter(*x);
+            finder.has(*x, Root::Made(*x));
+            finder.holds(Root::Made(*x), Root::Inside(*x));
+            finder.holds(Root::Inside(*x), Root::Inside(*x));
+        }
+        while std::mem::take(&mut finder.changed) {
+            finder.block(&function.body);
+        }
+        finder.aliases
+    }
+
+    /// Whether the two may share memory that is written, where both are known.
+    pub fn may_share(&self, x: Local, y: Local) -> bool {
+        let is_new = |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order[&y] < *made);
+        x == y || self.shows(x, &self.roots_of(y)) && !is_new(x, y) && !is_new(y, x)
+    }
+
+    /// Whether a buffer may be a part of one of the roots.
+    pub fn shows(&self, x: Local, roots: &Roots) -> bool {
+        // What has no root was never set, or is not understood.
+        self.roots.get(&x).is_none_or(|own| own.is_empty() || !own.is_disjoint(roots))
+    }
+
+    /// The roots that a buffer may be a part of.
+    pub fn roots_of(&self, x: Local) -> Roots {
+        self.roots.get(&x).cloned().unwrap_or_default()
+    }
+
+    /// The roots that a buffer may be a part of, and those of all that lies in it.
+    pub fn reach(&self, x: Local) -> Roots {
+        self.reach_of(self.roots_of(x))
+    }
+
+    fn reach_of(&self, roots: Roots) -> Roots {
+        let mut reached = Roots::new();
+        let mut waiting: Vec<Root> = roots.into_iter().collect();
+        while let Some(root) = waiting.pop() {
+            if reached.insert(root) {
+                waiting.extend(self.within.get(&root).into_iter().flatten());
+            }
+        }
+        reached
+    }
+
+    /// Whether the statement itself, not its blocks, may change what a buffer shows.
+    pub fn changes(&self, stmt: &Stmt, y: Local, written: &[Written]) -> bool {
+        stmt.writes().is_some_and(|x| self.may_share(x, y))
+            || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
+    }
+
+    /// How many buffers may be a part of what a local is allocated as.
+    pub fn sharers(&self, made: Local) -> usize {
+        self.roots.values().filter(|roots| roots.contains(&Root::Made(made))).count()
+    }
+
+    fn enter(&mut self, x: Local) {
+        let next = self.order.len();
+        self.order.entry(x).or_insert(next);
+    }
+}
+
+/// What each function writes to: its parameters' buffers, by number.
+pub fn written(module: &Module) -> Vec<Written> {
+    let mut written = vec![Written::new(); module.functions.len()];
+    loop {
+        let found: Vec<Written> = module.functions.iter().map(|f| written_by(f, &written)).collect();
+        if found == written {
+            return written;
+        }
+        written = found;
+    }
+}
+
+fn written_by(function: &Function, written: &[Written]) -> Written {
+    let aliases = Aliases::of(function, written);
+    let mut roots = Roots::new();
+    function.body.visit(&mut |stmt| {
+        roots.extend(stmt.writes().into_iter().flat_map(|x| aliases.roots_of(x)));
+        roots.extend(stmt.hands_over(written).into_iter().flat_map(|x| aliases.reach(x)));
+    });
+    let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
+    let params = function.params.iter().enumerate();
+    params.filter(|(_, x)| is_buffer(function, **x) && is_written(x)).map(|(i, _)| i).collect()
+}
+
+impl Stmt {
+    /// The buffer that the statement itself writes to.
+    pub fn writes(&self) -> Option<Local> {
+        match self {
+            Stmt::Memory(
+                Memory::Store(b, ..) | Memory::Add(b, ..) | Memory::Zero(b, _) | Memory::Move { to: b, .. },
+            ) => b.local(),
+            _ => None,
+        }
+    }
+
+    /// The buffers that a call writes to, or to what lies in them.
+    pub fn hands_over(&self, written: &[Written]) -> Vec<Local> {
+        let Stmt::Call(_, callee, args) = self else { return vec![] };
+        let is_written = |i: &usize| written[callee.0].contains(i);
+        args.iter().enumerate().filter(|(i, _)| is_written(i)).filter_map(|(_, a)| a.local()).collect()
+    }
+}
+
+fn is_buffer(function: &Function, x: Local) -> bool {
+    function.locals[x.0 as usize].ty.as_scalar().is_none()
+}
+
+struct Finder<'a> {
+    function: &'a Function,
+    written: &'a [Written],
+    aliases: Aliases,
+    changed: bool,
+}
+
+impl Finder<'_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
+            if let Stmt::For(looped) = stmt {
+                looped.carried.iter().for_each(|(y, init)| self.same(*y, init));
+            }
+            if let Stmt::Bench { given, .. } = stmt {
+                given.iter().for_each(|(x, a)| self.same(*x, a));
+            }
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::If(xs, _, then, other) => {
+                for arm in [then, other] {
+                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.same(*x, a));
+                }
+            }
+            Stmt::For(looped) => {
+                for (i, (y, _)) in looped.carried.iter().enumerate() {
+                    self.same(*y, &looped.body.results[i]);
+                    self.same(looped.results[i], &Operand::Local(*y));
+                }
+            }
+            Stmt::Call(xs, callee, args) => {
+                let written = &self.written[callee.0];
+                let shared = args.iter().enumerate().filter(|(i, _)| !written.contains(i)).map(|(_, a)| a);
+                self.made_by_call(xs, &shared.collect::<Vec<_>>());
+            }
+            Stmt::External { results, args, .. } => {
+                let data = |arg: &Argument| if let Argument::Tensor(data, _) = arg { Some(data.clone()) } else { None };
+                let data: Vec<Operand> = args.iter().filter_map(data).collect();
+                let xs: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
+                self.made_by_call(&xs, &data.iter().collect::<Vec<_>>());
+            }
+            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Let(..) | Stmt::Bench { .. } | Stmt::Check { .. } | Stmt::Write(_) => {}
+        }
+    }
+
+    fn memory(&mut self, memory: &Memory) {
+        match memory {
+            Memory::Alloc { buffer, .. } => {
+                self.has(*buffer, Root::Made(*buffer));
+                self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
+            }
+            Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
+                for root in self.roots(b) {
+                    let within = self.aliases.within.get(&root).cloned().unwrap_or_default();
+                    within.into_iter().for_each(|root| self.has(*x, root));
+                }
+            }
+            Memory::Slid { target, buffer, .. } => self.same(*target, buffer),
+            Memory::View(x, b, _) | Memory::Cast(x, b) => {
+                self.same(*x, b);
+                if let Some(made) = b.local().and_then(|b| self.aliases.made.get(&b)) {
+                    self.aliases.made.insert(*x, *made);
+                }
+            }
+            Memory::Store(b, _, a) => {
+                for (root, inner) in self.pairs(self.roots(b), self.roots(a)) {
+                    self.holds(root, inner);
+                }
+            }
+            Memory::Move { to, from, .. } => {
+                for (root, other) in self.pairs(self.roots(to), self.roots(from)) {
+                    let within = self.aliases.within.get(&other).cloned().unwrap_or_default();
+                    within.into_iter().for_each(|inner| self.holds(root, inner));
+                }
+            }
+            Memory::Load(..)
+            | Memory::Zero(..)
+            | Memory::Add(..)
+            | Memory::Mark(_)
+            | Memory::Release(_)
+            | Memory::Above(..)
+            | Memory::Before(..)
+            | Memory::Slide(..) => {}
+        }
+    }
+
+    /// The results of a call are new, or any part of what it was given; so is what lies in them.
+    fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
+        let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
+        let mut reached = self.aliases.reach_of(shared.iter().flat_map(|a| self.roots(a)).collect());
+        reached.insert(Root::Made(first));
+        for root in reached {
+            self.holds(Root::Made(first), root);
+            xs.iter().for_each(|x| self.has(*x, root));
+        }
+    }
+
+    fn pairs(&self, left: Roots, right: Roots) -> Vec<(Root, Root)> {
+        left.into_iter().flat_map(|a| right.iter().map(move |b| (a, *b))).collect()
+    }
+
+    fn roots(&self, a: &Operand) -> Roots {
+        a.local().and_then(|x| self.aliases.roots.get(&x)).cloned().unwrap_or_default()
+    }
+
+    fn same(&mut self, x: Local, a: &Operand) {
+        self.roots(a).into_iter().for_each(|root| self.has(x, root));
+    }
+
+    fn has(&mut self, x: Local, root: Root) {
+        if is_buffer(self.function, x) {
+            self.changed |= self.aliases.roots.entry(x).or_default().insert(root);
+        }
+    }
+
+    fn holds(&mut self, root: Root, inner: Root) {
+        self.changed |= self.aliases.within.entry(root).or_default().insert(inner);
+    }
+}

@@ -1,0 +1,94 @@
+//! Inline: calls of functions that are small, or called once, become what the function does.
+//!
+//!   x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//!
+//! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest. Functions
+//! that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
+
+use crate::loops::{Block, FunId, Local, LocalInfo, Module, Operand, Stmt};
+use std::collections::HashMap;
+
+/// A function of so many statements is small.
+const SMALL: usize = 40;
+
+/// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
+const MOST_STATEMENTS: usize = 700;
+
+pub(super) fn inline(module: &mut Module) {
+    let calls = count_calls(module);
+    for caller in module.callees_first() {
+        let function = &mut module.functions[caller.0];
+        if function.between {
+            continue;
+        }
+        let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
+        let (recursive, budget) = (function.recursive, MOST_STATEMENTS.saturating_sub(body.len()));
+        let locals_of = &mut locals;
+        Inliner { module, calls: &calls, locals: locals_of, recursive, budget, known: HashMap::new() }.block(&mut body);
+        let function = &mut module.functions[caller.0];
+        (function.body, function.locals) = (body, locals);
+    }
+    module.drop_unused();
+}
+
+fn count_calls(module: &Module) -> Vec<usize> {
+    let mut calls = vec![0; module.functions.len()];
+    for function in &module.functions {
+        function.body.callees(&mut |callee| calls[callee.0] += 1);
+    }
+    // One that is called from outside as well is called twice.
+    module.exported.iter().for_each(|exported| calls[exported.0] += 1);
+    calls
+}
+
+struct Inliner<'a> {
+    module: &'a Module,
+    /// How often each function is called.
+    calls: &'a [usize],
+    /// Those of the caller.
+    locals: &'a mut Vec<LocalInfo>,
+    /// Whether the caller is recursive: then its frame should stay small.
+    recursive: bool,
+    /// How many statements it may get.
+    budget: usize,
+    /// What the results of calls are now.
+    known: HashMap<Local, Operand>,
+}
+
+impl Inliner<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
+            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            match stmt {
+                Stmt::Call(xs, callee, args) if self.should(callee) => {
+                    let inlined = self.body(callee, args);
+                    block.stmts.extend(inlined.stmts);
+                    self.known.extend(xs.into_iter().zip(inlined.results));
+                }
+                stmt => block.stmts.push(stmt),
+            }
+        }
+        block.results.iter_mut().for_each(|a| self.operand(a));
+    }
+
+    fn operand(&self, a: &mut Operand) {
+        if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn should(&self, callee: FunId) -> bool {
+        let function = &self.module.functions[callee.0];
+        let length = function.body.len();
+        let wanted = length <= SMALL || self.calls[callee.0] == 1 && !self.recursive;
+        wanted && !function.recursive && !function.between && length <= self.budget
+    }
+
+    fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
+        let function = &self.module.functions[callee.0];
+        self.budget -= function.body.len();
+        let given = function.params.iter().copied().zip(args).collect();
+        function.body.copy_from(&function.locals, self.locals, given)
+    }
+}
