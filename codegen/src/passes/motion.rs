@@ -156,7 +156,7 @@ impl<'a> Round<'a> {
 
     /// Whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
     fn is_filled_alike(&mut self, buffer: Local, rest: &[Stmt]) -> bool {
-        if self.mover.aliases.sharers(buffer) != 1 {
+        if self.mover.aliases.sharers(buffer).count() != 1 {
             return false;
         }
         self.set.remove(&buffer);

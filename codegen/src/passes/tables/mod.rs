@@ -27,7 +27,7 @@ pub(super) fn tables(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between) {
         let aliases = Aliases::of(function, &written);
         let mut body = std::mem::take(&mut function.body);
-        let likely = likely_conditions(&body);
+        let likely = body.likely_conditions();
         let locals = &mut function.locals;
         Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
         function.body = body;
@@ -226,12 +226,6 @@ fn set_in(looped: &For) -> HashSet<Local> {
     let mut set: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     set
-}
-
-fn likely_conditions(block: &Block) -> HashSet<Local> {
-    let mut likely = HashSet::new();
-    block.visit(&mut |stmt| likely.extend(if let Stmt::Let(x, Op::Likely, _) = stmt { Some(*x) } else { None }));
-    likely
 }
 
 /// Puts statements after those that set the locals.

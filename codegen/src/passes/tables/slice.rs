@@ -305,16 +305,13 @@ fn slice(value: Local, path: &[Way], known: &HashMap<Local, Known>) -> Slice {
         waiting.extend(condition.local());
     }
     while let Some(x) = waiting.pop() {
-        match known.get(&x) {
-            Some(Known { stmt: Some(stmt), order, .. }) => {
-                if steps.insert(*order, Step::Stmt(stmt.clone())).is_none() {
-                    waiting.extend(free(stmt));
-                }
-            }
-            Some(Known { stmt: None, .. }) => {
-                dims.insert(x);
-            }
-            None => {}
+        let Some(Known { stmt, order, .. }) = known.get(&x) else { continue };
+        let Some(stmt) = stmt else {
+            dims.insert(x);
+            continue;
+        };
+        if steps.insert(*order, Step::Stmt(stmt.clone())).is_none() {
+            waiting.extend(free(stmt));
         }
     }
     for way in path {
