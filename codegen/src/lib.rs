@@ -26,6 +26,7 @@ mod words;
 
 pub use error::Error;
 pub use jit::{Jit, Prepared};
+pub use loops::Forward;
 pub use module::{Entry, Module, Options, compile};
 pub use object::{Kind, write_file};
 pub use passes::{Checks, LOWER, PASSES, Pass, Selection};

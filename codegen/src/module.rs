@@ -4,7 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::loops;
+use crate::loops::{self, Forward};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
@@ -28,6 +28,8 @@ pub struct Options {
     pub link: Vec<PathBuf>,
     /// Where indices and sizes are checked.
     pub checks: Checks,
+    /// Whether what a derivative needs of the value's computation is stored or computed again.
+    pub forward: Forward,
     /// Which passes over loops run.
     pub passes: Selection,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
@@ -41,6 +43,7 @@ impl Default for Options {
             target_cpu: None,
             link: Vec::new(),
             checks: Checks::default(),
+            forward: Forward::default(),
             passes: Selection::default(),
             timings: Timings::default(),
         }
@@ -80,6 +83,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.forward = options.forward;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {

@@ -8,6 +8,7 @@ mod inline;
 mod motion;
 mod rectangular;
 mod share;
+mod stored;
 mod sweep;
 mod tables;
 mod unchecked;
@@ -59,6 +60,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "does before a loop what is the same in each iteration",
         when: |_| true,
         run: motion::motion,
+    },
+    Pass {
+        name: "stored",
+        purpose: "stores what one loop computes for a later one that would compute it again",
+        when: |_| true,
+        run: stored::stored,
     },
     Pass {
         name: "bounds",
