@@ -12,6 +12,7 @@ mod header;
 mod interface;
 mod jit;
 mod layout;
+mod libmvec;
 mod link;
 mod llvm;
 pub mod loops;

@@ -191,7 +191,8 @@ impl Module {
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
+        let math = self.options.math;
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed };
         let context = Context::create();
         let timings = &self.options.timings;
         let module = timings.time("LLVM emission", || emit::emit(&context, &request));

@@ -2,12 +2,14 @@
 
 use super::results::Incoming;
 use super::scopes::Scopes;
+use super::sums::sums;
 use super::{Emitter, built};
 use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt, Ty};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
+use std::collections::HashSet;
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
@@ -21,6 +23,8 @@ pub(super) struct Frame<'ctx, 'f> {
     aliases: Option<Aliases>,
     /// What is told of the loop at hand.
     scopes: Option<Scopes<'ctx>>,
+    /// What is set to the next value of a sum that a loop carries.
+    sums: HashSet<Local>,
 }
 
 /// The parameters that every function has: context, limit, depth, arena.
@@ -73,7 +77,16 @@ impl<'ctx> Emitter<'ctx, '_> {
         let locals = vec![None; function.locals.len()];
         // The buffers of a function between may be one twice.
         let aliases = (!function.between).then(|| Aliases::of(function, &self.written));
-        let mut frame = Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None };
+        let mut frame = Frame {
+            function,
+            value,
+            locals,
+            failed,
+            errors: vec![],
+            aliases,
+            scopes: None,
+            sums: sums(&function.body),
+        };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -96,6 +109,9 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
                 let value = self.op(*op, &args);
+                if frame.sums.contains(x) {
+                    self.may_reorder(value);
+                }
                 frame.set(*x, value);
             }
             Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),

@@ -81,6 +81,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     }
                     _ => built(self.builder.build_int_add(old.into_int_value(), value.into_int_value(), "")).into(),
                 };
+                self.may_reorder(sum);
                 let store = built(self.builder.build_store(address, sum));
                 self.place_in_scope(frame, b, store);
             }

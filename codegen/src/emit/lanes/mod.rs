@@ -1,0 +1,4 @@
+//! Loops in lanes: `docs/lanes.md`.
+
+mod math;
+mod vectors;
