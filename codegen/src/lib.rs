@@ -21,7 +21,9 @@ mod module;
 mod object;
 mod passes;
 mod ranges;
+pub mod refusal;
 mod source;
+pub mod spread;
 mod symbol;
 mod words;
 
