@@ -6,7 +6,9 @@ use super::{Emitter, built};
 use crate::loops::Op;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicValue, BasicValueEnum, PointerValue};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionValue, PointerValue,
+};
 use inkwell::{FloatPredicate, IntPredicate};
 
 impl<'ctx> Emitter<'ctx, '_> {
@@ -101,9 +103,24 @@ impl<'ctx> Emitter<'ctx, '_> {
         args: &[BasicValueEnum<'ctx>],
         over: &[BasicTypeEnum<'ctx>],
     ) -> BasicValueEnum<'ctx> {
+        self.call_of(self.declared(name, over), args)
+    }
+
+    /// Calls an intrinsic for what it does.
+    pub(super) fn effect(
+        &self,
+        name: &str,
+        args: &[BasicValueEnum<'ctx>],
+        over: &[BasicTypeEnum<'ctx>],
+    ) -> InstructionValue<'ctx> {
+        let args: Vec<BasicMetadataValueEnum> = args.iter().map(|a| (*a).into()).collect();
+        let call = built(self.builder.build_call(self.declared(name, over), &args, ""));
+        call.try_as_basic_value().unwrap_instruction()
+    }
+
+    fn declared(&self, name: &str, over: &[BasicTypeEnum<'ctx>]) -> FunctionValue<'ctx> {
         let intrinsic = Intrinsic::find(name).expect("LLVM has the intrinsic");
-        let function = intrinsic.get_declaration(&self.module, over).expect("the intrinsic is made for these types");
-        self.call_of(function, args)
+        intrinsic.get_declaration(&self.module, over).expect("the intrinsic is made for these types")
     }
 
     fn compare_floats<S: Shape<'ctx>>(&self, p: FloatPredicate, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
