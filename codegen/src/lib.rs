@@ -29,7 +29,7 @@ mod words;
 
 pub use error::Error;
 pub use jit::{Jit, Prepared};
-pub use module::{Entry, Module, Options, compile};
+pub use module::{Entry, Lanes, Math, Module, Options, compile};
 pub use object::{Kind, write_file};
 pub use passes::{Checks, LOWER, PASSES, Pass, Selection};
 pub use source::SourceInfo;
