@@ -9,6 +9,7 @@ mod archive;
 mod emit;
 mod error;
 mod header;
+pub mod independence;
 mod interface;
 mod jit;
 mod layout;

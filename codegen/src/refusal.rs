@@ -12,6 +12,14 @@ pub enum Refusal {
     Address(Local),
     /// Memory is given back to a mark by some lanes only, while others may need what is above it.
     Release(Local),
+    /// A carried value is no sum.
+    Carried(Local),
+    /// An iteration writes to the first buffer where another one may see it, in the second.
+    Conflict(Local, Local),
+    /// What is written to may be any of several buffers.
+    Unknown(Local),
+    /// Memory is compared with a mark from before the loop, or given back to it.
+    Mark(Local),
     /// A text is another one in each lane.
     Text(Local),
 }
@@ -22,6 +30,15 @@ impl Display for Refusal {
             Refusal::Statement(name) => write!(f, "it has `{name}`"),
             Refusal::Address(Local(x)) => write!(f, "%{x} is another address in each lane, and looked at"),
             Refusal::Release(Local(m)) => write!(f, "some lanes release %{m}, which others may be above of"),
+            Refusal::Carried(Local(y)) => write!(f, "%{y} is carried, and no sum"),
+            Refusal::Conflict(Local(b), Local(c)) if b == c => {
+                write!(f, "what is written to %{b} may be another iteration's")
+            }
+            Refusal::Conflict(Local(b), Local(c)) => {
+                write!(f, "what is written to %{b} another iteration may see in %{c}")
+            }
+            Refusal::Unknown(Local(b)) => write!(f, "%{b} is written to, and may be one of several buffers"),
+            Refusal::Mark(Local(m)) => write!(f, "the mark %{m} is from before the loop"),
             Refusal::Text(Local(x)) => write!(f, "the text %{x} is another one in each lane"),
         }
     }

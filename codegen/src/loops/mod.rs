@@ -12,6 +12,7 @@
 //! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
 
 mod alias;
+mod balance;
 mod calls;
 mod copy;
 mod failure;
@@ -25,6 +26,7 @@ mod verify;
 mod walk;
 
 pub use alias::{Aliases, Root, Roots, Written, written};
+pub(crate) use balance::gives_all_back;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};

@@ -1,21 +1,8 @@
 //! What varies over the lanes of a loop, and how its buffers lie.
 
 use super::*;
-use crate::loops::parse::parse;
+use crate::loops::parse::{first_in_lanes, parse};
 use crate::loops::{verify, written};
-
-/// The first loop of a text that runs in lanes.
-fn first_in_lanes(function: &Function) -> For {
-    let mut found = None;
-    function.body.visit(&mut |stmt| {
-        if let Stmt::For(looped) = stmt
-            && looped.lanes > 1
-        {
-            found.get_or_insert((**looped).clone());
-        }
-    });
-    found.expect("a loop with lanes")
-}
 
 fn spread(text: &str) -> Result<Spread, Refusal> {
     let module = parse(text);
