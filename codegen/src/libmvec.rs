@@ -6,6 +6,7 @@
 //! for other machines, these need a libmvec that is no older.
 
 use crate::llvm::{is_loaded, load_library};
+use inkwell::memory_buffer::MemoryBuffer;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -26,6 +27,22 @@ pub(crate) fn variants(name: &str, arguments: usize, widest: u32) -> Vec<(u32, S
     let fitting = WIDTHS.iter().filter(|(width, _)| *width <= widest && *IS_THERE);
     let symbols = fitting.map(|(width, letter)| (*width, symbol(name, arguments, *width, *letter)));
     symbols.filter(|(_, symbol)| is_loaded(symbol)).collect()
+}
+
+/// Whether an object calls one of its functions.
+pub(crate) fn is_needed(object: &[u8]) -> bool {
+    let buffer = MemoryBuffer::create_from_memory_range_copy(object, "lmc");
+    let file = buffer.create_binary_file(None).expect("LLVM made the object");
+    let mut symbols = file.get_symbols();
+    while let Some(symbol) = symbols.as_mut().and_then(|symbols| symbols.next_symbol()) {
+        // What the linker is to find has no address yet.
+        if symbol.get_name().is_some_and(|name| name.to_bytes().starts_with(PREFIX.as_bytes()))
+            && symbol.get_size() == 0
+        {
+            return true;
+        }
+    }
+    false
 }
 
 fn symbol(name: &str, arguments: usize, width: u32, letter: char) -> String {
