@@ -133,7 +133,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
 
     fn for_target(&self, function: FunctionValue<'ctx>) {
         let target = self.request.target;
-        for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
+        let width = (64 * target.doubles()).to_string();
+        let width = ("prefer-vector-width", width.as_str());
+        for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features()), width] {
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
         }
         function.add_attribute(AttributeLoc::Function, self.flag("nounwind"));
