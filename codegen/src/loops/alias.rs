@@ -80,10 +80,16 @@ impl Aliases {
 
     /// The roots that a buffer may be a part of, and those of all that lies in it.
     pub fn reach(&self, x: Local) -> Roots {
-        self.reach_of(self.roots_of(x))
+        self.reached_from(self.roots_of(x))
     }
 
-    fn reach_of(&self, roots: Roots) -> Roots {
+    /// All roots there are.
+    pub fn all(&self) -> Roots {
+        self.roots.values().flatten().chain(self.within.values().flatten()).copied().collect()
+    }
+
+    /// The roots, and those of all that may lie in them.
+    pub fn reached_from(&self, roots: Roots) -> Roots {
         let mut reached = Roots::new();
         let mut waiting: Vec<Root> = roots.into_iter().collect();
         while let Some(root) = waiting.pop() {
@@ -254,7 +260,7 @@ impl Finder<'_> {
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
     fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = self.aliases.reach_of(shared.iter().flat_map(|a| self.roots(a)).collect());
+        let mut reached = self.aliases.reached_from(shared.iter().flat_map(|a| self.roots(a)).collect());
         reached.insert(Root::Made(first));
         for root in reached {
             self.holds(Root::Made(first), root);

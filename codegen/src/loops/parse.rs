@@ -20,6 +20,19 @@ pub(crate) fn parse(text: &str) -> Module {
     module
 }
 
+/// The first loop of a function that runs in lanes. Panics where none does.
+pub(crate) fn first_in_lanes(function: &Function) -> For {
+    let mut found = None;
+    function.body.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt
+            && looped.lanes > 1
+        {
+            found.get_or_insert((**looped).clone());
+        }
+    });
+    found.expect("a loop with lanes")
+}
+
 fn is_header(line: &str) -> bool {
     line.starts_with("fun ") || line.starts_with("recursive fun ")
 }
