@@ -105,6 +105,12 @@ impl Aliases {
         self.roots.values().filter(|roots| roots.contains(&Root::Made(made))).count()
     }
 
+    /// Whether all that a buffer may be a part of was allocated as one of these.
+    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+        let is_one = |root: &Root| matches!(root, Root::Made(y) if made.contains(y));
+        self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
+    }
+
     fn enter(&mut self, x: Local) {
         let next = self.order.len();
         self.order.entry(x).or_insert(next);
