@@ -144,13 +144,22 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        self.make(form, packed, false)
+    }
+
+    /// An object with the packed form of the entries, which counts what it does.
+    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, true)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed, counted };
         let context = Context::create();
         let timings = &self.options.timings;
         let module = timings.time("LLVM emission", || emit::emit(&context, &request));

@@ -14,6 +14,7 @@
 mod alias;
 mod calls;
 mod copy;
+mod counts;
 mod failure;
 mod memory;
 mod op;
@@ -25,6 +26,7 @@ mod verify;
 mod walk;
 
 pub use alias::{Aliases, Root, Roots, Written, written};
+pub use counts::{Counts, Work};
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
