@@ -100,9 +100,9 @@ impl Aliases {
             || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
-    /// How many buffers may be a part of what a local is allocated as.
-    pub fn sharers(&self, made: Local) -> usize {
-        self.roots.values().filter(|roots| roots.contains(&Root::Made(made))).count()
+    /// The buffers that may be a part of what a local is allocated as.
+    pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
+        self.roots.iter().filter(move |(_, roots)| roots.contains(&Root::Made(made))).map(|(x, _)| *x)
     }
 
     fn enter(&mut self, x: Local) {

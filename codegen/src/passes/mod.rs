@@ -6,8 +6,10 @@
 mod bounds;
 mod inline;
 mod motion;
+mod rectangular;
 mod share;
 mod sweep;
+mod tables;
 mod unchecked;
 mod versions;
 
@@ -41,6 +43,12 @@ pub const PASSES: &[Pass] = &[
         run: inline::inline,
     },
     Pass {
+        name: "rectangular",
+        purpose: "finds out once that all rows of a parameter have one size",
+        when: |_| true,
+        run: rectangular::rectangular,
+    },
+    Pass {
         name: "share",
         purpose: "computes and loads once what is known to be the same, and constants not at all",
         when: |_| true,
@@ -63,6 +71,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "checks ranges before a loop in place of each index in it",
         when: |checks| checks == Checks::Hoisted,
         run: versions::versions,
+    },
+    Pass {
+        name: "tables",
+        purpose: "computes once, before a loop, what inner loops compute again in each iteration",
+        when: |_| true,
+        run: tables::tables,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
 ];
