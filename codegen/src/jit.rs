@@ -1,10 +1,10 @@
 //! Native code in memory, called with values of the interpreter.
 
 use crate::abi::{self, Kind};
-use crate::emit::packed_name;
+use crate::emit::{COUNTERS, packed_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
-use crate::loops::Failure;
+use crate::loops::{Counts, Failure, Work};
 use crate::module::{Form, Module, Options, compile};
 use crate::source::SourceInfo;
 use crate::words;
@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
 
+/// The counters of counted code.
+type Counters = *mut [u64; Work::ALL.len()];
+
 type Free = unsafe extern "C" fn(ctx: *mut abi::Context);
 
 /// Compiled functions in the memory of this process.
@@ -30,6 +33,7 @@ pub struct Jit {
     module: Module,
     functions: IndexMap<FunName, Packed>,
     free: Free,
+    counters: Option<Counters>,
     stack_bytes: u64,
     arena_bytes: u64,
     peak: AtomicU64,
@@ -42,13 +46,31 @@ impl Jit {
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
         let object = module.code(Form::Object, true)?;
+        Jit::link(module, &object, options)
+    }
+
+    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that.
+    pub fn counting(
+        program: &Program,
+        entries: &[FunName],
+        source: &SourceInfo,
+        options: &Options,
+    ) -> Result<Jit, Error> {
+        let module = compile(program, entries, source, options)?;
+        let object = module.counting_code()?;
+        let mut jit = Jit::link(module, &object, options)?;
+        jit.counters = Some(jit.linked.address(COUNTERS).map_err(Error::Llvm)? as Counters);
+        Ok(jit)
+    }
+
+    fn link(module: Module, object: &[u8], options: &Options) -> Result<Jit, Error> {
         if let Some(bad) = options.link.iter().find(|library| !load_library(library)) {
             return Err(Error::Load(bad.clone()));
         }
         if let Some(missing) = module.loops().externals().into_iter().find(|symbol| !is_loaded(symbol)) {
             return Err(Error::Missing(missing.to_string()));
         }
-        let linked = options.timings.time("linking", || Linked::new(&object)).map_err(Error::Llvm)?;
+        let linked = options.timings.time("linking", || Linked::new(object)).map_err(Error::Llvm)?;
         let mut functions = IndexMap::new();
         for entry in module.entries() {
             let symbol = packed_name(&entry.symbol);
@@ -60,7 +82,8 @@ impl Jit {
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
         // SAFETY: as above.
         let free = unsafe { std::mem::transmute::<usize, Free>(free) };
-        Ok(Jit { linked, module, functions, free, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
+        let counters = None;
+        Ok(Jit { linked, module, functions, free, counters, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].
@@ -131,7 +154,8 @@ impl Jit {
         fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
         let results = vec![0u64; words::count(&fun.result)];
         let context = abi::Context { stack_bytes: self.stack_bytes, ..abi::Context::new() };
-        Prepared { function: self.functions[name], free: self.free, input, results, context, jit: PhantomData }
+        let (function, free, counters) = (self.functions[name], self.free, self.counters);
+        Prepared { function, free, counters, input, results, context, jit: PhantomData }
     }
 
     /// How many bytes of the arena the last call had in use at once.
@@ -149,6 +173,7 @@ impl Jit {
 pub struct Prepared<'a> {
     function: Packed,
     free: Free,
+    counters: Option<Counters>,
     input: words::Packed,
     results: Vec<u64>,
     context: abi::Context,
@@ -162,6 +187,18 @@ impl Prepared<'_> {
         let status =
             unsafe { (self.function)(&mut self.context, self.input.words.as_ptr(), self.results.as_mut_ptr()) };
         if status == 0 { Ok(()) } else { Err(runtime_error(&self.context.error)) }
+    }
+
+    /// Calls the function, and tells what its loops did: see [`Work`]. Errors: those of the program.
+    ///
+    /// Panics when the code does not count: see [`Jit::counting`].
+    pub fn counts(&mut self) -> Result<Counts, RuntimeError> {
+        let counters = self.counters.expect("the code was compiled to count");
+        // SAFETY: the counters are there as long as the code, and neither it nor its calls leave their thread.
+        unsafe { *counters = Default::default() };
+        self.call()?;
+        // SAFETY: as above.
+        Ok(Counts::new(unsafe { *counters }))
     }
 }
 

@@ -189,6 +189,15 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        self.make(form, packed, false)
+    }
+
+    /// An object with the packed form of the entries, which counts what it does.
+    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, true)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
@@ -196,7 +205,7 @@ impl Module {
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
         let math = self.options.math;
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed };
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed, counted };
         made(&request, form, &self.options)
     }
 }
