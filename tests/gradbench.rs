@@ -13,3 +13,11 @@ fn outputs_are_those_of_the_formulas_and_failures_are_answered() {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
 }
+
+/// `benches/gradbench/evals.txt`, which GradBench reads, has the evals that there are models for.
+#[test]
+fn the_evals_are_listed() {
+    let listed: Vec<&str> = include_str!("../benches/gradbench/evals.txt").lines().collect();
+    let known: Vec<&str> = lmc::gradbench::EVALS.iter().map(|eval| eval.module).collect();
+    assert_eq!(listed, known);
+}

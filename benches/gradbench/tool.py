@@ -1,6 +1,7 @@
 """A process that speaks the protocol of GradBench, and what is sent to it."""
 
 import json
+import os
 import subprocess
 
 
@@ -9,8 +10,11 @@ def no_number(name):
 
 
 class Tool:
-    def __init__(self, command):
+    def __init__(self, command, processors=None):
+        """On these processors; on all, when none are given."""
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        if processors:
+            os.sched_setaffinity(self.process.pid, processors)
         self.next_id = 0
 
     def __enter__(self):
