@@ -3,7 +3,7 @@
 //!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
 //!   block    ::= statement* yield a1, ..., ak
 //!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a carrying (y = a ..) block
+//!              |  x.. = for i in a..a [lanes n] carrying (y = a ..) block
 //!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
 //!   T        ::= float | integer | bool | text | mark | [T]
 //!
@@ -124,6 +124,8 @@ pub struct For {
     pub carried: Vec<(Local, Operand)>,
     /// Yields the next values of what is carried.
     pub body: Block,
+    /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
+    pub lanes: u32,
 }
 
 /// What an external function takes.

@@ -132,6 +132,8 @@ impl Reader<'_> {
         let text = text["for ".len()..].strip_suffix(" {").expect("a loop begins");
         let (range, carried) = text.strip_suffix(')').and_then(|t| t.split_once(" carrying (")).unwrap_or((text, ""));
         let (index, range) = range.split_once(" in ").expect("a loop has a range");
+        let (range, lanes) = range.split_once(" lanes ").unwrap_or((range, "1"));
+        let lanes = lanes.parse().expect("lanes are counted");
         let (from, to) = range.split_once("..").expect("a range has two ends");
         let [from, to] = [from, to].map(|a| self.operand(a));
         let carried: Vec<(&str, Operand)> = list(carried)
@@ -144,7 +146,7 @@ impl Reader<'_> {
         let body = self.block();
         assert_eq!(self.lines.next(), Some("}"));
         let results = self.set_all(targets, &types);
-        Stmt::For(Box::new(For { results, index, from, to, carried, body }))
+        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes }))
     }
 
     /// A statement that sets nothing.

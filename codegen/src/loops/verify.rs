@@ -128,7 +128,7 @@ impl Checker<'_> {
     }
 
     fn looped(&mut self, looped: &For) -> Result<Vec<Local>, String> {
-        let For { results, index, from, to, carried, body } = looped;
+        let For { results, index, from, to, carried, body, lanes: _ } = looped;
         let integer = Scalar::Integer.ty();
         self.operands(&[from.clone(), to.clone()], &[integer; 2])?;
         let (carried, init): (Vec<Local>, Vec<Operand>) = carried.iter().cloned().unzip();

@@ -6,6 +6,7 @@
 mod bounds;
 mod inline;
 mod motion;
+mod rectangular;
 mod share;
 mod sweep;
 mod unchecked;
@@ -39,6 +40,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "puts functions that are small, or called once, in the place of their calls",
         when: |_| true,
         run: inline::inline,
+    },
+    Pass {
+        name: "rectangular",
+        purpose: "finds out once that all rows of a parameter have one size",
+        when: |_| true,
+        run: rectangular::rectangular,
     },
     Pass {
         name: "share",
