@@ -13,8 +13,9 @@ use lm::interp::{ErrorKind, RuntimeError};
 use lm::tensor::Position;
 use lm::term::{FunName, Program, Span};
 use lm::value::Value;
+use lmc_pool::Pool;
 use std::ffi::{CStr, c_char, c_void};
-use std::io::Write;
+use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +33,7 @@ pub struct Jit {
     free: Free,
     stack_bytes: u64,
     arena_bytes: u64,
+    pool: Option<Pool>,
     peak: AtomicU64,
 }
 
@@ -60,7 +62,7 @@ impl Jit {
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
         // SAFETY: as above.
         let free = unsafe { std::mem::transmute::<usize, Free>(free) };
-        Ok(Jit { linked, module, functions, free, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
+        Ok(Jit { linked, module, functions, free, stack_bytes: 0, arena_bytes: 0, pool: None, peak: AtomicU64::new(0) })
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].
@@ -68,6 +70,18 @@ impl Jit {
     /// The stack must be as large: beyond its end the process dies.
     pub fn set_stack(&mut self, bytes: u64) {
         self.stack_bytes = bytes;
+    }
+
+    /// Lets calls work on so many threads, the caller's included; 0 is one for each processor. Results are the same.
+    ///
+    /// Errors: the system refuses a thread.
+    pub fn set_threads(&mut self, threads: usize) -> io::Result<()> {
+        self.pool = Some(Pool::new(threads)?);
+        Ok(())
+    }
+
+    fn threads(&self) -> abi::Threads {
+        self.pool.as_ref().map_or(abi::Threads::NONE, Pool::threads)
     }
 
     /// The module that was compiled.
@@ -106,7 +120,8 @@ impl Jit {
         let mut results = vec![0u64; words::count(&fun.result)];
         let mut output: &mut dyn Write = output;
         let user = (&raw mut output).cast();
-        let mut ctx = abi::Context { user, write: Some(write), stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let mut ctx = abi::Context { user, write: Some(write), stack_bytes, threads, ..abi::Context::new() };
         ctx.arena.bytes = self.arena_bytes;
         // SAFETY: the arrays have a word per component; `input` and `output` outlive the call.
         let status = unsafe { function(&mut ctx, input.words.as_ptr(), results.as_mut_ptr()) };
@@ -130,7 +145,8 @@ impl Jit {
         let mut input = words::Packed::default();
         fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
         let results = vec![0u64; words::count(&fun.result)];
-        let context = abi::Context { stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let context = abi::Context { stack_bytes, threads, ..abi::Context::new() };
         Prepared { function: self.functions[name], free: self.free, input, results, context, jit: PhantomData }
     }
 

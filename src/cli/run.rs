@@ -26,6 +26,9 @@ pub struct Options {
     /// Where native code checks indices and sizes.
     #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
     checks: Checks,
+    /// How many threads native code may use for long loops; 0 is one for each processor. Results are the same.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "interpret")]
+    threads: usize,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -48,6 +51,7 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
     let result = match options.interpret {
         true => watch.timings.time("running", || Interpreter::with_output(program, &mut *out).call(&main, &[])),
         false => {
+            let threads = options.threads;
             let options = codegen::Options {
                 opt_level: options.level,
                 link: options.link.clone(),
@@ -58,6 +62,10 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
             let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
             jit.set_stack(crate::LARGE_STACK as u64 / 2);
+            if threads != 1 {
+                let refused = |error| Failure::Wrong(format!("{threads} threads cannot be had: {error}"));
+                jit.set_threads(threads).map_err(refused)?;
+            }
             watch.timings.time("running", || jit.call_with_output(&main, &[], out))
         }
     };

@@ -58,6 +58,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Op::ToInteger => self.intrinsic("llvm.fptosi.sat", args, &[self.i64().into(), args[0].get_type()]),
             Op::BoolToFloat => built(b.build_unsigned_int_to_float(integer(0), self.context.f64_type(), "")).into(),
             Op::Hash => self.hash(integer(0)),
+            Op::Chunk => self.runtime("lmc.chunk", &[args[0].into(), args[1].into(), args[2].into()]),
         }
     }
 

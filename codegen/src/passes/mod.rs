@@ -9,6 +9,7 @@ mod motion;
 mod rectangular;
 mod share;
 mod sweep;
+mod threads;
 mod unchecked;
 mod versions;
 
@@ -72,6 +73,12 @@ pub const PASSES: &[Pass] = &[
         run: versions::versions,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
+    Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
+    },
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
