@@ -28,6 +28,10 @@ pub struct Options {
     pub link: Vec<PathBuf>,
     /// Where indices and sizes are checked.
     pub checks: Checks,
+    /// How Floats are computed.
+    pub math: Math,
+    /// How many iterations of a loop run at once.
+    pub lanes: Lanes,
     /// Which passes over loops run.
     pub passes: Selection,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
@@ -41,10 +45,47 @@ impl Default for Options {
             target_cpu: None,
             link: Vec::new(),
             checks: Checks::default(),
+            math: Math::default(),
+            lanes: Lanes::default(),
             passes: Selection::default(),
             timings: Timings::default(),
         }
     }
+}
+
+impl Options {
+    /// For code whose results are the interpreter's to the bit.
+    pub fn exact() -> Options {
+        Options { math: Math::Exact, lanes: Lanes::Off, ..Options::default() }
+    }
+}
+
+/// How Floats are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Math {
+    /// As the program says: sums in its order, each operation rounded, functions of libm.
+    Exact,
+    /// Sums in the order that vectors like; where a vector is at hand, functions of libmvec, which are at most 4 ulp
+    /// off. What is computed is the same in each run on one kind of machine.
+    #[default]
+    Fast,
+}
+
+/// How many iterations of a loop run at once, in the lanes of vectors. See `docs/lanes.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lanes {
+    /// As many as suit the loop and the processor.
+    #[default]
+    Auto,
+    /// One after the other.
+    Off,
+    /// So many, a power of two from 2 to [`Lanes::MOST`], in loops that can.
+    Width(u32),
+}
+
+impl Lanes {
+    /// The most that a loop may have.
+    pub const MOST: u32 = 64;
 }
 
 /// A function that the outside can call.
@@ -80,6 +121,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.keeps_order = options.math == Math::Exact;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {

@@ -3,9 +3,9 @@
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, checks};
+use super::{ErrorFormat, native};
 use crate::derivation::Derivation;
-use codegen::{Checks, Kind, Selection};
+use codegen::{Checks, Kind, Lanes, Math, Selection};
 use lm::notation::ks;
 use lm::term::{FunName, Program};
 use std::io::Write;
@@ -50,8 +50,14 @@ pub struct Options {
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
     /// Where indices and sizes are checked.
-    #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
+    #[arg(long, default_value = "hoisted", value_parser = native::checks())]
     checks: Checks,
+    /// How Floats are computed.
+    #[arg(long, default_value = "fast", value_parser = native::math())]
+    math: Math,
+    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = native::lanes)]
+    lanes: Lanes,
     /// Go on with the loops as that pass leaves them; `lower` is before the first. See `--emit loops`.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
@@ -84,6 +90,8 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
         target_cpu: options.target_cpu.clone(),
         link: options.link.clone(),
         checks: options.checks,
+        math: options.math,
+        lanes: options.lanes,
         passes: options.after.clone().map_or(Selection::All, Selection::Through),
         timings: watch.timings.clone(),
     };

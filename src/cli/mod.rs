@@ -3,7 +3,6 @@
 //! Exit status: 0 done, 1 the program or its data is wrong, 2 usage, 101 internal error.
 
 mod check;
-mod checks;
 mod compile;
 mod demo;
 mod dump;
@@ -13,6 +12,7 @@ mod fmt;
 mod gradcheck;
 mod input;
 mod laws;
+mod native;
 mod run;
 mod shell;
 mod watch;

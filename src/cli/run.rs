@@ -3,8 +3,8 @@
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, checks};
-use codegen::{Checks, Jit};
+use super::{ErrorFormat, native};
+use codegen::{Checks, Jit, Lanes, Math};
 use lm::interp::Interpreter;
 use lm::term::FunName;
 use std::io::Write;
@@ -24,8 +24,14 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     link: Vec<std::path::PathBuf>,
     /// Where native code checks indices and sizes.
-    #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
+    #[arg(long, default_value = "hoisted", value_parser = native::checks())]
     checks: Checks,
+    /// How native code computes Floats.
+    #[arg(long, default_value = "fast", value_parser = native::math())]
+    math: Math,
+    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = native::lanes)]
+    lanes: Lanes,
     /// How many threads native code may use for long loops; 0 is one for each processor. Results are the same.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "interpret")]
     threads: usize,
@@ -56,6 +62,8 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
                 opt_level: options.level,
                 link: options.link.clone(),
                 checks: options.checks,
+                math: options.math,
+                lanes: options.lanes,
                 timings: watch.timings.clone(),
                 ..codegen::Options::default()
             };

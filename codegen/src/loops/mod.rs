@@ -12,7 +12,7 @@
 //! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
 
 mod alias;
-mod arena;
+mod balance;
 mod calls;
 mod copy;
 mod failure;
@@ -26,6 +26,7 @@ mod verify;
 mod walk;
 
 pub use alias::{Aliases, Root, Roots, Written, written};
+pub(crate) use balance::gives_all_back;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
@@ -193,6 +194,8 @@ pub struct Module {
     /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
     /// can be called.
     pub exported: Vec<FunId>,
+    /// Whether the terms of sums are added in the order of the program.
+    pub keeps_order: bool,
 }
 
 /// What an external function gives.

@@ -15,9 +15,22 @@ pub(crate) fn parse(text: &str) -> Module {
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
     let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
-    let mut module = Module { functions, exported: vec![FunId(0)] };
+    let mut module = Module { functions, exported: vec![FunId(0)], keeps_order: false };
     module.mark();
     module
+}
+
+/// The first loop of a function that runs in lanes. Panics where none does.
+pub(crate) fn first_in_lanes(function: &Function) -> For {
+    let mut found = None;
+    function.body.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt
+            && looped.lanes > 1
+        {
+            found.get_or_insert((**looped).clone());
+        }
+    });
+    found.expect("a loop with lanes")
 }
 
 fn is_header(line: &str) -> bool {

@@ -253,7 +253,7 @@ mod tests {
             allocates: false,
             span: Span::default(),
         };
-        verify(&Module { functions: vec![function], exported: vec![] }).err().unwrap_or_default()
+        verify(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()
     }
 
     fn local(i: u32) -> Operand {

@@ -1,7 +1,7 @@
 //! The parts of statements: what they set, what they use, and the blocks in them.
 
-use super::{Argument, Block, For, Local, Memory, Operand, Returned, Stmt};
-use std::collections::BTreeSet;
+use super::{Argument, Block, For, Local, Memory, Op, Operand, Returned, Stmt};
+use std::collections::{BTreeSet, HashSet};
 
 impl Stmt {
     /// The locals that are set by the statement, for those that come after it.
@@ -179,6 +179,13 @@ impl Memory {
 }
 
 impl Block {
+    /// The conditions that mostly hold. What is on the other side of a conditional with one is not worth much code.
+    pub fn likely_conditions(&self) -> HashSet<Local> {
+        let mut likely = HashSet::new();
+        self.visit(&mut |stmt| likely.extend(if let Stmt::Let(x, Op::Likely, _) = stmt { Some(*x) } else { None }));
+        likely
+    }
+
     /// Visits the statements, and those of blocks inside.
     pub fn visit(&self, f: &mut impl FnMut(&Stmt)) {
         for stmt in &self.stmts {

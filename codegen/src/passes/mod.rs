@@ -9,6 +9,7 @@ mod motion;
 mod rectangular;
 mod share;
 mod sweep;
+mod tables;
 mod threads;
 mod unchecked;
 mod versions;
@@ -71,6 +72,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "checks ranges before a loop in place of each index in it",
         when: |checks| checks == Checks::Hoisted,
         run: versions::versions,
+    },
+    Pass {
+        name: "tables",
+        purpose: "computes once, before a loop, what inner loops compute again in each iteration",
+        when: |_| true,
+        run: tables::tables,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {

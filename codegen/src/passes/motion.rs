@@ -11,7 +11,7 @@
 //! nobody gets hold of the buffer: the arena is in the end as it was.
 
 use crate::loops::{
-    Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
+    Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, gives_all_back, written,
 };
 use std::collections::HashSet;
 
@@ -136,7 +136,7 @@ impl<'a> Round<'a> {
 
     /// The buffers that can be made and filled before the loop.
     fn movable_buffers(&mut self, looped: &For) -> HashSet<Local> {
-        if !looped.body.gives_all_back(&self.set, self.mover.takes) {
+        if !gives_all_back(&looped.body, &self.set, self.mover.takes) {
             return HashSet::new();
         }
         let mut buffers = HashSet::new();
@@ -156,7 +156,7 @@ impl<'a> Round<'a> {
 
     /// Whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
     fn is_filled_alike(&mut self, buffer: Local, rest: &[Stmt]) -> bool {
-        if self.mover.aliases.sharers(buffer) != 1 {
+        if self.mover.aliases.sharers(buffer).count() != 1 {
             return false;
         }
         self.set.remove(&buffer);

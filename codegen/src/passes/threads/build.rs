@@ -1,8 +1,7 @@
 //! The loops over chunks, in place of those that are divided.
 
-use super::accumulate::Sum;
 use super::cost::let_integer;
-use super::legality::Plan;
+use super::legality::{Part, Plan};
 use super::private::Private;
 use crate::loops::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
@@ -52,10 +51,10 @@ impl Builder<'_> {
     fn divide(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let iterations = self.difference(&looped.to, &looped.from, out);
         let (length, count) = self.lengths(&iterations, &looped.from, plan, out);
-        let takes = !(plan.sums.is_empty() && plan.private.is_empty());
+        let takes = !(plan.carried.is_empty() && plan.private.is_empty());
         let mark = takes.then(|| self.local(Scalar::Mark.ty()));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
-        let sums = plan.sums.iter().zip(&looped.carried);
+        let sums = plan.carried.iter().zip(&looped.carried);
         let sums = sums.map(|(_, (x, _))| self.alloc(self.ty(*x).buffer(), &count, out)).collect();
         let private = plan.private.iter().map(|private| self.private(private, &count, out)).collect();
         let division = Division { length, count, sums, private };
@@ -64,8 +63,8 @@ impl Builder<'_> {
         for (private, parts) in plan.private.iter().zip(&division.private) {
             self.combine(private, *parts, &division.count, out);
         }
-        for ((sum, parts), result) in plan.sums.iter().zip(&division.sums).zip(results) {
-            self.total(*sum, *parts, result, &division.count, out);
+        for ((part, parts), result) in plan.carried.iter().zip(&division.sums).zip(results) {
+            self.total(*part, *parts, result, &division.count, out);
         }
         out.extend(mark.map(|m| Stmt::Memory(Memory::Release(m.into()))));
     }
@@ -173,14 +172,12 @@ impl Builder<'_> {
     /// The first chunk goes on from what was there, the others start from nothing.
     fn start_sums(&mut self, looped: &mut For, plan: &Plan, chunk: Local, out: &mut Vec<Stmt>) {
         let mut is_first = None;
-        for ((x, init), sum) in looped.carried.iter_mut().zip(&plan.sums) {
-            if init.same(&sum.neutral()) {
-                continue;
-            }
+        for ((x, init), part) in looped.carried.iter_mut().zip(&plan.carried) {
+            let Some((nothing, _)) = part.sum().filter(|(nothing, _)| !init.same(nothing)) else { continue };
             let test = is_first.take();
             let test = test.unwrap_or_else(|| let_integer(Op::EqI, [chunk.into(), ZERO], out, self.locals));
             let ty = self.locals[x.0 as usize].ty;
-            *init = self.choose(test.clone(), init.clone(), sum.neutral(), ty, out);
+            *init = self.choose(test.clone(), init.clone(), nothing, ty, out);
             is_first = Some(test);
         }
     }
@@ -213,14 +210,20 @@ impl Builder<'_> {
     }
 
     /// The sum of the chunks' sums.
-    fn total(&mut self, sum: Sum, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
+    fn total(&mut self, kind: Part, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
         let ty = self.ty(result);
         let first = self.load(parts, &ZERO, out);
         let [chunk, so_far, next] = [INTEGER, ty, ty].map(|ty| self.local(ty));
         let mut stmts = Vec::new();
         let part = self.load(parts, &chunk.into(), &mut stmts);
-        stmts.push(Stmt::Let(next, sum.op(), vec![so_far.into(), part.into()]));
-        let body = Block { stmts, results: vec![next.into()] };
+        let end = match kind.sum() {
+            Some((_, add)) => {
+                stmts.push(Stmt::Let(next, add, vec![so_far.into(), part.into()]));
+                next
+            }
+            None => so_far,
+        };
+        let body = Block { stmts, results: vec![end.into()] };
         out.push(plain(chunk, ONE, count.clone(), vec![(so_far, first.into())], body, vec![result]));
     }
 

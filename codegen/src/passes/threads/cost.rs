@@ -69,7 +69,7 @@ fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Loc
     bounds.dedup();
     let is_fixed = |b: Local| {
         let mut changes = inside.contains(&b);
-        looped.body.visit(&mut |stmt| changes |= planner.aliases.changes(stmt, b, &planner.world.written));
+        looped.body.visit(&mut |stmt| changes |= planner.aliases.changes(stmt, b, &planner.world.effects.written));
         !changes
     };
     let is_integer = |x: &Local| planner.function.ty(&(*x).into()) == Scalar::Integer.ty();

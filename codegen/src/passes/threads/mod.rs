@@ -12,17 +12,16 @@
 //! Only the outermost loops that can be divided are; of functions, those that are called from outside, or at least not
 //! from loops.
 
-mod accumulate;
 mod build;
 mod cost;
 mod legality;
-mod places;
 mod private;
 mod slice;
 
-use crate::loops::{Aliases, Block, For, FunId, Function, Local, Module, Stmt, Written, written};
+use crate::independence::Effects;
+use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt};
 use build::Builder;
-use legality::{Judge, Plan};
+use legality::Plan;
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn threads(module: &mut Module) {
@@ -42,36 +41,25 @@ pub(super) fn threads(module: &mut Module) {
 
 /// What is known of all functions.
 struct World {
-    written: Vec<Written>,
+    effects: Effects,
     /// Which functions take from the arena.
     takes: Vec<bool>,
-    /// Which ones may be called in a chunk: they do not print, time, call out, or watch the stack.
-    is_quiet: Vec<bool>,
+    /// Which ones are recursive, or call one that is.
+    recurs: Vec<bool>,
 }
 
 impl World {
     fn of(module: &Module) -> World {
         let takes = module.functions.iter().map(|function| function.allocates).collect();
-        let mut is_quiet = vec![true; module.functions.len()];
-        // A recursive function is not quiet, so one look at each is enough.
+        let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
+        // Those on a cycle of calls recur, so one look at each of the others is enough.
         for id in module.callees_first() {
-            is_quiet[id.0] =
-                !module.functions[id.0].recursive && is_quiet_block(&module.functions[id.0].body, &is_quiet);
+            let mut calls = false;
+            module.functions[id.0].body.callees(&mut |callee| calls |= recurs[callee.0]);
+            recurs[id.0] |= calls;
         }
-        World { written: written(module), takes, is_quiet }
+        World { effects: Effects::of(module), takes, recurs }
     }
-}
-
-fn is_quiet_block(block: &Block, is_quiet: &[bool]) -> bool {
-    let mut quiet = true;
-    block.visit(&mut |stmt| {
-        quiet &= match stmt {
-            Stmt::Call(_, callee, _) => is_quiet[callee.0],
-            Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => false,
-            Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Check { .. } | Stmt::Memory(_) => true,
-        }
-    });
-    quiet
 }
 
 /// The functions whose loops are looked at.
@@ -116,7 +104,7 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
     fn plans(function: &'a Function, module: &'a Module, world: &'a World) -> HashMap<Local, Plan> {
-        let aliases = Aliases::of(function, &world.written);
+        let aliases = Aliases::of(function, &world.effects.written);
         let mut planner = Planner { module, world, function, aliases, before: vec![], plans: HashMap::new() };
         planner.block(&function.body);
         planner.plans
@@ -125,7 +113,10 @@ impl<'a> Planner<'a> {
     fn block(&mut self, block: &'a Block) {
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.before.push(&block.stmts[..i]);
-            let plan = if let Stmt::For(looped) = stmt { self.plan(looped) } else { None };
+            let plan = match stmt {
+                Stmt::For(looped) => self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped)),
+                _ => None,
+            };
             match (stmt, plan) {
                 (Stmt::For(looped), Some(plan)) => {
                     self.plans.insert(looped.index, plan);
@@ -135,9 +126,5 @@ impl<'a> Planner<'a> {
             }
             self.before.pop();
         }
-    }
-
-    fn plan(&self, looped: &'a For) -> Option<Plan> {
-        Judge::new(self, looped).plan().filter(|plan| plan.cost.is_worth_it(looped))
     }
 }

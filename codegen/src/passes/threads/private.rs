@@ -3,9 +3,10 @@
 //!   b = alloc n                                               a buffer of numbers
 //!   b = alloc m; for t in 0..m { r = alloc n; store b[t] = r }  rows, each of a number of its own
 
+use super::Planner;
 use super::slice::Slice;
-use super::{Planner, places::Places};
-use crate::loops::{For, Local, Memory, Operand, Scalar, Stmt, Ty};
+use crate::loops::{Block, For, Local, Memory, Operand, Scalar, Stmt, Ty};
+use std::collections::HashSet;
 
 /// How to make a copy of zeros.
 #[derive(Clone, Debug)]
@@ -19,69 +20,59 @@ pub(super) struct Private {
     pub(super) row: Option<Slice>,
 }
 
-/// The one loop that sets the rows of a buffer.
-pub(super) struct Rows<'a> {
-    looped: &'a For,
-    row: Local,
-}
-
-impl<'a> Planner<'a> {
-    /// What a loop sets the elements of a buffer to, each to a new one; and nothing else sets them.
-    pub(super) fn rows(&self, base: Local, places: &Places<'a>) -> Option<Rows<'a>> {
-        places.allocated(base)?;
-        let mut changes = 0;
-        self.function.body.visit(&mut |stmt| {
-            changes += usize::from(self.aliases.changes(stmt, base, &self.world.written));
-        });
-        let found = find_rows(&self.function.body.stmts, base)?;
-        (changes == 1).then_some(found)
-    }
-
-    /// How to copy a buffer that a loop adds to.
-    pub(super) fn private(&self, base: Local, is_in_row: bool, looped: &For, places: &Places<'a>) -> Option<Private> {
-        let ty = self.function.ty(&base.into());
-        let count = places.allocated(base)?.clone();
+impl Planner<'_> {
+    /// How to copy a buffer that a loop adds to, or to what lies in it.
+    pub(super) fn private(&self, buffer: Local, looped: &For) -> Option<Private> {
         let visible: Vec<&Stmt> = self.before.iter().copied().flatten().collect();
-        let numbers = |ty: Option<Ty>| matches!(ty.and_then(Ty::as_scalar), Some(Scalar::Float | Scalar::Integer));
-        if !visible.iter().any(|stmt| stmt.targets().contains(&base)) {
-            return None;
-        }
-        if !is_in_row {
-            return numbers(ty.element()).then_some(Private { buffer: base, ty, count, row: None });
-        }
-        let rows = self.rows(base, places)?;
-        let made = visible.iter().position(|stmt| matches!(stmt, Stmt::For(f) if f.index == rows.looped.index))?;
-        let is_full = rows.looped.from.same(&Operand::Integer(0)) && rows.looped.to.same(&count);
+        let count = visible.iter().find_map(|stmt| allocated(stmt, buffer))?.clone();
+        let ty = self.function.ty(&buffer.into());
+        let element = ty.element()?;
+        let rows = element.element().is_some();
+        let row = if rows { Some(self.row(buffer, &count, &visible, looped)?) } else { None };
+        let number = if rows { element.element()? } else { element };
+        let is_number = matches!(number.as_scalar(), Some(Scalar::Float | Scalar::Integer));
+        is_number.then_some(Private { buffer, ty, count, row })
+    }
+
+    /// How long the rows of a buffer are that one loop sets, and nothing else.
+    fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<Slice> {
+        let mut changes = 0;
+        self.function.body.visit(&mut |stmt| changes += usize::from(self.changes(stmt, buffer)));
+        let (made, rows) = visible.iter().enumerate().find_map(|(i, stmt)| match stmt {
+            Stmt::For(rows) => stored_row(rows, buffer).map(|length| (i, (rows, length))),
+            _ => None,
+        })?;
+        let (rows, length) = rows;
+        let is_full = rows.from.same(&Operand::Integer(0)) && rows.to.same(count);
+        let mut used = HashSet::new();
+        looped.body.visit(&mut |stmt| used.extend(stmt.targets().into_iter().chain(stmt.bound())));
         let is_fixed = |b: Local| {
-            let is_outside = !looped.body.stmts.iter().any(|stmt| stmt.targets().contains(&b));
-            let mut changes = false;
-            let mut look = |stmt: &Stmt| changes |= self.aliases.changes(stmt, b, &self.world.written);
-            looped.body.visit(&mut look);
-            for stmt in &visible[made..] {
-                look(stmt);
-                stmt.blocks().into_iter().for_each(|block| block.visit(&mut look));
-            }
-            is_outside && !changes
+            let since = visible[made..].iter().any(|stmt| self.changes_within(stmt, b));
+            !since && !used.contains(&b) && !looped.body.stmts.iter().any(|stmt| self.changes_within(stmt, b))
         };
-        let length = places.allocated(rows.row)?;
-        let row = Slice::of(rows.looped.index, &rows.looped.body, length, &is_fixed)?;
-        let fine = is_full && numbers(ty.element().and_then(Ty::element));
-        fine.then_some(Private { buffer: base, ty, count, row: Some(row) })
+        (changes == 1 && is_full).then(|| Slice::of(rows.index, &rows.body, length, &is_fixed))?
+    }
+
+    fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
+        self.aliases.changes(stmt, buffer, &self.world.effects.written)
+    }
+
+    fn changes_within(&self, stmt: &Stmt, buffer: Local) -> bool {
+        let within = |block: &Block| block.stmts.iter().any(|stmt| self.changes_within(stmt, buffer));
+        self.changes(stmt, buffer) || stmt.blocks().into_iter().any(within)
     }
 }
 
-fn find_rows(stmts: &[Stmt], base: Local) -> Option<Rows<'_>> {
-    stmts.iter().find_map(|stmt| {
-        let own = match stmt {
-            Stmt::For(looped) => stored_row(looped, base).map(|row| Rows { looped, row }),
-            _ => None,
-        };
-        own.or_else(|| stmt.blocks().into_iter().find_map(|block| find_rows(&block.stmts, base)))
-    })
+/// How many elements a statement allocates a buffer with.
+fn allocated(stmt: &Stmt, wanted: Local) -> Option<&Operand> {
+    match stmt {
+        Stmt::Memory(Memory::Alloc { buffer, count, .. }) if *buffer == wanted => Some(count),
+        _ => None,
+    }
 }
 
-/// `for t { .. r = alloc n .. store b[t] = r .. }`
-fn stored_row(looped: &For, base: Local) -> Option<Local> {
+/// n, of `for t { .. r = alloc n .. store b[t] = r .. }`.
+fn stored_row(looped: &For, base: Local) -> Option<&Operand> {
     let stmts = &looped.body.stmts;
     let stored = stmts.iter().find_map(|stmt| match stmt {
         Stmt::Memory(Memory::Store(b, t, row)) if b.local() == Some(base) && t.local() == Some(looped.index) => {
@@ -89,6 +80,5 @@ fn stored_row(looped: &For, base: Local) -> Option<Local> {
         }
         _ => None,
     })?;
-    let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == stored);
-    stmts.iter().any(is_made).then_some(stored)
+    stmts.iter().find_map(|stmt| allocated(stmt, stored))
 }
