@@ -31,6 +31,8 @@ pub struct Independence {
     pub carried: Vec<Carried>,
     /// The buffers from before the loop that are added to, or that hold those that are.
     pub added: BTreeSet<Local>,
+    /// Those of them in which several iterations may add to one element.
+    pub summed: BTreeSet<Local>,
     /// Those in which elements are set, or that hold those in which.
     pub stored: BTreeSet<Local>,
     /// The buffers made in the loop that memory from before the loop gets to hold.
@@ -86,13 +88,14 @@ impl Independence {
         });
         refusal.map_or(Ok(()), Err)?;
         finder.check_conflicts()?;
-        let bases = |wanted: fn(Kind) -> bool| {
-            finder.accesses.iter().filter(|access| wanted(access.kind)).filter_map(|access| access.base).collect()
+        let bases = |kind| {
+            finder.accesses.iter().filter(|access| access.kind == kind).filter_map(|access| access.base).collect()
         };
         let outside = aliases.all().into_iter().filter(|root| !finder.is_own(root)).collect();
         let kept = aliases.reached_from(outside).into_iter().filter(|root| finder.is_own(root));
         let kept = kept.map(|(Root::Made(x) | Root::Inside(x))| x).collect();
-        Ok(Independence { carried, added: bases(|k| k == Kind::Add), stored: bases(|k| k == Kind::Set), kept })
+        let [added, stored] = [Kind::Add, Kind::Set].map(bases);
+        Ok(Independence { carried, added, summed: finder.summed(), stored, kept })
     }
 }
 
@@ -248,6 +251,16 @@ impl<'a> Finder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The buffers with elements that several iterations may add to.
+    fn summed(&self) -> BTreeSet<Local> {
+        let adds: Vec<&Access> = self.accesses.iter().filter(|access| access.kind == Kind::Add).collect();
+        let meets = |a: &Access, b: &Access| {
+            let same = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
+            same && !is_owned_alike(a, b)
+        };
+        adds.iter().filter(|a| adds.iter().any(|b| meets(a, b))).filter_map(|a| a.base).collect()
     }
 
     /// Whether what one statement writes may be a part of what a call, which is the other, gets.

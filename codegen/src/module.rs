@@ -125,6 +125,7 @@ pub fn compile(
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
     loops.forward = options.forward;
+    loops.keeps_order = options.math == Math::Exact;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {

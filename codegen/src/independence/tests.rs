@@ -30,7 +30,7 @@ fn of_body(body: &str, next: &str) -> Result<Independence, Refusal> {
 fn shown(body: &str, next: &str) -> String {
     match of_body(body, next) {
         Err(refusal) => refusal.to_string(),
-        Ok(Independence { carried, added, stored, kept }) => {
+        Ok(Independence { carried, added, summed: _, stored, kept }) => {
             let list = |name: &str, locals: BTreeSet<Local>| {
                 let locals: Vec<String> = locals.iter().map(|x| format!(" %{}", x.0)).collect();
                 if locals.is_empty() { String::new() } else { format!("{name}{};", locals.concat()) }
@@ -191,4 +191,15 @@ fn calls_do_what_their_functions_do() {
     assert_eq!(calls("store b%1[0] = 1.0", own), Ok(BTreeSet::new()));
     let read = "store b%1[%2] = 1.0\ncall g(%2, b%1)";
     assert_eq!(calls("%2 = load b%1[i%0]", read), Err(written.to_string()));
+}
+
+#[test]
+fn several_iterations_may_add_to_one_element() {
+    let summed = |body: &str| of_body(body, "").expect("sums may meet").summed.into_iter().collect::<Vec<Local>>();
+    assert_eq!(summed("add b%2[0] += 1.0"), [Local(2)]);
+    assert_eq!(summed("add b%2[%9] += 1.0"), []);
+    assert_eq!(summed("add b%2[%9] += 1.0\nadd b%2[0] += 1.0\nadd c%3[%9] += 1.0"), [Local(2)]);
+    assert_eq!(summed("%10 = load rows%4[%9]\nadd %10[0] += 1.0"), []);
+    assert_eq!(summed("%10 = load rows%4[0]\nadd %10[%9] += 1.0"), []);
+    assert_eq!(summed("%10 = load rows%4[0]\nadd %10[0] += 1.0"), [Local(4)]);
 }

@@ -13,6 +13,7 @@ mod share;
 mod stored;
 mod sweep;
 mod tables;
+mod threads;
 mod unchecked;
 mod versions;
 
@@ -100,6 +101,12 @@ pub const PASSES: &[Pass] = &[
         run: tables::tables,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
+    Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
