@@ -13,6 +13,7 @@ pub mod independence;
 mod interface;
 mod jit;
 mod layout;
+mod libmvec;
 mod link;
 mod llvm;
 pub mod loops;

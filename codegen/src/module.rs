@@ -206,30 +206,36 @@ impl Module {
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
-        let context = Context::create();
-        let timings = &self.options.timings;
-        let module = timings.time("LLVM emission", || emit::emit(&context, &request));
-        if let Err(violation) = module.verify() {
-            panic!("emission broke a rule of LLVM: {violation}\n{}", self.loops);
-        }
-        let is_long = longest_function(&module) > LONG_FUNCTION;
-        let passes =
-            format!("default<O{}>", if is_long { self.options.opt_level.min(1) } else { self.options.opt_level });
-        let optimise = || module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
-        let optimised = timings.time("LLVM optimisation", optimise);
-        optimised.map_err(|e| Error::Llvm(e.to_string()))?;
-        let level = if is_long { 0 } else { self.options.opt_level };
-        let target = Target::new(self.options.target_cpu.as_deref(), level)?;
-        let file = |ty| {
-            let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
-            written.map_err(|e| Error::Llvm(e.to_string()))
-        };
-        match form {
-            Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
-            Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
-            Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
-        }
+        let math = self.options.math;
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed };
+        made(&request, form, &self.options)
+    }
+}
+
+/// The optimised code of what was asked for.
+pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    let context = Context::create();
+    let timings = &options.timings;
+    let module = timings.time("LLVM emission", || emit::emit(&context, request));
+    if let Err(violation) = module.verify() {
+        panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
+    }
+    let is_long = longest_function(&module) > LONG_FUNCTION;
+    let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
+    let optimise =
+        || module.run_passes(&format!("default<O{level}>"), request.target.machine(), PassBuilderOptions::create());
+    let optimised = timings.time("LLVM optimisation", optimise);
+    optimised.map_err(|e| Error::Llvm(e.to_string()))?;
+    let level = if is_long { 0 } else { options.opt_level };
+    let target = Target::new(options.target_cpu.as_deref(), level)?;
+    let file = |ty| {
+        let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
+        written.map_err(|e| Error::Llvm(e.to_string()))
+    };
+    match form {
+        Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
+        Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
+        Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
     }
 }
 

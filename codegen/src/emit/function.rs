@@ -1,13 +1,16 @@
 //! The body of a function.
 
+use super::lanes::{Lanes, Mask, differs_in_lanes};
 use super::results::Incoming;
 use super::scopes::Scopes;
+use super::sums::sums;
 use super::{Emitter, built};
-use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt, Ty};
+use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
+use std::collections::HashSet;
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
@@ -21,6 +24,10 @@ pub(super) struct Frame<'ctx, 'f> {
     aliases: Option<Aliases>,
     /// What is told of the loop at hand.
     scopes: Option<Scopes<'ctx>>,
+    /// What is set to the next value of a sum that a loop carries.
+    sums: HashSet<Local>,
+    /// The loop in lanes at hand.
+    lanes: Option<Lanes<'ctx>>,
 }
 
 /// The parameters that every function has: context, limit, depth, arena.
@@ -60,6 +67,20 @@ impl<'ctx> Frame<'ctx, '_> {
         self.scopes.as_ref()
     }
 
+    /// The loop in lanes at hand.
+    pub(super) fn lanes(&self) -> Option<&Lanes<'ctx>> {
+        self.lanes.as_ref()
+    }
+
+    pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
+        self.lanes = lanes;
+    }
+
+    /// Other lanes are on from now on.
+    pub(super) fn set_mask(&mut self, mask: Mask<'ctx>) {
+        self.lanes.as_mut().expect("a loop in lanes is at hand").mask = mask;
+    }
+
     pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
         self.locals[i as usize] = Some(value);
     }
@@ -73,7 +94,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let locals = vec![None; function.locals.len()];
         // The buffers of a function between may be one twice.
         let aliases = (!function.between).then(|| Aliases::of(function, &self.written));
-        let mut frame = Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None };
+        let sums = sums(&function.body);
+        let mut frame =
+            Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -92,10 +115,18 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        if let Some(lanes) = frame.lanes.clone()
+            && differs_in_lanes(&lanes, stmt)
+        {
+            return self.stmt_in_lanes(frame, &lanes, stmt);
+        }
         match stmt {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
                 let value = self.op(*op, &args);
+                if frame.sums.contains(x) {
+                    self.may_reorder(value);
+                }
                 frame.set(*x, value);
             }
             Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),
@@ -105,6 +136,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, |_| numbers);
             }
+            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
@@ -137,10 +169,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         let condition = self.operand(frame, condition).into_int_value();
         let starts = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");
-        let ends: Vec<_> = starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, start, arm, join)).collect();
+        let ends: Vec<_> =
+            starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, xs, start, arm, join)).collect();
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
-            let ty = self.ty(frame.function.ty(&Operand::Local(*x)));
+            let ty = self.local_ty(frame, *x);
             let values: Vec<_> = ends.iter().map(|(end, values)| (values[i], *end)).collect();
             frame.set(*x, self.meet(ty, &values));
         }
@@ -150,29 +183,29 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn arm(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
+        xs: &[Local],
         start: BasicBlock<'ctx>,
         arm: &Block,
         join: BasicBlock<'ctx>,
     ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
         self.builder.position_at_end(start);
         let values = self.block(frame, arm);
+        let values = xs.iter().zip(values).map(|(x, value)| self.suited(frame, *x, value)).collect();
         (self.branch_to(join), values)
     }
 
     /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
     fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
-        let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
-        let outermost = frame.scopes.is_none();
-        if outermost {
-            frame.scopes = self.open_scopes(frame, &looped.body);
-        }
+        let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
+        let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();
+        let opened = self.enter_scopes(frame, &looped.body);
         let header = self.context.append_basic_block(frame.value, "");
         let before = self.branch_to(header);
         self.builder.position_at_end(header);
         let index = built(self.builder.build_phi(self.i64(), ""));
-        let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| frame.function.ty(&Operand::Local(*x))).collect();
-        let carried: Vec<_> = types.iter().map(|ty| built(self.builder.build_phi(self.ty(*ty), ""))).collect();
+        let types = looped.carried.iter().map(|(x, _)| self.local_ty(frame, *x));
+        let carried: Vec<_> = types.map(|ty| built(self.builder.build_phi(ty, ""))).collect();
         let (i, to) = (index.as_basic_value().into_int_value(), to.into_int_value());
         let goes_on = built(self.builder.build_int_compare(IntPredicate::SLT, i, to, ""));
         let [body, exit] = self.branch(frame, goes_on);
@@ -180,9 +213,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(looped.index, i.into());
         looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
         let next = self.block(frame, &looped.body);
-        if outermost {
-            frame.scopes = None;
-        }
+        let suit = |((x, _), next): (&(Local, Operand), BasicValueEnum<'ctx>)| self.suited(frame, *x, next);
+        let next: Vec<_> = looped.carried.iter().zip(next).map(suit).collect();
+        self.leave_scopes(frame, opened);
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
         index.add_incoming(&[(&from, before), (&after, end)]);
@@ -229,7 +262,23 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.errors.push((status.into(), from));
     }
 
-    fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
+    /// Tells what the accesses of a loop cannot touch, unless a loop around it has told that. Whether it was told here.
+    pub(super) fn enter_scopes(&mut self, frame: &mut Frame<'ctx, '_>, body: &Block) -> bool {
+        let outermost = frame.scopes.is_none();
+        if outermost {
+            frame.scopes = self.open_scopes(frame, body);
+        }
+        outermost
+    }
+
+    /// The loop that told it ends.
+    pub(super) fn leave_scopes(&self, frame: &mut Frame<'ctx, '_>, opened: bool) {
+        if opened {
+            frame.scopes = None;
+        }
+    }
+
+    pub(super) fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
         let blocks = [(); 2].map(|()| self.context.append_basic_block(frame.value, ""));
         built(self.builder.build_conditional_branch(condition, blocks[0], blocks[1]));
         blocks

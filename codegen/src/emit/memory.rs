@@ -81,6 +81,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     }
                     _ => built(self.builder.build_int_add(old.into_int_value(), value.into_int_value(), "")).into(),
                 };
+                self.may_reorder(sum);
                 let store = built(self.builder.build_store(address, sum));
                 self.place_in_scope(frame, b, store);
             }
@@ -167,21 +168,31 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Any byte but 0 is true.
     pub(super) fn inward(&self, ty: Ty, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
-        if ty != Scalar::Bool.ty() {
-            return value;
+        let ne = IntPredicate::NE;
+        match value {
+            _ if ty != Scalar::Bool.ty() => value,
+            BasicValueEnum::VectorValue(bytes) => {
+                built(self.builder.build_int_compare(ne, bytes, bytes.get_type().const_zero(), "")).into()
+            }
+            byte => {
+                let zero = self.context.i8_type().const_zero();
+                built(self.builder.build_int_compare(ne, byte.into_int_value(), zero, "")).into()
+            }
         }
-        let zero = self.context.i8_type().const_zero();
-        built(self.builder.build_int_compare(IntPredicate::NE, value.into_int_value(), zero, "")).into()
     }
 
     pub(super) fn outward(&self, ty: Ty, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
-        if ty != Scalar::Bool.ty() {
-            return value;
+        let byte = self.context.i8_type();
+        match value {
+            _ if ty != Scalar::Bool.ty() => value,
+            BasicValueEnum::VectorValue(bits) => {
+                built(self.builder.build_int_z_extend(bits, byte.vec_type(bits.get_type().get_size()), "")).into()
+            }
+            bit => built(self.builder.build_int_z_extend(bit.into_int_value(), byte, "")).into(),
         }
-        built(self.builder.build_int_z_extend(value.into_int_value(), self.context.i8_type(), "")).into()
     }
 }
 
 /// Of caller's buffers nothing more is known than that their elements are aligned; zeros are written into
 /// the arena, in units of 16 bytes.
-const ALIGN: u32 = 16;
+pub(super) const ALIGN: u32 = 16;
