@@ -110,6 +110,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Emits the statements; gives the values of the results.
     pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+        self.count(|| block.counts(frame.function()));
         block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }

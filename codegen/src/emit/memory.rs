@@ -3,7 +3,7 @@
 use super::function::Frame;
 use super::{Emitter, built};
 use crate::llvm;
-use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty};
+use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty, Work};
 use inkwell::IntPredicate;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Linkage;
@@ -50,6 +50,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (bytes, buffer) = (self.bytes(frame, b, n), self.operand(frame, b).into_pointer_value());
                 let zero = self.context.i8_type().const_zero();
                 built(self.builder.build_memset(buffer, ALIGN, zero, bytes));
+                self.count_bytes(&[Work::Stored], bytes);
             }
             Memory::Load(x, b, i) => {
                 let (address, ty) = self.cell(frame, b, i);
@@ -88,6 +89,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Memory::Move { to, from, count } => {
                 let bytes = self.bytes(frame, to, count);
                 let [to, from] = [to, from].map(|b| self.operand(frame, b));
+                self.count_moved(to.into_pointer_value(), from.into_pointer_value(), bytes);
                 self.runtime_effect("lmc.move", &[to.into(), from.into(), bytes.into()]);
             }
             Memory::Mark(m) => {
@@ -109,7 +111,9 @@ impl<'ctx> Emitter<'ctx, '_> {
                 frame.set(*x, before.into());
             }
             Memory::Slide(d, piece, m) => {
-                let [piece, m] = [piece, m].map(|a| self.operand(frame, a).into());
+                let [piece, m] = [piece, m].map(|a| self.operand(frame, a));
+                self.count_slid(frame.arena(), piece.into_pointer_value(), m.into_pointer_value());
+                let [piece, m] = [piece, m].map(Into::into);
                 let distance = self.runtime("lmc.slide", &[arena, piece, m]);
                 frame.set(*d, distance);
             }
