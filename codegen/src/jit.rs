@@ -14,8 +14,9 @@ use lm::tensor::Position;
 use lm::term::{Fun, FunName, Program, Span};
 use lm::types::Type;
 use lm::value::Value;
+use lmc_pool::Pool;
 use std::ffi::{CStr, c_char, c_void};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
@@ -36,6 +37,7 @@ pub struct Jit {
     counters: Option<Counters>,
     stack_bytes: u64,
     arena_bytes: u64,
+    pool: Option<Pool>,
     peak: AtomicU64,
 }
 
@@ -83,7 +85,9 @@ impl Jit {
         // SAFETY: as above.
         let free = unsafe { std::mem::transmute::<usize, Free>(free) };
         let counters = None;
-        Ok(Jit { linked, module, functions, free, counters, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
+        let (stack_bytes, arena_bytes) = (0, 0);
+        let peak = AtomicU64::new(0);
+        Ok(Jit { linked, module, functions, free, counters, stack_bytes, arena_bytes, pool: None, peak })
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].
@@ -91,6 +95,18 @@ impl Jit {
     /// The stack must be as large: beyond its end the process dies.
     pub fn set_stack(&mut self, bytes: u64) {
         self.stack_bytes = bytes;
+    }
+
+    /// Lets calls work on so many threads, the caller's included; 0 is one for each processor. Results are the same.
+    ///
+    /// Errors: the system refuses a thread.
+    pub fn set_threads(&mut self, threads: usize) -> io::Result<()> {
+        self.pool = Some(Pool::new(threads)?);
+        Ok(())
+    }
+
+    fn threads(&self) -> abi::Threads {
+        self.pool.as_ref().map_or(abi::Threads::NONE, Pool::threads)
     }
 
     /// The module that was compiled.
@@ -129,7 +145,8 @@ impl Jit {
         let mut results = vec![0u64; words::count(&fun.result)];
         let mut output: &mut dyn Write = output;
         let user = (&raw mut output).cast();
-        let mut ctx = abi::Context { user, write: Some(write), stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let mut ctx = abi::Context { user, write: Some(write), stack_bytes, threads, ..abi::Context::new() };
         ctx.arena.bytes = self.arena_bytes;
         // SAFETY: the arrays have a word per component; `input` and `output` outlive the call.
         let status = unsafe { function(&mut ctx, input.words.as_ptr(), results.as_mut_ptr()) };
@@ -174,7 +191,8 @@ impl Jit {
 
     fn prepared<'a>(&'a self, fun: &'a Fun, input: words::Packed) -> Prepared<'a> {
         let results = vec![0u64; words::count(&fun.result)];
-        let context = abi::Context { stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let context = abi::Context { stack_bytes, threads, ..abi::Context::new() };
         let (function, free, counters) = (self.functions[&fun.name], self.free, self.counters);
         Prepared { function, fun, free, counters, input, results, has_result: false, context }
     }

@@ -135,6 +135,7 @@ pub fn compile(
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
     loops.vectors = options.lanes.of(target.doubles());
     loops.forward = options.forward;
+    loops.keeps_order = options.math == Math::Exact;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {

@@ -9,6 +9,7 @@
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod bench;
+mod chunks;
 mod counters;
 mod entry;
 mod external;

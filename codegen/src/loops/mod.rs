@@ -3,7 +3,7 @@
 //!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
 //!   block    ::= statement* yield a1, ..., ak
 //!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a [lanes n] carrying (y = a ..) block
+//!              |  x.. = for i in a..a [lanes n] [on threads] carrying (y = a ..) block
 //!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
 //!   T        ::= float | integer | bool | text | mark | [T]
 //!
@@ -134,6 +134,9 @@ pub struct For {
     pub body: Block,
     /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
     pub lanes: u32,
+    /// Whether iterations may run at the same time, on several threads, each with an arena of its own: then nothing is
+    /// carried, and the first index is 0. See `passes::threads`.
+    pub on_threads: bool,
 }
 
 /// What an external function takes.
@@ -213,6 +216,8 @@ pub struct Module {
     pub exported: Vec<FunId>,
     /// What loops may run in lanes of.
     pub vectors: Vectors,
+    /// Whether the terms of sums are added in the order of the program.
+    pub keeps_order: bool,
 }
 
 /// The vectors that loops may run in lanes of.
@@ -269,10 +274,12 @@ impl Stmt {
         }
     }
 
-    /// Whether it looks at the arena in any way.
+    /// Whether it looks at the arena in any way. A loop on threads divides it.
     pub fn uses_arena(&self) -> bool {
         use Memory::{Above, Mark, Release, Slid, Slide};
-        matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. })) || self.takes_memory()
+        let divides = matches!(self, Stmt::For(looped) if looped.on_threads);
+        let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));
+        divides || looks || self.takes_memory()
     }
 }
 
@@ -295,6 +302,12 @@ impl Module {
             });
         }
         found
+    }
+}
+
+impl From<Local> for Operand {
+    fn from(x: Local) -> Operand {
+        Operand::Local(x)
     }
 }
 

@@ -14,6 +14,7 @@ mod share;
 mod stored;
 mod sweep;
 mod tables;
+mod threads;
 mod unchecked;
 mod versions;
 
@@ -102,6 +103,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
+    },
+    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
@@ -127,6 +134,7 @@ const ORDER: &[&str] = &[
     "share",
     "tables",
     "sweep",
+    "threads",
     "lanes",
 ];
 

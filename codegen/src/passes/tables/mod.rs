@@ -159,6 +159,7 @@ impl Tabler<'_> {
                     carried,
                     body,
                     lanes: 1,
+                    on_threads: false,
                 })));
             }
         }
