@@ -6,6 +6,7 @@
 mod bounds;
 mod fusion;
 mod inline;
+pub(crate) mod lanes;
 mod motion;
 mod place;
 mod rectangular;
@@ -107,6 +108,12 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: threads::threads,
     },
+    Pass {
+        name: "lanes",
+        purpose: "runs iterations of loops at once, in the lanes of vectors",
+        when: |_| true,
+        run: lanes::lanes,
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
@@ -128,6 +135,7 @@ const ORDER: &[&str] = &[
     "tables",
     "sweep",
     "threads",
+    "lanes",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
