@@ -23,6 +23,7 @@ use crate::refusal::Refusal;
 use owned::{Owner, Owning};
 use std::collections::{BTreeSet, HashMap};
 pub use sums::Carried;
+pub(crate) use sums::carried;
 
 /// What a loop leaves behind, its iterations being independent.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ impl Independence {
         effects: &Effects,
         looped: &For,
     ) -> Result<Independence, Refusal> {
-        let carried = sums::carried(function, looped)?;
+        let carried = carried(function, looped)?;
         let mut finder = Finder::new(aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
@@ -112,6 +113,8 @@ struct Access {
     base: Option<Local>,
     /// Who owns what is reached: at the base, in the buffer found there, and so on.
     owners: Vec<Option<Owner>>,
+    /// Whether all that the buffer holds is reached, too: by a call.
+    is_deep: bool,
 }
 
 struct Finder<'a> {
@@ -191,7 +194,7 @@ impl<'a> Finder<'a> {
         self.access(kind, b, Some((&Operand::Integer(0), Some(count))));
     }
 
-    /// Elements from an index on, one of them or so many; or anything in the buffer, however deep.
+    /// Elements from an index on, one of them or so many; or anything in the buffer, and in what it holds.
     fn access(&mut self, kind: Kind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
@@ -203,7 +206,7 @@ impl<'a> Finder<'a> {
             let index: Vec<&Operand> = offset.iter().chain([index]).collect();
             owners.push(self.owning.owner(&index, count));
         }
-        self.accesses.push(Access { kind, buffer, base, owners });
+        self.accesses.push(Access { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
     /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and at
@@ -241,8 +244,10 @@ impl<'a> Finder<'a> {
             }
             for (j, other) in self.accesses.iter().enumerate() {
                 let both_add = write.kind == Kind::Add && other.kind == Kind::Add;
-                let share = i == j || self.aliases.may_share(write.buffer, other.buffer) || self.holds(write, other);
-                if !both_add && share && !is_owned_alike(write, other) {
+                if both_add || is_owned_alike(write, other) {
+                    continue;
+                }
+                if i == j || self.may_share(write, other) {
                     return Err(Refusal::Conflict(write.buffer, other.buffer));
                 }
             }
@@ -250,9 +255,10 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// Whether what one statement writes may be a part of what a call, which is the other, gets.
-    fn holds(&self, write: &Access, other: &Access) -> bool {
-        other.owners.is_empty() && self.aliases.shows(write.buffer, &self.aliases.reach(other.buffer))
+    /// Whether the two may reach the same memory.
+    fn may_share(&self, a: &Access, b: &Access) -> bool {
+        let holds = |a: &Access, b: &Access| a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+        self.aliases.may_share(a.buffer, b.buffer) || holds(a, b) || holds(b, a)
     }
 }
 

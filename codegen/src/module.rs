@@ -4,7 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::loops;
+use crate::loops::{self, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
@@ -86,6 +86,15 @@ pub enum Lanes {
 impl Lanes {
     /// The most that a loop may have.
     pub const MOST: u32 = 64;
+
+    /// What loops run in, given how many Floats a vector holds.
+    fn of(self, floats: u32) -> Vectors {
+        match self {
+            Lanes::Off => Vectors::default(),
+            Lanes::Auto => Vectors { floats, lanes: None },
+            Lanes::Width(lanes) => Vectors { floats, lanes: Some(lanes) },
+        }
+    }
 }
 
 /// A function that the outside can call.
@@ -117,10 +126,11 @@ pub fn compile(
     source: &SourceInfo,
     options: &Options,
 ) -> Result<Module, Error> {
-    Target::new(options.target_cpu.as_deref(), options.opt_level)?;
+    let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.vectors = options.lanes.of(target.doubles());
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
@@ -159,6 +169,11 @@ impl Module {
     /// How it is compiled.
     pub(crate) fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
+    pub fn lanes(&self) -> Vec<String> {
+        passes::lanes::notes(&self.loops)
     }
 
     /// The lowered program, after the passes.

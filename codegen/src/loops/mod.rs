@@ -191,6 +191,23 @@ pub struct Module {
     /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
     /// can be called.
     pub exported: Vec<FunId>,
+    /// What loops may run in lanes of.
+    pub vectors: Vectors,
+}
+
+/// The vectors that loops may run in lanes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// How many Floats a vector of the processor holds; 1 where loops shall not run in lanes.
+    pub floats: u32,
+    /// How many lanes each loop gets that can run in lanes; none where as many as seem best, in loops where it seems best.
+    pub lanes: Option<u32>,
+}
+
+impl Default for Vectors {
+    fn default() -> Vectors {
+        Vectors { floats: 1, lanes: None }
+    }
 }
 
 /// What an external function gives.

@@ -2,7 +2,8 @@
 //! functions and `$BENCH` are not read; errors have no place.
 
 use super::{
-    ALL_FAILURES, ALL_OPS, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Ty,
+    ALL_FAILURES, ALL_OPS, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt,
+    Ty, Vectors,
 };
 use lm::term::{FunName, Span};
 
@@ -15,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Module {
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
     let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
-    let mut module = Module { functions, exported: vec![FunId(0)] };
+    let mut module = Module { functions, exported: vec![FunId(0)], vectors: Vectors { floats: 4, lanes: None } };
     module.mark();
     module
 }

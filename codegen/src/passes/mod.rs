@@ -5,6 +5,7 @@
 
 mod bounds;
 mod inline;
+pub(crate) mod lanes;
 mod motion;
 mod rectangular;
 mod share;
@@ -79,6 +80,12 @@ pub const PASSES: &[Pass] = &[
         run: tables::tables,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
+    Pass {
+        name: "lanes",
+        purpose: "runs iterations of loops at once, in the lanes of vectors",
+        when: |_| true,
+        run: lanes::lanes,
+    },
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
