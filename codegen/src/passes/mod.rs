@@ -9,6 +9,7 @@ mod inline;
 mod motion;
 mod place;
 mod share;
+mod split;
 mod sweep;
 mod unchecked;
 mod versions;
@@ -73,6 +74,12 @@ pub const PASSES: &[Pass] = &[
         run: fusion::fusion,
     },
     Pass {
+        name: "split",
+        purpose: "makes loops over ranges of a loop with a conditional that depends on where its index is",
+        when: |_| true,
+        run: split::split,
+    },
+    Pass {
         name: "versions",
         purpose: "checks ranges before a loop in place of each index in it",
         when: |checks| checks == Checks::Hoisted,
@@ -90,6 +97,7 @@ const ORDER: &[&str] = &[
     "motion",
     "bounds",
     "fusion",
+    "split",
     "share",
     "bounds",
     "versions",
