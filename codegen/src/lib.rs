@@ -21,6 +21,7 @@ mod object;
 mod passes;
 mod ranges;
 mod source;
+mod specialise;
 mod symbol;
 mod words;
 
@@ -30,4 +31,5 @@ pub use module::{Entry, Module, Options, compile};
 pub use object::{Kind, write_file};
 pub use passes::{Checks, LOWER, PASSES, Pass, Selection};
 pub use source::SourceInfo;
+pub use specialise::Known;
 pub use symbol::Symbol;

@@ -8,6 +8,7 @@ use crate::loops;
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
+use crate::specialise::{Known, specialise};
 use crate::symbol::{Symbol, symbols};
 use inkwell::context::Context;
 use inkwell::passes::PassBuilderOptions;
@@ -30,6 +31,8 @@ pub struct Options {
     pub checks: Checks,
     /// Which passes over loops run.
     pub passes: Selection,
+    /// What is known of arguments: the entries that have them check it, and are compiled for it.
+    pub specialise: Vec<Known>,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
     pub timings: Timings,
 }
@@ -42,6 +45,7 @@ impl Default for Options {
             link: Vec::new(),
             checks: Checks::default(),
             passes: Selection::default(),
+            specialise: Vec::new(),
             timings: Timings::default(),
         }
     }
@@ -80,6 +84,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    specialise(&mut loops, program, &entries, &options.specialise)?;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {

@@ -40,6 +40,10 @@ pub struct Options {
     /// An object, archive or library that has the program's external functions (`edef`); may be repeated.
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
+    /// A number that a parameter always is, or a size (`n=10`, `t.2=10`, `v.size=10`, `m.size.2=10`,
+    /// `rows.each.size=10`): the functions that have it are compiled for it, and stop with an error otherwise.
+    #[arg(long, value_name = "PARAMETER=NUMBER", value_delimiter = ',')]
+    specialise: Vec<codegen::Known>,
     /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
@@ -85,6 +89,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
         link: options.link.clone(),
         checks: options.checks,
         passes: options.after.clone().map_or(Selection::All, Selection::Through),
+        specialise: options.specialise.clone(),
         timings: watch.timings.clone(),
     };
     let module =

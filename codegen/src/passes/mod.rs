@@ -3,6 +3,7 @@
 //!
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
+mod arguments;
 mod bounds;
 mod fusion;
 mod inline;
@@ -10,8 +11,10 @@ mod motion;
 mod place;
 mod share;
 mod split;
+mod stack;
 mod sweep;
 mod unchecked;
+mod unroll;
 mod versions;
 
 use crate::error::Error;
@@ -42,6 +45,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "puts functions that are small, or called once, in the place of their calls",
         when: |_| true,
         run: inline::inline,
+    },
+    Pass {
+        name: "arguments",
+        purpose: "puts numbers in the place of parameters that are the same number in each call",
+        when: |_| true,
+        run: arguments::arguments,
     },
     Pass {
         name: "share",
@@ -79,11 +88,18 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: split::split,
     },
+    Pass { name: "unroll", purpose: "writes out loops of few iterations", when: |_| true, run: unroll::unroll },
     Pass {
         name: "versions",
         purpose: "checks ranges before a loop in place of each index in it",
         when: |checks| checks == Checks::Hoisted,
         run: versions::versions,
+    },
+    Pass {
+        name: "stack",
+        purpose: "puts small buffers of constant size on the stack",
+        when: |_| true,
+        run: stack::stack,
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
 ];
@@ -93,16 +109,19 @@ const ORDER: &[&str] = &[
     "unchecked",
     "inline",
     "share",
+    "arguments",
     "place",
     "motion",
     "bounds",
     "fusion",
     "split",
+    "unroll",
     "share",
     "bounds",
     "versions",
     "fusion",
     "share",
+    "stack",
     "sweep",
 ];
 

@@ -20,7 +20,8 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
         }
     });
     let known = values.into_iter().filter_map(|(b, value)| Some((b, value?)));
-    known.filter(|(b, value)| aliases.sharers(*b) == 1 && finder.made_after(*b, value)).collect()
+    let own = known.filter(|(b, value)| aliases.sharers(*b) == 1 && finder.made_after(*b, value));
+    own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
 }
 
 /// Where locals are set: in which block, as the how-manieth.
