@@ -185,6 +185,7 @@ impl<'a> Finder<'a> {
                 }
             }
             Memory::Alloc { .. }
+            | Memory::Stack(..)
             | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)

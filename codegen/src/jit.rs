@@ -274,6 +274,7 @@ fn runtime_error(error: &abi::Error) -> RuntimeError {
         Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
         Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
         Failure::ExternalFailed => ErrorKind::ExternalFailed(numbers[0]),
+        Failure::NotSpecialised => ErrorKind::NotSpecialised { found: numbers[0], wanted: numbers[1] },
         Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
     };
     RuntimeError { kind, span: Span { start: error.start, end: error.end } }

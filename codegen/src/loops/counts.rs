@@ -162,6 +162,7 @@ impl Memory {
             // How far these three reach is counted when they run.
             Memory::Zero(..) | Memory::Move { .. } | Memory::Slide(..) => {}
             Memory::Alloc { .. }
+            | Memory::Stack(..)
             | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)
