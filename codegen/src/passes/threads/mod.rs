@@ -96,6 +96,8 @@ struct Planner<'a> {
     world: &'a World,
     function: &'a Function,
     aliases: Aliases,
+    /// The conditions that mostly hold.
+    likely: HashSet<Local>,
     /// What comes before the place at hand, in its block and in those around it.
     before: Vec<&'a [Stmt]>,
     plans: HashMap<Local, Plan>,
@@ -105,7 +107,8 @@ impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
     fn plans(function: &'a Function, module: &'a Module, world: &'a World) -> HashMap<Local, Plan> {
         let aliases = Aliases::of(function, &world.effects.written);
-        let mut planner = Planner { module, world, function, aliases, before: vec![], plans: HashMap::new() };
+        let likely = function.body.likely_conditions();
+        let mut planner = Planner { module, world, function, aliases, likely, before: vec![], plans: HashMap::new() };
         planner.block(&function.body);
         planner.plans
     }
@@ -122,6 +125,9 @@ impl<'a> Planner<'a> {
                     self.plans.insert(looped.index, plan);
                 }
                 (Stmt::Bench { .. }, _) => {}
+                (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
+                    self.block(then);
+                }
                 (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.block(block)),
             }
             self.before.pop();
