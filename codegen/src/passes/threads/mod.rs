@@ -100,6 +100,8 @@ struct Planner<'a> {
     likely: HashSet<Local>,
     /// What comes before the place at hand, in its block and in those around it.
     before: Vec<&'a [Stmt]>,
+    /// Whether that is in a loop.
+    is_in_loop: bool,
     plans: HashMap<Local, Plan>,
 }
 
@@ -108,7 +110,8 @@ impl<'a> Planner<'a> {
     fn plans(function: &'a Function, module: &'a Module, world: &'a World) -> HashMap<Local, Plan> {
         let aliases = Aliases::of(function, &world.effects.written);
         let likely = function.body.likely_conditions();
-        let mut planner = Planner { module, world, function, aliases, likely, before: vec![], plans: HashMap::new() };
+        let (before, plans) = (vec![], HashMap::new());
+        let mut planner = Planner { module, world, function, aliases, likely, before, is_in_loop: false, plans };
         planner.block(&function.body);
         planner.plans
     }
@@ -125,6 +128,11 @@ impl<'a> Planner<'a> {
                     self.plans.insert(looped.index, plan);
                 }
                 (Stmt::Bench { .. }, _) => {}
+                (Stmt::For(looped), None) => {
+                    let outer = std::mem::replace(&mut self.is_in_loop, true);
+                    self.block(&looped.body);
+                    self.is_in_loop = outer;
+                }
                 (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
                     self.block(then);
                 }
