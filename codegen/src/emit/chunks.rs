@@ -19,7 +19,7 @@ const REGION: u32 = 0;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
-    pub(super) fn chunks(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    pub(super) fn looped_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let mut used = looped.body.uses();
         used.retain(|x| *x != looped.index);
         let ty = self.environment(frame, &used);

@@ -111,6 +111,12 @@ impl Aliases {
         self.roots.iter().filter(move |(_, roots)| roots.contains(&Root::Made(made))).map(|(x, _)| *x)
     }
 
+    /// Whether all that a buffer may be a part of was allocated as one of these.
+    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+        let is_one = |root: &Root| matches!(root, Root::Made(y) if made.contains(y));
+        self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
+    }
+
     fn enter(&mut self, x: Local) {
         let next = self.order.len();
         self.order.entry(x).or_insert(next);

@@ -13,8 +13,11 @@
 
 mod alias;
 mod balance;
+mod build;
 mod calls;
 mod copy;
+mod counts;
+mod effects;
 mod failure;
 mod memory;
 mod op;
@@ -27,6 +30,9 @@ mod walk;
 
 pub use alias::{Aliases, Root, Roots, Written, written};
 pub(crate) use balance::gives_all_back;
+pub(crate) use build::Builder;
+pub use counts::{Counts, Work};
+pub use effects::{Access, Callees, Effects};
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
@@ -186,9 +192,23 @@ pub struct Function {
     pub span: Span,
 }
 
+/// What becomes of values that a reverse derivative needs, and that were computed for the value itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forward {
+    /// Those that are dearer than a store and a load are stored.
+    #[default]
+    Auto,
+    /// All are stored.
+    Store,
+    /// All are computed again.
+    Recompute,
+}
+
 /// Functions that call none but each other.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// What becomes of values that a later loop needs again.
+    pub forward: Forward,
     /// By number.
     pub functions: Vec<Function>,
     /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it

@@ -129,6 +129,15 @@ impl Op {
         matches!(self, AddF | MulF | AddI | MulI | EqF | EqI | EqB | EqT | And | Or | Count)
     }
 
+    /// Whether it is a function of libm: so dear that it is worth a place in memory.
+    pub fn is_libm(self) -> bool {
+        use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
+        matches!(
+            self,
+            Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow
+        )
+    }
+
     /// The types of the operands.
     pub fn operands(self) -> &'static [Scalar] {
         ROWS[self as usize].1

@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Module {
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
     let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
-    let mut module = Module { functions, exported: vec![FunId(0)], keeps_order: false };
+    let mut module = Module { functions, exported: vec![FunId(0)], ..Module::default() };
     module.mark();
     module
 }
