@@ -19,7 +19,7 @@ mod private;
 mod slice;
 
 use crate::independence::Effects;
-use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt};
+use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt, gives_all_back};
 use build::Builder;
 use legality::Plan;
 use std::collections::{HashMap, HashSet};
@@ -42,23 +42,26 @@ pub(super) fn threads(module: &mut Module) {
 /// What is known of all functions.
 struct World {
     effects: Effects,
-    /// Which functions take from the arena.
-    takes: Vec<bool>,
+    /// Which functions leave something in the arena.
+    keeps: Vec<bool>,
     /// Which ones are recursive, or call one that is.
     recurs: Vec<bool>,
 }
 
 impl World {
     fn of(module: &Module) -> World {
-        let takes = module.functions.iter().map(|function| function.allocates).collect();
+        let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
         let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
         // Those on a cycle of calls recur, so one look at each of the others is enough.
         for id in module.callees_first() {
             let mut calls = false;
-            module.functions[id.0].body.callees(&mut |callee| calls |= recurs[callee.0]);
+            let function = &module.functions[id.0];
+            function.body.callees(&mut |callee| calls |= recurs[callee.0]);
             recurs[id.0] |= calls;
+            let set = (0..function.locals.len() as u32).map(Local).collect();
+            keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module), takes, recurs }
+        World { effects: Effects::of(module), keeps, recurs }
     }
 }
 
