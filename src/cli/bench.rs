@@ -28,7 +28,8 @@ pub struct Options {
     /// program has that function and it fits; otherwise random values.
     #[arg(long, value_name = "EXPRESSION")]
     input: Option<String>,
-    /// Values of n in --input; without --input, how many elements random tensors have in each dimension.
+    /// Values of n in --input; without --input, how many elements random tensors have in each dimension: Floats in
+    /// [0, 1), Integers from 0 to n - 1.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     sizes: Vec<u32>,
     /// Seed of random arguments, tangents and cotangents.
