@@ -29,6 +29,7 @@ pub mod diagnostic;
 pub mod explain;
 pub mod fmt;
 pub mod front;
+pub mod gradbench;
 pub mod gradcheck;
 mod lexer;
 pub mod passes;

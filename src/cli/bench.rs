@@ -2,14 +2,15 @@
 
 mod subject;
 
+use super::ErrorFormat;
 use super::failure::Failure;
+use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, checks};
 use crate::bench::measure::Effort;
 use crate::bench::report::{self, Row};
 use crate::bench::{Entry, plot};
 use crate::derivation::Derivation;
-use codegen::{Checks, Jit, Peaks, Selection};
+use codegen::{Jit, Peaks};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -54,24 +55,11 @@ pub struct Options {
     /// table.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// A shared library that has the program's external functions (`edef`); may be repeated.
-    #[arg(long, value_name = "FILE")]
-    link: Vec<PathBuf>,
-    /// The processor, as LLVM names it (x86-64-v3); without it, the one at hand.
-    #[arg(long, value_name = "CPU")]
-    target_cpu: Option<String>,
-    /// Optimisation level.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
-    level: u8,
-    /// Where indices and sizes are checked.
-    #[arg(long, default_value = "hoisted", value_parser = checks::parser())]
-    checks: Checks,
-    /// Measure the loops as that pass leaves them; `lower` is before the first. See `lmc compile --emit loops`.
-    #[arg(long, value_name = "PASS")]
-    after: Option<String>,
     /// The way to the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
+    #[command(flatten)]
+    native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -97,12 +85,12 @@ pub fn bench(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Res
 fn bench_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
     let sizes = sizes(options)?;
     let subject = Subject::new(options, format, watch)?;
-    let native = native(options, watch);
+    let native = options.native.options(watch);
     let jit = subject.compiled(Jit::new, &native)?;
     // What is counted does not depend on the level, and the code runs once.
     let counting = codegen::Options { opt_level: native.opt_level.min(1), ..native };
     let counting = subject.compiled(Jit::counting, &counting)?;
-    let peaks = watch.timings.time("measuring peaks", || codegen::peaks(options.target_cpu.as_deref()));
+    let peaks = watch.timings.time("measuring peaks", || codegen::peaks(options.native.target_cpu.as_deref()));
     let peaks = peaks.map_err(|error| subject.input.not_compiled(error))?;
     let is_table = options.format == Format::Table && !prints_plot(options);
     if is_table {
@@ -171,15 +159,4 @@ fn sizes(options: &Options) -> Result<Vec<Option<u32>>, Failure> {
         sizes.push(None);
     }
     Ok(sizes)
-}
-
-fn native(options: &Options, watch: &Watch) -> codegen::Options {
-    codegen::Options {
-        opt_level: options.level,
-        target_cpu: options.target_cpu.clone(),
-        link: options.link.clone(),
-        checks: options.checks,
-        passes: options.after.clone().map_or(Selection::All, Selection::Through),
-        timings: watch.timings.clone(),
-    }
 }

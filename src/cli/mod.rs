@@ -4,16 +4,17 @@
 
 mod bench;
 mod check;
-mod checks;
 mod compile;
 mod demo;
 mod dump;
 mod explain;
 mod failure;
 mod fmt;
+mod gradbench;
 mod gradcheck;
 mod input;
 mod laws;
+mod native;
 mod run;
 mod shell;
 mod watch;
@@ -64,6 +65,8 @@ enum Command {
     Gradcheck(gradcheck::Options),
     /// Measure a function and its derivatives: times, ratios, operations and bytes in a second.
     Bench(Box<bench::Options>),
+    /// Be a tool of GradBench: answer its messages, from standard input, on standard output.
+    Gradbench(gradbench::Options),
     /// List the laws of linear maps, or the schedules that apply them.
     Laws(laws::Options),
     /// Print a script that completes commands and options in a shell.
@@ -100,6 +103,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
         Command::Bench(options) => bench::bench(options, format, &mut out),
+        Command::Gradbench(options) => gradbench::gradbench(options, &mut out),
         Command::Laws(options) => laws::laws(options, &mut out),
         Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),
         Command::Man(options) => shell::man(options, Arguments::command(), &mut out),
