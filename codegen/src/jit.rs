@@ -51,14 +51,15 @@ impl Jit {
         Jit::link(module, &object, options)
     }
 
-    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that.
+    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that. Iterations run one
+    /// after the other.
     pub fn counting(
         program: &Program,
         entries: &[FunName],
         source: &SourceInfo,
         options: &Options,
     ) -> Result<Jit, Error> {
-        let module = compile(program, entries, source, options)?;
+        let mut module = compile(program, entries, source, options)?;
         let object = module.counting_code()?;
         let mut jit = Jit::link(module, &object, options)?;
         jit.counters = Some(jit.linked.address(COUNTERS).map_err(Error::Llvm)? as Counters);

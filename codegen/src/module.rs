@@ -214,7 +214,8 @@ impl Module {
     }
 
     /// An object with the packed form of the entries, which counts what it does.
-    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
+        self.loops.run_in_order();
         self.make(Form::Object, true, true)
     }
 
