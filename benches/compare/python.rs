@@ -25,6 +25,7 @@ impl Process {
         let threads = cores.len().to_string();
         let mut command = Command::new("taskset");
         command.args(["-c", &list.join(",")]).arg(python()).arg(script).arg(&threads).args(arguments);
+        command.env("PYTHONDONTWRITEBYTECODE", "1"); // the folder of the scripts stays as it is
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("taskset: {error}"))?;
         let input = child.stdin.take();
