@@ -1,8 +1,11 @@
 //! What `cargo bench --bench compare` compares with: the programs written by hand in C++ give what lmc gives, and inputs
 //! are written as NumPy reads them.
 
-#[path = "../benches/compare/contenders.rs"]
+#[path = "../benches/compare/clock.rs"]
 #[allow(dead_code)] // each user uses a part
+mod clock;
+#[path = "../benches/compare/contenders.rs"]
+#[allow(dead_code)]
 mod contenders;
 #[path = "../benches/compare/inputs.rs"]
 mod inputs;
@@ -22,7 +25,8 @@ mod rounds;
 #[allow(dead_code)]
 mod run;
 
-use contenders::{CONTENDERS, Kind};
+use clock::Clock;
+use contenders::{CONTENDERS, Kind, Selection};
 use inputs::Array;
 use lm::tensor::Tensor;
 use lm::value::Value;
@@ -32,7 +36,7 @@ use rounds::{Effort, measure};
 use std::sync::Arc;
 use std::time::Duration;
 
-const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, threads: 1 };
+const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, clock: Clock::Wall };
 
 /// Those that are compiled soon, also by a debug build.
 const PROGRAMS_OF_TEST: [&str; 11] =
@@ -41,8 +45,9 @@ const PROGRAMS_OF_TEST: [&str; 11] =
 /// The tasks of a program that agree with lmc, written by hand.
 fn agreeing(program: &Program) -> Vec<Task> {
     let processes = CONTENDERS.iter().map(|_| None).collect();
+    let selection = Selection { threads: 1, names: Vec::new() };
     let mut failures = Vec::new();
-    let cells = measure(program, &processes, &Cores::choose(1), CHECK, &mut failures);
+    let cells = measure(program, &processes, &Cores::choose(1), &selection, CHECK, &mut failures);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let by_hand = |contender: usize| matches!(CONTENDERS[contender].kind, Kind::ByHand("", _));
     let mut tasks: Vec<Task> = cells.iter().filter(|cell| by_hand(cell.contender)).map(|cell| cell.task).collect();

@@ -1,5 +1,6 @@
 //! Contenders in Python: processes that stay, and read and write lines (`python/protocol.py`).
 
+use crate::clock::Clock;
 use crate::run::Run;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -113,8 +114,8 @@ impl Run for InPython {
         Ok(bytes.chunks_exact(8).map(number).collect())
     }
 
-    fn time(&mut self, calls: u64) -> Result<Duration, String> {
-        let answer = self.process.borrow_mut().ask(&["time", &self.key, &calls.to_string()])?;
+    fn time(&mut self, calls: u64, clock: Clock) -> Result<Duration, String> {
+        let answer = self.process.borrow_mut().ask(&[clock.name(), &self.key, &calls.to_string()])?;
         answer.parse().map(Duration::from_nanos).map_err(|_| format!("no time: {answer}"))
     }
 }
