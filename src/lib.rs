@@ -17,6 +17,7 @@
 //! });
 //! ```
 
+pub mod bench;
 pub mod call_order;
 pub mod check;
 pub mod cl;

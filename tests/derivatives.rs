@@ -79,7 +79,7 @@ fn checks(pipeline: &Pipeline, functions: &[FunName], f: &FunName, natively: boo
         true => {
             let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
             let info = SourceInfo::new("random.ks", "");
-            let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
+            let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::exact());
             Some(jit.map_err(|error| error.to_string())?)
         }
         false => None,

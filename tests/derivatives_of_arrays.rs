@@ -114,7 +114,7 @@ fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Resu
     let entries = generated.functions.iter().flat_map(|f| gradcheck::names(&FunName::base(&f.name)));
     let entries: Vec<FunName> = entries.collect();
     let info = SourceInfo::new(source.name(), source.text());
-    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
+    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::exact());
     jit.map(Some).map_err(|error| error.to_string())
 }
 

@@ -47,7 +47,7 @@ fn failures(path: &Path) -> Vec<String> {
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let info = SourceInfo::new(source.name(), source.text());
-    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::default());
+    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::exact());
     let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
     // A program with an example is a large one, and its points are near that example.
     let points = if pipeline.program().defs.contains_key(&FunName::base("example")) { 2 } else { POINTS };

@@ -46,7 +46,7 @@ fn interpreted(program: &Program) -> (String, Result<(), RuntimeError>) {
 
 fn jit(program: &Program, source: &Source) -> Result<Jit, codegen::Error> {
     let info = SourceInfo::new(source.name(), source.text());
-    Jit::new(program, &[FunName::base("main")], &info, &codegen::Options::default())
+    Jit::new(program, &[FunName::base("main")], &info, &codegen::Options::exact())
 }
 
 /// What a program printed, and how it ended.

@@ -39,7 +39,7 @@ impl Case {
     }
 
     fn jit(&self, opt_level: u8) -> Jit {
-        let options = codegen::Options { opt_level, ..codegen::Options::default() };
+        let options = codegen::Options { opt_level, ..codegen::Options::exact() };
         let jit = Jit::new(self.pipeline.program(), &self.entries, &self.info, &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     }

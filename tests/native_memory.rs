@@ -22,7 +22,7 @@ fn jit(text: &str, entries: &[FunName]) -> Jit {
         pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
     let info = SourceInfo::new("case.ks", text);
-    Jit::new(pipeline.program(), entries, &info, &codegen::Options::default()).unwrap_or_else(|error| panic!("{error}"))
+    Jit::new(pipeline.program(), entries, &info, &codegen::Options::exact()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn vector(n: usize) -> Value {

@@ -28,7 +28,7 @@ impl Case {
         let checked = front::load(&Source::new(name, text)).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&rev()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (info, options) = (SourceInfo::new(name, text), codegen::Options::default());
+        let (info, options) = (SourceInfo::new(name, text), codegen::Options::exact());
         let mut jit = Jit::new(pipeline.program(), &[rev()], &info, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
         jit.set_stack(LARGE_STACK as u64 / 2);
         Case { name: name.to_string(), pipeline, jit }

@@ -83,7 +83,7 @@ fn second(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
 /// Native code of some functions.
 fn natively(p: &mut Pipeline, entries: &[FunName]) -> Jit {
     entries.iter().for_each(|name| p.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
-    let jit = Jit::new(p.program(), entries, &SourceInfo::new("test.ks", ""), &codegen::Options::default());
+    let jit = Jit::new(p.program(), entries, &SourceInfo::new("test.ks", ""), &codegen::Options::exact());
     jit.unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -44,7 +44,7 @@ impl Case {
         let info = SourceInfo::new("case.ks", text);
         let jit = |options| Jit::new(pipeline.program(), &entries, &info, &options).unwrap_or_else(|e| panic!("{e}"));
         let ways = ways().into_iter().map(|(name, options)| (name, jit(options))).collect();
-        let unchecked = jit(codegen::Options { checks: Checks::None, ..codegen::Options::default() });
+        let unchecked = jit(codegen::Options { checks: Checks::None, ..codegen::Options::exact() });
         Case { pipeline, f, derivatives, ways, unchecked }
     }
 
@@ -93,7 +93,8 @@ impl Case {
 
 /// The ways to compile that keep all errors.
 fn ways() -> Vec<(String, codegen::Options)> {
-    let options = |passes, checks, opt_level| codegen::Options { passes, checks, opt_level, ..Default::default() };
+    let options =
+        |passes, checks, opt_level| codegen::Options { passes, checks, opt_level, ..codegen::Options::exact() };
     let only = |names: &[&str]| Selection::Only(names.iter().map(ToString::to_string).collect());
     let mut ways = vec![
         ("no pass".to_string(), options(only(&[]), Checks::Hoisted, 1)),

@@ -38,7 +38,7 @@ fn printed(demo: &Demo) -> Result<String, String> {
 
 /// What native code prints.
 fn native(pipeline: &Pipeline, main: &FunName) -> Result<Vec<u8>, String> {
-    let (source, options) = (SourceInfo::default(), codegen::Options::default());
+    let (source, options) = (SourceInfo::default(), codegen::Options::exact());
     let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &source, &options);
     let mut text = Vec::new();
     let result = jit.map_err(|error| error.to_string())?.call_with_output(main, &[], &mut text);

@@ -177,7 +177,7 @@ fn native_demos_give_what_the_interpreter_gives() {
                 let entries = ["rev", "vjp"].map(|d| f.derived(d));
                 entries.iter().for_each(|name| p.require(name).unwrap_or_else(|e| panic!("{name}: {e}")));
                 let info = SourceInfo::new(demo.name, demo.text);
-                let jit = Jit::new(p.program(), &entries, &info, &codegen::Options::default());
+                let jit = Jit::new(p.program(), &entries, &info, &codegen::Options::exact());
                 let jit = jit.unwrap_or_else(|error| panic!("{}: {error}", demo.name));
                 let mut random = Random::new(2);
                 let whole = point(&p, &f, &mut random);
@@ -514,7 +514,7 @@ fn programs_with_records() {
             for p in &ways.recorded {
                 reads_back(p).unwrap_or_else(|why| panic!("{why}\n{program}"));
                 let name = f.derived("rev");
-                let (info, options) = (SourceInfo::new("test.ks", &text), codegen::Options::default());
+                let (info, options) = (SourceInfo::new("test.ks", &text), codegen::Options::exact());
                 let jit = Jit::new(p.program(), std::slice::from_ref(&name), &info, &options);
                 let jit = jit.unwrap_or_else(|error| panic!("{error}\n{program}"));
                 for n in [0, 1, 2, 3, 9] {
@@ -671,7 +671,7 @@ fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
     let mut p = pipeline(text, derivation);
     let name = FunName::base("f").derived("rev");
     p.require(&name).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let (info, options) = (SourceInfo::new("test.ks", text), codegen::Options::default());
+    let (info, options) = (SourceInfo::new("test.ks", text), codegen::Options::exact());
     let mut jit = Jit::new(p.program(), &[name], &info, &options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     jit.set_stack(LARGE_STACK as u64 / 2);
     (p, jit)

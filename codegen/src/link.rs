@@ -9,13 +9,13 @@ use std::process::Command;
 /// The linkers in order of preference: the C compiler knows where libm is, the others have to guess.
 const LINKERS: &[(&str, &[&str])] = &[("cc", &[]), ("ld", &[]), ("rust-lld", &["-flavor", "gnu"])];
 
-/// Links `object`, and what it needs, to the shared library `output`.
+/// Links `object`, and what it needs, with libraries of the system, to the shared library `output`.
 ///
 /// Errors: [`Error::NoLinker`], [`Error::Link`].
-pub(crate) fn link(object: &Path, needed: &[PathBuf], output: &Path) -> Result<(), Error> {
+pub(crate) fn link(object: &Path, needed: &[PathBuf], libraries: &[&str], output: &Path) -> Result<(), Error> {
     for (linker, flags) in LINKERS {
         let arguments = [OsStr::new("-shared"), OsStr::new("-o"), output.as_os_str(), object.as_os_str()];
-        let ran = Command::new(linker).args(*flags).args(arguments).args(needed).arg("-lm").output();
+        let ran = Command::new(linker).args(*flags).args(arguments).args(needed).args(libraries).output();
         let failed = |stderr: String| Error::Link { linker: (*linker).to_string(), stderr };
         match ran {
             Ok(ran) if ran.status.success() => return Ok(()),

@@ -1,13 +1,13 @@
 //! The one place that goes past inkwell's safe interface: what inkwell lacks, through `llvm_sys`.
 //!
 //! * aliases of functions (`LLVMAddAlias2`);
-//! * addresses of array elements, which inkwell has, but unsafe;
+//! * addresses of array elements, which inkwell has, but unsafe, and vectors of them, which it has not;
 //! * loading of shared libraries (`LLVMLoadLibraryPermanently`);
 //! * ORC's LLJIT over an object in memory. Objects, and not IR, because LLJIT compiles IR with a
 //!   target machine of its own, for a plain x86-64.
 
 use inkwell::builder::Builder;
-use inkwell::llvm_sys::core::{LLVMAddAlias2, LLVMGlobalGetValueType};
+use inkwell::llvm_sys::core::{LLVMAddAlias2, LLVMBuildGEP2, LLVMGlobalGetValueType};
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetGlobalPrefix,
@@ -18,7 +18,7 @@ use inkwell::llvm_sys::support::{LLVMLoadLibraryPermanently, LLVMSearchForAddres
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::types::BasicType;
-use inkwell::values::{AsValueRef, FunctionValue, IntValue, PointerValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, IntValue, PointerValue, VectorValue};
 use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
@@ -47,6 +47,32 @@ pub(crate) fn element<'ctx>(
     // SAFETY: only instructions are built; an index was checked, or counts what is there.
     let address = unsafe { builder.build_in_bounds_gep(ty, base, &[index], "") };
     address.expect("the builder stands in a block")
+}
+
+/// As [`element`], of an array or of what lies anywhere near it.
+pub(crate) fn any_element<'ctx>(
+    builder: &Builder<'ctx>,
+    ty: impl BasicType<'ctx>,
+    base: PointerValue<'ctx>,
+    index: IntValue<'ctx>,
+) -> PointerValue<'ctx> {
+    // SAFETY: only instructions are built, and the address is not said to be in bounds.
+    let address = unsafe { builder.build_gep(ty, base, &[index], "") };
+    address.expect("the builder stands in a block")
+}
+
+/// The addresses of elements, one for each lane; one of base and index is a vector at least.
+pub(crate) fn elements<'ctx>(
+    builder: &Builder<'ctx>,
+    ty: impl BasicType<'ctx>,
+    base: BasicValueEnum<'ctx>,
+    index: BasicValueEnum<'ctx>,
+) -> VectorValue<'ctx> {
+    let mut indices = [index.as_value_ref()];
+    let (builder, ty) = (builder.as_mut_ptr(), ty.as_type_ref());
+    // SAFETY: the values are alive and of the builder's context; an address of a vector or an index of one makes a
+    // vector of addresses.
+    unsafe { VectorValue::new(LLVMBuildGEP2(builder, ty, base.as_value_ref(), indices.as_mut_ptr(), 1, c"".as_ptr())) }
 }
 
 /// Makes the symbols of a shared library symbols of the running process, for good. Whether that went well.

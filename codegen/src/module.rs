@@ -4,7 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::loops;
+use crate::loops::{self, Forward};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
@@ -28,6 +28,12 @@ pub struct Options {
     pub link: Vec<PathBuf>,
     /// Where indices and sizes are checked.
     pub checks: Checks,
+    /// Whether what a derivative needs of the value's computation is stored or computed again.
+    pub forward: Forward,
+    /// How Floats are computed.
+    pub math: Math,
+    /// How many iterations of a loop run at once.
+    pub lanes: Lanes,
     /// Which passes over loops run.
     pub passes: Selection,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
@@ -41,10 +47,48 @@ impl Default for Options {
             target_cpu: None,
             link: Vec::new(),
             checks: Checks::default(),
+            forward: Forward::default(),
+            math: Math::default(),
+            lanes: Lanes::default(),
             passes: Selection::default(),
             timings: Timings::default(),
         }
     }
+}
+
+impl Options {
+    /// For code whose results are the interpreter's to the bit.
+    pub fn exact() -> Options {
+        Options { math: Math::Exact, lanes: Lanes::Off, ..Options::default() }
+    }
+}
+
+/// How Floats are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Math {
+    /// As the program says: sums in its order, each operation rounded, functions of libm.
+    Exact,
+    /// Sums in the order that vectors like; where a vector is at hand, functions of libmvec, which are at most 4 ulp
+    /// off. What is computed is the same in each run on one kind of machine.
+    #[default]
+    Fast,
+}
+
+/// How many iterations of a loop run at once, in the lanes of vectors. See `docs/lanes.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lanes {
+    /// As many as suit the loop and the processor.
+    #[default]
+    Auto,
+    /// One after the other.
+    Off,
+    /// So many, a power of two from 2 to [`Lanes::MOST`], in loops that can.
+    Width(u32),
+}
+
+impl Lanes {
+    /// The most that a loop may have.
+    pub const MOST: u32 = 64;
 }
 
 /// A function that the outside can call.
@@ -80,6 +124,8 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.forward = options.forward;
+    loops.keeps_order = options.math == Math::Exact;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
@@ -144,36 +190,51 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        self.make(form, packed, false)
+    }
+
+    /// An object with the packed form of the entries, which counts what it does.
+    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, true)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, packed };
-        let context = Context::create();
-        let timings = &self.options.timings;
-        let module = timings.time("LLVM emission", || emit::emit(&context, &request));
-        if let Err(violation) = module.verify() {
-            panic!("emission broke a rule of LLVM: {violation}\n{}", self.loops);
-        }
-        let is_long = longest_function(&module) > LONG_FUNCTION;
-        let passes =
-            format!("default<O{}>", if is_long { self.options.opt_level.min(1) } else { self.options.opt_level });
-        let optimise = || module.run_passes(&passes, target.machine(), PassBuilderOptions::create());
-        let optimised = timings.time("LLVM optimisation", optimise);
-        optimised.map_err(|e| Error::Llvm(e.to_string()))?;
-        let level = if is_long { 0 } else { self.options.opt_level };
-        let target = Target::new(self.options.target_cpu.as_deref(), level)?;
-        let file = |ty| {
-            let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
-            written.map_err(|e| Error::Llvm(e.to_string()))
-        };
-        match form {
-            Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
-            Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
-            Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
-        }
+        let math = self.options.math;
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed, counted };
+        made(&request, form, &self.options)
+    }
+}
+
+/// The optimised code of what was asked for.
+pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    let context = Context::create();
+    let timings = &options.timings;
+    let module = timings.time("LLVM emission", || emit::emit(&context, request));
+    if let Err(violation) = module.verify() {
+        panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
+    }
+    let is_long = longest_function(&module) > LONG_FUNCTION;
+    let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
+    let optimise =
+        || module.run_passes(&format!("default<O{level}>"), request.target.machine(), PassBuilderOptions::create());
+    let optimised = timings.time("LLVM optimisation", optimise);
+    optimised.map_err(|e| Error::Llvm(e.to_string()))?;
+    let level = if is_long { 0 } else { options.opt_level };
+    let target = Target::new(options.target_cpu.as_deref(), level)?;
+    let file = |ty| {
+        let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
+        written.map_err(|e| Error::Llvm(e.to_string()))
+    };
+    match form {
+        Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
+        Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
+        Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
     }
 }
 

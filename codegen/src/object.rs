@@ -6,6 +6,7 @@
 use crate::archive::archive;
 use crate::error::Error;
 use crate::header::header;
+use crate::libmvec;
 use crate::link::link;
 use crate::module::{Form, Module};
 use std::fs;
@@ -78,10 +79,11 @@ impl Module {
 
     fn shared_library(&self) -> Result<Vec<u8>, Error> {
         let object = self.code(Form::Object, false)?;
+        let libraries: &[&str] = if libmvec::is_needed(&object) { &["-lmvec", "-lm"] } else { &["-lm"] };
         let directory = Scratch::new()?;
         let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.0.join(name));
         fs::write(&input, object).map_err(|error| refused(&input, &error))?;
-        self.options().timings.time("linking", || link(&input, &self.options().link, &output))?;
+        self.options().timings.time("linking", || link(&input, &self.options().link, libraries, &output))?;
         fs::read(&output).map_err(|error| refused(&output, &error))
     }
 }

@@ -80,8 +80,8 @@ fn native_is_interpreted() {
         }
     }
     let names: Vec<FunName> = cases.iter().map(|(_, name, _)| name.clone()).collect();
-    let options = [0, 1, 2, 3].map(|opt_level| Options { opt_level, ..Options::default() });
-    let portable = Options { target_cpu: Some("x86-64".into()), ..Options::default() };
+    let options = [0, 1, 2, 3].map(|opt_level| Options { opt_level, ..Options::exact() });
+    let portable = Options { target_cpu: Some("x86-64".into()), ..Options::exact() };
     for options in options.into_iter().chain([portable]) {
         let jit = Jit::new(&b.program, &names, &SourceInfo::default(), &options).expect("compiles");
         for (p, name, types) in &cases {

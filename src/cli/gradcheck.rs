@@ -3,6 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derivation::Derivation;
 use crate::gradcheck::{self, Report, Worst};
@@ -32,12 +33,11 @@ pub struct Options {
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// A shared library that has the program's external functions (`edef`); may be repeated.
-    #[arg(long, value_name = "FILE")]
-    link: Vec<std::path::PathBuf>,
     /// The way to the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
+    #[command(flatten)]
+    native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -68,8 +68,7 @@ fn gradcheck_watched(
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let native =
-        codegen::Options { timings: watch.timings.clone(), link: options.link.clone(), ..codegen::Options::default() };
+    let native = options.native.options(watch);
     let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
         let mut jit = jit.map_err(|error| input.not_compiled(error))?;

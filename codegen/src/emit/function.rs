@@ -1,46 +1,77 @@
 //! The body of a function.
 
+use super::lanes::{Lanes, Mask, differs_in_lanes};
 use super::results::Incoming;
 use super::scopes::Scopes;
+use super::sums::sums;
 use super::{Emitter, built};
-use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt, Ty};
+use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
 pub(super) struct Frame<'ctx, 'f> {
     function: &'f Function,
     value: FunctionValue<'ctx>,
+    hidden: Hidden<'ctx>,
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
     failed: BasicBlock<'ctx>,
     errors: Vec<Incoming<'ctx>>,
     /// Which buffers may share memory, where that is known.
-    aliases: Option<Aliases>,
+    aliases: Option<Rc<Aliases>>,
     /// What is told of the loop at hand.
     scopes: Option<Scopes<'ctx>>,
+    /// What is set to the next value of a sum that a loop carries.
+    sums: HashSet<Local>,
+    /// The loop in lanes at hand.
+    lanes: Option<Lanes<'ctx>>,
 }
 
-/// The parameters that every function has: context, limit, depth, arena.
+/// What every function gets besides its parameters.
+#[derive(Clone, Copy)]
+pub(super) struct Hidden<'ctx> {
+    pub(super) ctx: PointerValue<'ctx>,
+    pub(super) limit: PointerValue<'ctx>,
+    pub(super) depth: IntValue<'ctx>,
+    pub(super) arena: PointerValue<'ctx>,
+}
+
+/// How many parameters that takes.
 pub(super) const HIDDEN: usize = 4;
 
 impl<'ctx> Frame<'ctx, '_> {
     pub(super) fn ctx(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(0).expect("every function has a context").into_pointer_value()
+        self.hidden.ctx
     }
 
     fn limit(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(1).expect("every function has a stack limit").into_pointer_value()
+        self.hidden.limit
     }
 
     fn depth(&self) -> IntValue<'ctx> {
-        self.value.get_nth_param(2).expect("every function has a depth").into_int_value()
+        self.hidden.depth
     }
 
     pub(super) fn arena(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(3).expect("every function has an arena").into_pointer_value()
+        self.hidden.arena
+    }
+
+    /// The statuses with which the function is left so far, and where they come together.
+    pub(super) fn failures(&self) -> (BasicBlock<'ctx>, &[Incoming<'ctx>]) {
+        (self.failed, &self.errors)
+    }
+
+    /// The frame of another LLVM function that does a part of this one's work.
+    pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
+        let locals = vec![None; self.locals.len()];
+        let (function, errors) = (self.function, vec![]);
+        let (aliases, sums) = (self.aliases.clone(), self.sums.clone());
+        Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None }
     }
 
     /// The function as LLVM has it.
@@ -53,11 +84,25 @@ impl<'ctx> Frame<'ctx, '_> {
     }
 
     pub(super) fn aliases(&self) -> Option<&Aliases> {
-        self.aliases.as_ref()
+        self.aliases.as_deref()
     }
 
     pub(super) fn scopes(&self) -> Option<&Scopes<'ctx>> {
         self.scopes.as_ref()
+    }
+
+    /// The loop in lanes at hand.
+    pub(super) fn lanes(&self) -> Option<&Lanes<'ctx>> {
+        self.lanes.as_ref()
+    }
+
+    pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
+        self.lanes = lanes;
+    }
+
+    /// Other lanes are on from now on.
+    pub(super) fn set_mask(&mut self, mask: Mask<'ctx>) {
+        self.lanes.as_mut().expect("a loop in lanes is at hand").mask = mask;
     }
 
     pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
@@ -72,8 +117,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
         // The buffers of a function between may be one twice.
-        let aliases = (!function.between).then(|| Aliases::of(function, &self.written));
-        let mut frame = Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None };
+        let aliases = (!function.between).then(|| Rc::new(Aliases::of(function, &self.written)));
+        let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
+        let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
+        let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
+        let sums = sums(&function.body);
+        let mut frame =
+            Frame { function, value, hidden, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -87,15 +137,24 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Emits the statements; gives the values of the results.
     pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+        self.count(|| block.counts(frame.function()));
         block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }
 
     fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        if let Some(lanes) = frame.lanes.clone()
+            && differs_in_lanes(&lanes, stmt)
+        {
+            return self.stmt_in_lanes(frame, &lanes, stmt);
+        }
         match stmt {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
                 let value = self.op(*op, &args);
+                if frame.sums.contains(x) {
+                    self.may_reorder(value);
+                }
                 frame.set(*x, value);
             }
             Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),
@@ -105,6 +164,8 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, |_| numbers);
             }
+            Stmt::For(looped) if looped.on_threads => self.looped_on_threads(frame, looped),
+            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
@@ -137,10 +198,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         let condition = self.operand(frame, condition).into_int_value();
         let starts = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");
-        let ends: Vec<_> = starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, start, arm, join)).collect();
+        let ends: Vec<_> =
+            starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, xs, start, arm, join)).collect();
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
-            let ty = self.ty(frame.function.ty(&Operand::Local(*x)));
+            let ty = self.local_ty(frame, *x);
             let values: Vec<_> = ends.iter().map(|(end, values)| (values[i], *end)).collect();
             frame.set(*x, self.meet(ty, &values));
         }
@@ -150,29 +212,29 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn arm(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
+        xs: &[Local],
         start: BasicBlock<'ctx>,
         arm: &Block,
         join: BasicBlock<'ctx>,
     ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
         self.builder.position_at_end(start);
         let values = self.block(frame, arm);
+        let values = xs.iter().zip(values).map(|(x, value)| self.suited(frame, *x, value)).collect();
         (self.branch_to(join), values)
     }
 
     /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
     fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
-        let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
-        let outermost = frame.scopes.is_none();
-        if outermost {
-            frame.scopes = self.open_scopes(frame, &looped.body);
-        }
+        let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
+        let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();
+        let opened = self.enter_scopes(frame, &looped.body);
         let header = self.context.append_basic_block(frame.value, "");
         let before = self.branch_to(header);
         self.builder.position_at_end(header);
         let index = built(self.builder.build_phi(self.i64(), ""));
-        let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| frame.function.ty(&Operand::Local(*x))).collect();
-        let carried: Vec<_> = types.iter().map(|ty| built(self.builder.build_phi(self.ty(*ty), ""))).collect();
+        let types = looped.carried.iter().map(|(x, _)| self.local_ty(frame, *x));
+        let carried: Vec<_> = types.map(|ty| built(self.builder.build_phi(ty, ""))).collect();
         let (i, to) = (index.as_basic_value().into_int_value(), to.into_int_value());
         let goes_on = built(self.builder.build_int_compare(IntPredicate::SLT, i, to, ""));
         let [body, exit] = self.branch(frame, goes_on);
@@ -180,9 +242,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(looped.index, i.into());
         looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
         let next = self.block(frame, &looped.body);
-        if outermost {
-            frame.scopes = None;
-        }
+        let suit = |((x, _), next): (&(Local, Operand), BasicValueEnum<'ctx>)| self.suited(frame, *x, next);
+        let next: Vec<_> = looped.carried.iter().zip(next).map(suit).collect();
+        self.leave_scopes(frame, opened);
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
         index.add_incoming(&[(&from, before), (&after, end)]);
@@ -224,12 +286,28 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Returns an error.
-    fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
+    pub(super) fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
         let from = self.branch_to(frame.failed);
         frame.errors.push((status.into(), from));
     }
 
-    fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
+    /// Tells what the accesses of a loop cannot touch, unless a loop around it has told that. Whether it was told here.
+    pub(super) fn enter_scopes(&mut self, frame: &mut Frame<'ctx, '_>, body: &Block) -> bool {
+        let outermost = frame.scopes.is_none();
+        if outermost {
+            frame.scopes = self.open_scopes(frame, body);
+        }
+        outermost
+    }
+
+    /// The loop that told it ends.
+    pub(super) fn leave_scopes(&self, frame: &mut Frame<'ctx, '_>, opened: bool) {
+        if opened {
+            frame.scopes = None;
+        }
+    }
+
+    pub(super) fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
         let blocks = [(); 2].map(|()| self.context.append_basic_block(frame.value, ""));
         built(self.builder.build_conditional_branch(condition, blocks[0], blocks[1]));
         blocks

@@ -9,20 +9,28 @@
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod bench;
+mod chunks;
+mod counters;
 mod entry;
 mod external;
 mod function;
+mod lanes;
 mod math;
 mod memory;
 mod ops;
 mod results;
 mod scopes;
+mod shape;
+mod sums;
 mod support;
 pub(crate) mod target;
 mod workspace;
 
+pub(crate) use counters::COUNTERS;
+
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;
+use crate::module::Math;
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -48,9 +56,13 @@ pub(crate) struct Request<'a> {
     pub source: &'a SourceInfo,
     /// The machine.
     pub target: &'a Target,
+    /// How Floats are computed.
+    pub math: Math,
     /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
     /// and result a 64-bit word in an array: that is what the JIT calls.
     pub packed: bool,
+    /// Whether the code counts what it does: see `counters`.
+    pub counted: bool,
 }
 
 /// The name of an entry's packed form.
@@ -66,11 +78,13 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     module.set_data_layout(&request.target.machine().get_target_data().get_data_layout());
     let mut emitter = Emitter::new(context, module, request);
     emitter.link_runtime();
+    emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
         emitter.define(function, emitter.functions[i]);
     }
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
+    emitter.keep_variants();
     emitter.module
 }
 
@@ -126,7 +140,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
 
     fn for_target(&self, function: FunctionValue<'ctx>) {
         let target = self.request.target;
-        for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
+        let width = (64 * target.doubles()).to_string();
+        let width = ("prefer-vector-width", width.as_str());
+        for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features()), width] {
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(key, value));
         }
         function.add_attribute(AttributeLoc::Function, self.flag("nounwind"));

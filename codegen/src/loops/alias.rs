@@ -80,10 +80,16 @@ impl Aliases {
 
     /// The roots that a buffer may be a part of, and those of all that lies in it.
     pub fn reach(&self, x: Local) -> Roots {
-        self.reach_of(self.roots_of(x))
+        self.reached_from(self.roots_of(x))
     }
 
-    fn reach_of(&self, roots: Roots) -> Roots {
+    /// All roots there are.
+    pub fn all(&self) -> Roots {
+        self.roots.values().flatten().chain(self.within.values().flatten()).copied().collect()
+    }
+
+    /// The roots, and those of all that may lie in them.
+    pub fn reached_from(&self, roots: Roots) -> Roots {
         let mut reached = Roots::new();
         let mut waiting: Vec<Root> = roots.into_iter().collect();
         while let Some(root) = waiting.pop() {
@@ -100,9 +106,15 @@ impl Aliases {
             || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
-    /// How many buffers may be a part of what a local is allocated as.
-    pub fn sharers(&self, made: Local) -> usize {
-        self.roots.values().filter(|roots| roots.contains(&Root::Made(made))).count()
+    /// The buffers that may be a part of what a local is allocated as.
+    pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
+        self.roots.iter().filter(move |(_, roots)| roots.contains(&Root::Made(made))).map(|(x, _)| *x)
+    }
+
+    /// Whether all that a buffer may be a part of was allocated as one of these.
+    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+        let is_one = |root: &Root| matches!(root, Root::Made(y) if made.contains(y));
+        self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
     }
 
     fn enter(&mut self, x: Local) {
@@ -254,7 +266,7 @@ impl Finder<'_> {
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
     fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = self.aliases.reach_of(shared.iter().flat_map(|a| self.roots(a)).collect());
+        let mut reached = self.aliases.reached_from(shared.iter().flat_map(|a| self.roots(a)).collect());
         reached.insert(Root::Made(first));
         for root in reached {
             self.holds(Root::Made(first), root);

@@ -128,7 +128,10 @@ impl Checker<'_> {
     }
 
     fn looped(&mut self, looped: &For) -> Result<Vec<Local>, String> {
-        let For { results, index, from, to, carried, body } = looped;
+        let For { results, index, from, to, carried, body, lanes: _, on_threads } = looped;
+        if *on_threads && !(carried.is_empty() && from.same(&Operand::Integer(0))) {
+            return Err("a loop on threads carries something, or starts elsewhere than at 0".into());
+        }
         let integer = Scalar::Integer.ty();
         self.operands(&[from.clone(), to.clone()], &[integer; 2])?;
         let (carried, init): (Vec<Local>, Vec<Operand>) = carried.iter().cloned().unzip();
@@ -250,7 +253,7 @@ mod tests {
             allocates: false,
             span: Span::default(),
         };
-        verify(&Module { functions: vec![function], exported: vec![] }).err().unwrap_or_default()
+        verify(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()
     }
 
     fn local(i: u32) -> Operand {

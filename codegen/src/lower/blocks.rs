@@ -189,7 +189,16 @@ impl Body<'_> {
         let (from, to) = (Operand::Integer(0), n.clone());
         let carried = carried.into_iter().zip(init).collect();
         let body = Block { stmts, results: next };
-        self.stmts.push(Stmt::For(Box::new(For { results: results.clone(), index, from, to, carried, body })));
+        self.stmts.push(Stmt::For(Box::new(For {
+            results: results.clone(),
+            index,
+            from,
+            to,
+            carried,
+            body,
+            lanes: 1,
+            on_threads: false,
+        })));
         Ok(results.into_iter().map(Operand::Local).collect())
     }
 

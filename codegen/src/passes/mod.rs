@@ -4,10 +4,16 @@
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
 mod bounds;
+mod fusion;
 mod inline;
 mod motion;
+mod place;
+mod rectangular;
 mod share;
+mod stored;
 mod sweep;
+mod tables;
+mod threads;
 mod unchecked;
 mod versions;
 
@@ -26,7 +32,7 @@ pub struct Pass {
     run: fn(&mut Module),
 }
 
-/// Every pass, in the order in which they run.
+/// Every pass, in the order in which they first run.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "unchecked",
@@ -41,10 +47,22 @@ pub const PASSES: &[Pass] = &[
         run: inline::inline,
     },
     Pass {
+        name: "rectangular",
+        purpose: "finds out once that all rows of a parameter have one size",
+        when: |_| true,
+        run: rectangular::rectangular,
+    },
+    Pass {
         name: "share",
         purpose: "computes and loads once what is known to be the same, and constants not at all",
         when: |_| true,
         run: share::share,
+    },
+    Pass {
+        name: "place",
+        purpose: "makes buffers that outlive a scope where they stay",
+        when: |_| true,
+        run: place::place,
     },
     Pass {
         name: "motion",
@@ -53,10 +71,22 @@ pub const PASSES: &[Pass] = &[
         run: motion::motion,
     },
     Pass {
+        name: "stored",
+        purpose: "stores what one loop computes for a later one that would compute it again",
+        when: |_| true,
+        run: stored::stored,
+    },
+    Pass {
         name: "bounds",
         purpose: "drops the checks that always hold",
         when: |checks| checks == Checks::Hoisted,
         run: bounds::bounds,
+    },
+    Pass {
+        name: "fusion",
+        purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
+        when: |_| true,
+        run: fusion::fusion,
     },
     Pass {
         name: "versions",
@@ -64,7 +94,39 @@ pub const PASSES: &[Pass] = &[
         when: |checks| checks == Checks::Hoisted,
         run: versions::versions,
     },
+    Pass {
+        name: "tables",
+        purpose: "computes once, before a loop, what inner loops compute again in each iteration",
+        when: |_| true,
+        run: tables::tables,
+    },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
+    Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
+    },
+];
+
+/// The passes in the order in which they run: what one leaves may be work for another that ran before.
+const ORDER: &[&str] = &[
+    "unchecked",
+    "inline",
+    "rectangular",
+    "share",
+    "place",
+    "motion",
+    "stored",
+    "bounds",
+    "fusion",
+    "share",
+    "bounds",
+    "versions",
+    "fusion",
+    "share",
+    "tables",
+    "sweep",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
@@ -94,7 +156,7 @@ pub enum Selection {
     /// All of them.
     #[default]
     All,
-    /// Those up to the one of that name, or none for [`LOWER`].
+    /// Those up to the last run of the one of that name, or none for [`LOWER`].
     Through(String),
     /// Those of these names.
     Only(Vec<String>),
@@ -105,20 +167,24 @@ impl Selection {
     ///
     /// Errors: a name is not that of a pass.
     fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {
-        let place = |name: &str| {
-            let found = PASSES.iter().position(|pass| pass.name == name);
-            found.ok_or_else(|| Error::UnknownPass(name.to_string()))
-        };
-        let chosen: Vec<&Pass> = match self {
-            Selection::All => PASSES.iter().collect(),
+        let is_pass = |name: &str| PASSES.iter().any(|pass| pass.name == name);
+        let known = |name: &str| is_pass(name).then_some(()).ok_or_else(|| Error::UnknownPass(name.to_string()));
+        let chosen: Vec<&str> = match self {
+            Selection::All => ORDER.to_vec(),
             Selection::Through(last) if last == LOWER => vec![],
-            Selection::Through(last) => PASSES[..=place(last)?].iter().collect(),
+            Selection::Through(last) => {
+                known(last)?;
+                let end = ORDER.iter().rposition(|name| name == last).expect("each pass runs");
+                ORDER[..=end].to_vec()
+            }
             Selection::Only(names) => {
-                let places = names.iter().map(|name| place(name)).collect::<Result<Vec<_>, _>>()?;
-                PASSES.iter().enumerate().filter(|(i, _)| places.contains(i)).map(|(_, pass)| pass).collect()
+                names.iter().try_for_each(|name| known(name))?;
+                ORDER.iter().copied().filter(|name| names.iter().any(|chosen| chosen == name)).collect()
             }
         };
-        Ok(chosen.into_iter().filter(|pass| (pass.when)(checks)).collect())
+        let pass = |name| PASSES.iter().find(|pass| pass.name == name).expect("the order is of passes");
+        let chosen = chosen.into_iter().map(pass);
+        Ok(chosen.filter(|pass| (pass.when)(checks)).collect())
     }
 }
 

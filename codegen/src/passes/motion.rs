@@ -11,7 +11,7 @@
 //! nobody gets hold of the buffer: the arena is in the end as it was.
 
 use crate::loops::{
-    Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
+    Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, gives_all_back, written,
 };
 use std::collections::HashSet;
 
@@ -156,7 +156,7 @@ impl<'a> Round<'a> {
 
     /// Whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
     fn is_filled_alike(&mut self, buffer: Local, rest: &[Stmt]) -> bool {
-        if self.mover.aliases.sharers(buffer) != 1 {
+        if self.mover.aliases.sharers(buffer).count() != 1 {
             return false;
         }
         self.set.remove(&buffer);
@@ -235,36 +235,4 @@ fn looks_at(stmt: &Stmt, buffer: Local) -> bool {
         _ => false,
     };
     own || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| looks_at(stmt, buffer))
-}
-
-/// Whether the arena is at the end of a loop's body as it was at its start, and no mark from outside is used in it.
-fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool]) -> bool {
-    let mut own = true;
-    body.visit(&mut |stmt| {
-        if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
-            own &= m.local().is_some_and(|m| set.contains(&m));
-        }
-    });
-    own && is_balanced(body, takes)
-}
-
-fn is_balanced(block: &Block, takes: &[bool]) -> bool {
-    let mut rest = block.stmts.iter();
-    while let Some(stmt) = rest.next() {
-        if let Stmt::Memory(Memory::Mark(m)) = stmt {
-            let is_release = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(*m));
-            if let Some(i) = rest.as_slice().iter().position(is_release) {
-                rest = rest.as_slice()[i + 1..].iter();
-            }
-            continue;
-        }
-        let takes_itself = match stmt {
-            Stmt::Call(_, callee, _) => takes[callee.0],
-            stmt => stmt.takes_memory() || matches!(stmt, Stmt::Memory(Memory::Slide(..))),
-        };
-        if takes_itself || !stmt.blocks().into_iter().all(|block| is_balanced(block, takes)) {
-            return false;
-        }
-    }
-    true
 }

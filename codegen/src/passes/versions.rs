@@ -24,13 +24,16 @@ pub(super) fn versions(module: &mut Module) {
     for function in &mut module.functions {
         let mut body = std::mem::take(&mut function.body);
         let mut ranges = Ranges::new(function);
-        Versions { locals: &mut function.locals }.block(&mut body, &mut ranges);
+        let likely = body.likely_conditions();
+        Versions { locals: &mut function.locals, likely }.block(&mut body, &mut ranges);
         function.body = body;
     }
 }
 
 struct Versions<'a> {
     locals: &'a mut Vec<LocalInfo>,
+    /// The conditions that mostly hold: loops on the other side get no versions.
+    likely: HashSet<Local>,
 }
 
 /// Ways to know that something is not positive: one form that is not, and what it assumes.
@@ -49,7 +52,8 @@ impl Versions<'_> {
                 self.two(stmt, &held, ranges, &mut block.stmts);
                 continue;
             }
-            for i in 0..stmt.blocks().len() {
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
+            for i in 0..if is_likely { 1 } else { stmt.blocks().len() } {
                 let mark = ranges.mark();
                 ranges.enter(&stmt, i);
                 self.block(stmt.blocks_mut().swap_remove(i), ranges);

@@ -67,7 +67,7 @@ pub fn call(name: &str, result: Type, args: Vec<Expr>) -> Expr {
 /// Runs a check on the program compiled at -O0 to -O3.
 pub fn at_every_level(program: &Program, entries: &[FunName], check: impl Fn(&Jit)) {
     for opt_level in 0..=3 {
-        let options = Options { opt_level, ..Options::default() };
+        let options = Options { opt_level, ..Options::exact() };
         check(&Jit::new(program, entries, &SourceInfo::default(), &options).expect("compiles"));
     }
 }

@@ -19,8 +19,9 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
             }
         }
     });
-    let known = values.into_iter().filter_map(|(b, value)| Some((b, value?)));
-    known.filter(|(b, value)| aliases.sharers(*b) == 1 && finder.made_after(*b, value)).collect()
+    let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
+    let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
+    known.filter(|(b, value)| is_alone(*b) && finder.made_after(*b, value)).collect()
 }
 
 /// Where locals are set: in which block, as the how-manieth.

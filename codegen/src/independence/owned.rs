@@ -1,0 +1,154 @@
+//! Indices that belong to one iteration: no other has the same.
+//!
+//!   i + u,  u - i               u the same in all iterations
+//!   c e,    e owned             c a constant, not 0
+//!   e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations
+//!   e m + i + u,  0 <= i < m    a column; e anything
+//!
+//! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times.
+
+use crate::loops::{For, Local, Op, Operand, Stmt};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// To which iteration an index belongs: indices of two iterations differ if their owners are alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The one that it tells, but for what is the same in all, with the sign of the index.
+    Index(bool, Same),
+    /// The one to which, multiplied, the other index belongs.
+    Times(i64, Box<Owner>, Same),
+    /// The one to which the row belongs.
+    Row(Size, Box<Owner>, Same),
+    /// The one to which the column belongs.
+    Column(Size, Same),
+}
+
+/// A sum of Integers that are the same in all iterations: how often each is added, and a constant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Same {
+    terms: BTreeMap<Local, i64>,
+    constant: i64,
+}
+
+/// A number of columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    Local(Local),
+    Constant(i64),
+}
+
+/// The factors of constant products are below this.
+const LARGEST_FACTOR: i64 = 1 << 16;
+
+/// What is needed to tell owners.
+pub(super) struct Owning<'a> {
+    looped: &'a For,
+    /// What is set in the loop.
+    set: BTreeSet<Local>,
+    operations: HashMap<Local, (Op, Vec<Operand>)>,
+    /// The loops inside: first index, and one past the last.
+    ranges: HashMap<Local, [Operand; 2]>,
+}
+
+/// What is left of a sum of Integers without what is the same in all iterations; whether it is added.
+type Term = (Operand, bool);
+
+impl<'a> Owning<'a> {
+    pub(super) fn new(looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
+        let (mut operations, mut ranges) = (HashMap::new(), HashMap::new());
+        looped.body.visit(&mut |stmt| match stmt {
+            Stmt::Let(x, op, args) => drop(operations.insert(*x, (*op, args.clone()))),
+            Stmt::For(inner) => drop(ranges.insert(inner.index, [inner.from.clone(), inner.to.clone()])),
+            _ => {}
+        });
+        ranges.insert(looped.index, [looped.from.clone(), looped.to.clone()]);
+        Owning { looped, set, operations, ranges }
+    }
+
+    /// The owner of the sum of some indices, or of so many that follow it.
+    pub(super) fn owner(&self, index: &[&Operand], count: Option<&Operand>) -> Option<Owner> {
+        let (mut terms, mut same) = (Vec::new(), Same::default());
+        index.iter().for_each(|a| self.split(a, true, &mut terms, &mut same));
+        let is_index = |a: &Operand| a.local() == Some(self.looped.index);
+        match (&terms[..], count) {
+            ([(a, sign)], None) if is_index(a) => Some(Owner::Index(*sign, same)),
+            ([(q, true)], None) => {
+                let (e, c) = self.product(q, |c| matches!(c, Operand::Integer(_)))?;
+                let Operand::Integer(c) = c else { return None };
+                let owner = self.owner(&[&e], None)?;
+                (c != 0 && c.abs() < LARGEST_FACTOR).then(|| Owner::Times(c, Box::new(owner), same))
+            }
+            ([(q, true)], Some(count)) => self.row(q, count, same),
+            ([(q, true), (j, true)], None) | ([(j, true), (q, true)], None) if self.is_product(q) => {
+                let [from, to] = self.ranges.get(&j.local()?)?;
+                if !matches!(from, Operand::Integer(from) if *from >= 0) {
+                    return None;
+                }
+                match is_index(j) {
+                    true => self.product(q, |m| m.same(to)).and_then(|_| Some(Owner::Column(size(to)?, same))),
+                    false => self.row(q, to, same),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The owner of a row of so many columns, whose first element is a product.
+    fn row(&self, q: &Operand, columns: &Operand, same: Same) -> Option<Owner> {
+        let (e, m) = self.product(q, |m| m.same(columns))?;
+        self.is_same(&m).then_some(())?;
+        Some(Owner::Row(size(&m)?, Box::new(self.owner(&[&e], None)?), same))
+    }
+
+    fn is_product(&self, q: &Operand) -> bool {
+        self.product(q, |_| true).is_some()
+    }
+
+    /// The factors of a product, the wanted one last.
+    fn product(&self, q: &Operand, wanted: impl Fn(&Operand) -> bool) -> Option<(Operand, Operand)> {
+        let (Op::MulI, args) = self.operations.get(&q.local()?)? else { return None };
+        match &args[..] {
+            [a, b] if wanted(b) => Some((a.clone(), b.clone())),
+            [a, b] if wanted(a) => Some((b.clone(), a.clone())),
+            _ => None,
+        }
+    }
+
+    fn split(&self, a: &Operand, sign: bool, terms: &mut Vec<Term>, same: &mut Same) {
+        let signed = |k: i64| if sign { k } else { k.wrapping_neg() };
+        let x = match a {
+            Operand::Integer(k) => return same.constant = same.constant.wrapping_add(signed(*k)),
+            Operand::Local(x) => *x,
+            Operand::Float(_) | Operand::Bool(_) | Operand::Text(_) => panic!("no Integer: {a:?}"),
+        };
+        match self.operations.get(&x).map(|(op, args)| (op, &args[..])) {
+            Some((Op::AddI, [a, b])) => [a, b].into_iter().for_each(|a| self.split(a, sign, terms, same)),
+            Some((Op::SubI, [a, b])) => {
+                self.split(a, sign, terms, same);
+                self.split(b, !sign, terms, same);
+            }
+            Some((Op::NegI, [a])) => self.split(a, !sign, terms, same),
+            _ if self.is_same(a) => {
+                let count = same.terms.entry(x).or_insert(0);
+                *count = count.wrapping_add(signed(1));
+                same.terms.retain(|_, count| *count != 0);
+            }
+            _ => terms.push((a.clone(), sign)),
+        }
+    }
+
+    /// Whether an operand is the same in all iterations.
+    fn is_same(&self, a: &Operand) -> bool {
+        let Some(x) = a.local() else { return true };
+        let made = || self.operations.get(&x).is_some_and(|(_, args)| args.iter().all(|a| self.is_same(a)));
+        !self.set.contains(&x) || made()
+    }
+}
+
+fn size(a: &Operand) -> Option<Size> {
+    match a {
+        Operand::Local(x) => Some(Size::Local(*x)),
+        Operand::Integer(k) => Some(Size::Constant(*k)),
+        Operand::Float(_) | Operand::Bool(_) | Operand::Text(_) => None,
+    }
+}
