@@ -127,6 +127,7 @@ const ORDER: &[&str] = &[
     "share",
     "tables",
     "sweep",
+    "threads",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
