@@ -24,6 +24,9 @@ use std::collections::{HashMap, HashSet};
 /// length of a block.
 const MOST_LOOPS: usize = 8;
 
+/// As deep in blocks are the values that are stored, at most.
+const MOST_ROUNDS: usize = 16;
+
 /// The statements from one loop to the other are so many at most, those of the loops included.
 const FARTHEST: usize = 1_000;
 
@@ -35,12 +38,19 @@ pub(super) fn stored(module: &mut Module) {
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let forward = module.forward;
     for function in module.functions.iter_mut().filter(|function| !function.between) {
-        let aliases = Aliases::of(function, &written);
-        let mut body = std::mem::take(&mut function.body);
-        let likely = body.likely_conditions();
-        let locals = &mut function.locals;
-        Storer { aliases, written: &written, takes: &takes, likely, locals, forward }.block(&mut body);
-        function.body = body;
+        // What is new in a block is not known for those around it before the next round.
+        for _ in 0..MOST_ROUNDS {
+            let aliases = Aliases::of(function, &written);
+            let mut body = std::mem::take(&mut function.body);
+            let likely = body.likely_conditions();
+            let locals = &mut function.locals;
+            let mut storer = Storer { aliases, written: &written, takes: &takes, likely, locals, forward };
+            let is_new = storer.block(&mut body);
+            function.body = body;
+            if !is_new {
+                break;
+            }
+        }
     }
 }
 
@@ -65,17 +75,20 @@ struct Again {
 }
 
 impl Storer<'_> {
-    fn block(&mut self, block: &mut Block) {
+    /// Whether there is something new in the block.
+    fn block(&mut self, block: &mut Block) -> bool {
+        let mut is_new = false;
         for stmt in &mut block.stmts {
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
             let mut blocks = stmt.blocks_mut();
             blocks.truncate(if is_likely { 1 } else { 2 });
-            blocks.into_iter().for_each(|block| self.block(block));
+            blocks.into_iter().for_each(|block| is_new |= self.block(block));
         }
-        let again = self.again(block);
+        let again = if is_new { vec![] } else { self.again(block) };
         if !again.is_empty() {
-            self.store(block, again);
+            is_new = self.store(block, again);
         }
+        is_new
     }
 
     /// What the loops of a block compute again.
@@ -114,7 +127,7 @@ impl Storer<'_> {
         later.filter_map(|y| Some((earlier.get(&y.key)?.clone(), y))).collect()
     }
 
-    fn store(&mut self, block: &mut Block, again: Vec<Again>) {
+    fn store(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
         let ends = self.ends(&block.stmts, &again);
         let again: Vec<Again> = again.into_iter().filter(|again| ends.contains_key(&again.first)).collect();
         let values: HashSet<Local> = again.iter().map(|again| again.values[1]).collect();
@@ -146,6 +159,7 @@ impl Storer<'_> {
             after.sort_by_key(|(first, _)| std::cmp::Reverse(*first));
             block.stmts.extend(after.into_iter().map(|(_, release)| release));
         }
+        !names.is_empty()
     }
 
     fn store_one(&mut self, again: &Again, before: &mut Vec<Stmt>, stores: &mut Stores) {

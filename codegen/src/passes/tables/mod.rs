@@ -25,14 +25,23 @@ pub(super) fn tables(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for function in module.functions.iter_mut().filter(|function| !function.between) {
-        let aliases = Aliases::of(function, &written);
-        let mut body = std::mem::take(&mut function.body);
-        let likely = body.likely_conditions();
-        let locals = &mut function.locals;
-        Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
-        function.body = body;
+        // What is new in a loop is not known for those in it before the next round.
+        for _ in 0..MOST_ROUNDS {
+            let aliases = Aliases::of(function, &written);
+            let mut body = std::mem::take(&mut function.body);
+            let likely = body.likely_conditions();
+            let locals = &mut function.locals;
+            let is_new = Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
+            function.body = body;
+            if !is_new {
+                break;
+            }
+        }
     }
 }
+
+/// As deep in loops are those that get tables, at most.
+const MOST_ROUNDS: usize = 16;
 
 struct Tabler<'a> {
     aliases: Aliases,
@@ -52,31 +61,28 @@ struct Table {
 }
 
 impl Tabler<'_> {
-    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it.
-    fn block(&mut self, block: &mut Block, depth: usize) {
+    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there is
+    /// something new.
+    fn block(&mut self, block: &mut Block, depth: usize) -> bool {
+        let mut is_new = false;
         for mut stmt in std::mem::take(&mut block.stmts) {
-            match stmt {
-                Stmt::For(ref mut looped) => {
-                    let mut before = Vec::new();
-                    let mark = self.hoist(looped, depth, &mut before);
-                    self.block(&mut looped.body, depth + 1);
-                    block.stmts.extend(before);
-                    block.stmts.push(stmt);
-                    block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Release(Operand::Local(m)))));
-                }
-                Stmt::If(_, ref condition, ref mut then, ref mut other) => {
-                    self.block(then, depth);
-                    if !condition.local().is_some_and(|c| self.likely.contains(&c)) {
-                        self.block(other, depth);
-                    }
-                    block.stmts.push(stmt);
-                }
-                mut stmt => {
-                    stmt.blocks_mut().into_iter().for_each(|block| self.block(block, depth));
-                    block.stmts.push(stmt);
-                }
+            let (mut before, mut mark) = (Vec::new(), None);
+            if let Stmt::For(looped) = &mut stmt {
+                mark = self.hoist(looped, depth, &mut before);
+                is_new |= !before.is_empty();
             }
+            let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
+            if before.is_empty() {
+                let mut blocks = stmt.blocks_mut();
+                blocks.truncate(if is_likely { 1 } else { 2 });
+                blocks.into_iter().for_each(|block| is_new |= self.block(block, inner));
+            }
+            block.stmts.extend(before);
+            block.stmts.push(stmt);
+            block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Release(Operand::Local(m)))));
         }
+        is_new
     }
 
     /// Makes the tables of a loop: what comes before it, and the mark to release after it.
