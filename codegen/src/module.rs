@@ -241,7 +241,7 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
 
 /// Instructions beyond which a function is compiled at level 1, its registers allocated at level 0: what
 /// comes above takes time with the square of a function's length.
-const LONG_FUNCTION: usize = 5_000;
+const LONG_FUNCTION: usize = 12_000;
 
 fn longest_function(module: &inkwell::module::Module) -> usize {
     let length =
