@@ -24,7 +24,7 @@ fn main() {
         let text = part();
         println!("{text}");
         if std::env::var_os("BLESS").is_some() {
-            page::replace(name, &text);
+            page::replace("bound", name, &text);
         }
     }
 }

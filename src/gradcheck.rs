@@ -10,16 +10,17 @@
 //! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
 //! wrong by curvature, a small one by rounding, and the best lies between.
 
+mod random;
+
 use crate::pipeline::{Error, Pipeline};
 use codegen::Jit;
 use lm::interp::{Interpreter, RuntimeError};
-use lm::random::SplitMix;
-use lm::tensor::Tensor;
 use lm::term::{Def, FunName, Path, Program};
-use lm::types::Type;
 use lm::value::Value;
 use std::mem::discriminant;
 use std::sync::Arc;
+
+pub use random::Random;
 
 /// Largest relative difference between forward and reverse mode that agrees.
 pub const FORWARD_REVERSE: f64 = 1e-10;
@@ -101,9 +102,9 @@ pub fn is_worth_checking(program: &Program, f: &FunName) -> bool {
 /// The name of a function without parameters that gives the point.
 const EXAMPLE: &str = "example";
 
-/// The function that gives an argument of `f`, if the program has one.
-fn example(pipeline: &Pipeline, f: &FunName) -> Option<FunName> {
-    let defs = &pipeline.program().defs;
+/// The function `example` that gives an argument of `f`, if the program has one.
+pub fn example(program: &Program, f: &FunName) -> Option<FunName> {
+    let defs = &program.defs;
     let name = FunName::base(EXAMPLE);
     let gives = |def: &Def| def.params.is_empty() && def.fun.result == defs[f].fun.argument();
     defs.get(&name).is_some_and(gives).then_some(name)
@@ -113,7 +114,7 @@ fn example(pipeline: &Pipeline, f: &FunName) -> Option<FunName> {
 /// native code is not looked at.
 pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
     let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::default(), outside: None };
-    let example = example(pipeline, f).map(|name| Interpreter::new(pipeline.program()).call(&name, &[]));
+    let example = example(pipeline.program(), f).map(|name| Interpreter::new(pipeline.program()).call(&name, &[]));
     let example = match example {
         Some(Ok(point)) => Some(point),
         Some(Err(error)) => return Report { stopped: Some(error), ..check.report },
@@ -252,16 +253,24 @@ fn magnitude(a: &Value, b: &Value) -> f64 {
     a.floats().iter().zip(b.floats()).map(|(a, b)| (a * b).abs()).sum()
 }
 
-/// The parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero. One
-/// parameter is the argument itself.
+/// The parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero.
 fn varied(tangent: &Value, one: bool, varying: &[Path]) -> (Value, Value) {
-    let inside = |path: &Path| if one { path[1..].to_vec() } else { path.clone() };
-    let paths: Vec<Path> = varying.iter().map(inside).collect();
+    (part_that_varies(tangent, one, varying), masked(tangent, &[], &inside(one, varying)))
+}
+
+/// The parts of a tangent that vary, as a derivative takes them. With one parameter, it is the argument itself.
+///
+/// Panics when a path leads nowhere.
+pub fn part_that_varies(tangent: &Value, one: bool, varying: &[Path]) -> Value {
     let component = |v: &Value, i: &usize| v.as_tuple().expect("a path leads through tuples")[i - 1].clone();
-    let mut parts: Vec<Value> =
-        paths.iter().map(|path| path.iter().fold(tangent.clone(), |v, i| component(&v, i))).collect();
-    let part = if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) };
-    (part, masked(tangent, &[], &paths))
+    let part = |path: &Path| path.iter().fold(tangent.clone(), |v, i| component(&v, i));
+    let mut parts: Vec<Value> = inside(one, varying).iter().map(part).collect();
+    if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
+}
+
+/// Paths into the argument, from paths that start with the number of a parameter.
+fn inside(one: bool, varying: &[Path]) -> Vec<Path> {
+    varying.iter().map(|path| if one { path[1..].to_vec() } else { path.clone() }).collect()
 }
 
 fn masked(tangent: &Value, path: &[usize], varying: &[Path]) -> Value {
@@ -334,72 +343,5 @@ pub fn same_bits(a: &Value, b: &Value) -> bool {
             a.size() == b.size() && a.elements().iter().zip(b.elements()).all(|(a, b)| same_bits(a, b))
         }
         (a, b) => a == b,
-    }
-}
-
-/// Random values. SplitMix64: the same for the same seed, everywhere.
-#[derive(Debug)]
-pub struct Random {
-    numbers: SplitMix,
-    /// The size of every tensor, in each dimension: so sizes that must agree do.
-    side: usize,
-}
-
-impl Random {
-    /// Values from a seed.
-    pub fn new(seed: u64) -> Random {
-        Random { numbers: SplitMix::new(seed), side: 0 }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.numbers.draw()
-    }
-
-    /// Uniform in [-1, 1).
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-
-    /// A random argument: tensors have one size in all dimensions.
-    pub fn point(&mut self, ty: &Type) -> Value {
-        const LARGEST: u64 = 5;
-        if ty.mentions_array() {
-            self.side = (self.next() % LARGEST) as usize;
-        }
-        self.value(ty)
-    }
-
-    /// A random value: Floats in [-2, 2), small Integers.
-    ///
-    /// Panics for functions and linear maps.
-    fn value(&mut self, ty: &Type) -> Value {
-        match ty {
-            Type::Float => Value::Float(2.0 * self.unit()),
-            Type::Integer => Value::Integer((self.next() % 9) as i64 - 2),
-            Type::Bool => Value::Bool(self.next().is_multiple_of(2)),
-            Type::String => Value::String("text".into()),
-            Type::Tuple(parts) => Value::Tuple(parts.iter().map(|t| self.value(t)).collect()),
-            Type::Tensor(rank, element) => {
-                let count = self.side.pow(*rank as u32);
-                let elements = (0..count).map(|_| self.value(element)).collect();
-                Value::Tensor(Arc::new(Tensor::new(vec![self.side; *rank], elements)))
-            }
-            Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("no random {ty}"),
-        }
-    }
-
-    /// A random tangent at a value, its Floats in [-1, 1).
-    ///
-    /// Panics for functions and linear maps.
-    pub fn direction(&mut self, at: &Value) -> Value {
-        match at {
-            Value::Float(_) => Value::Float(self.unit()),
-            Value::Tuple(parts) => Value::Tuple(parts.iter().map(|v| self.direction(v)).collect()),
-            Value::Integer(_) | Value::Bool(_) | Value::String(_) => Value::Tuple(vec![]),
-            Value::Tensor(t) => {
-                Value::Tensor(Arc::new(t.with(t.elements().iter().map(|v| self.direction(v)).collect())))
-            }
-            Value::Map(_) | Value::Function(_) | Value::Support(_) | Value::Record(_) => panic!("no tangent at {at}"),
-        }
     }
 }

@@ -17,6 +17,7 @@
 //! });
 //! ```
 
+pub mod bench;
 pub mod call_order;
 pub mod check;
 pub mod cl;
@@ -28,6 +29,7 @@ pub mod diagnostic;
 pub mod explain;
 pub mod fmt;
 pub mod front;
+pub mod gradbench;
 pub mod gradcheck;
 mod lexer;
 pub mod passes;

@@ -196,7 +196,7 @@ fn json_place(source: &Source, span: Span) -> String {
 }
 
 /// A JSON string.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {

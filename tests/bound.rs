@@ -105,7 +105,7 @@ fn gradients_of_demos_are_cheap() {
 /// `BLESS=1 cargo bench --bench bound` computes the page anew.
 #[test]
 fn the_page_has_the_counts_of_the_demos() {
-    let page = page::part("demos");
+    let page = page::part("bound", "demos");
     for demo in DEMOS {
         for derivation in Derivation::ALL {
             let row = row_of_demo(demo, derivation);

@@ -109,12 +109,15 @@ fn programs_settle() {
     });
 }
 
-/// The demos of `lmc demo` have the layout already.
+/// The demos of `lmc demo` and the models of `lmc gradbench` have the layout already.
 #[test]
 fn demos_are_laid_out() {
     lmc::with_large_stack(|| {
         for demo in lmc::demos::DEMOS {
             assert_eq!(formatted(demo.text), demo.text, "{}", demo.name);
+        }
+        for eval in lmc::gradbench::EVALS {
+            assert_eq!(formatted(eval.text), eval.text, "{}", eval.module);
         }
     });
 }

@@ -4,6 +4,7 @@
 //! their numbers in these structures (`emit::support`). A test compiles the header and compares.
 
 use crate::loops::MOST_NUMBERS;
+pub use lmc_pool::Threads;
 use std::ffi::{c_char, c_void};
 
 /// `lmc_error`: the last error of a call that returned a status other than 0.
@@ -45,6 +46,8 @@ pub struct Context {
     pub stack_bytes: u64,
     /// Where tensors are made.
     pub arena: Arena,
+    /// What runs the chunks of loops.
+    pub threads: Threads,
     /// The last error.
     pub error: Error,
 }
@@ -86,7 +89,7 @@ impl Context {
         };
         let null = std::ptr::null_mut();
         let arena = Arena { base: null, bytes: 0, peak: 0, owned: 0, reserved: 0 };
-        Context { user: null, write: None, stack_bytes: 0, arena, error }
+        Context { user: null, write: None, stack_bytes: 0, arena, threads: Threads::NONE, error }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Independence {
     pub carried: Vec<Carried>,
     /// The buffers from before the loop that are added to, or that hold those that are.
     pub added: BTreeSet<Local>,
+    /// Those of them in which several iterations may add to one element.
+    pub summed: BTreeSet<Local>,
     /// Those in which elements are set, or that hold those in which.
     pub stored: BTreeSet<Local>,
     /// The buffers made in the loop that memory from before the loop gets to hold.
@@ -70,6 +72,11 @@ impl Effects {
 }
 
 impl Independence {
+    /// Whether several iterations add to the same sum.
+    pub fn has_sums(&self) -> bool {
+        self.carried.contains(&Carried::Sum) || !self.summed.is_empty()
+    }
+
     /// What a loop of the function leaves behind.
     ///
     /// Errors: why its iterations may depend on each other.
@@ -80,20 +87,21 @@ impl Independence {
         looped: &For,
     ) -> Result<Independence, Refusal> {
         let carried = carried(function, looped)?;
-        let mut finder = Finder::new(aliases, looped);
+        let mut finder = Finder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
             refusal = refusal.or(finder.stmt(function, stmt, effects).err());
         });
         refusal.map_or(Ok(()), Err)?;
         finder.check_conflicts()?;
-        let bases = |wanted: fn(Kind) -> bool| {
-            finder.accesses.iter().filter(|access| wanted(access.kind)).filter_map(|access| access.base).collect()
+        let bases = |kind| {
+            finder.accesses.iter().filter(|access| access.kind == kind).filter_map(|access| access.base).collect()
         };
         let outside = aliases.all().into_iter().filter(|root| !finder.is_own(root)).collect();
         let kept = aliases.reached_from(outside).into_iter().filter(|root| finder.is_own(root));
         let kept = kept.map(|(Root::Made(x) | Root::Inside(x))| x).collect();
-        Ok(Independence { carried, added: bases(|k| k == Kind::Add), stored: bases(|k| k == Kind::Set), kept })
+        let [added, stored] = [Kind::Add, Kind::Set].map(bases);
+        Ok(Independence { carried, added, summed: finder.summed(), stored, kept })
     }
 }
 
@@ -112,7 +120,7 @@ struct Access {
     /// The buffer from before the loop in which it begins.
     base: Option<Local>,
     /// Who owns what is reached: at the base, in the buffer found there, and so on.
-    owners: Vec<Option<Owner>>,
+    owners: Vec<Vec<Owner>>,
     /// Whether all that the buffer holds is reached, too: by a call.
     is_deep: bool,
 }
@@ -128,7 +136,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(aliases: &'a Aliases, looped: &'a For) -> Finder<'a> {
+    fn new(function: &'a Function, aliases: &'a Aliases, looped: &'a For) -> Finder<'a> {
         let mut set = BTreeSet::from([looped.index]);
         set.extend(looped.carried.iter().map(|(x, _)| *x));
         let mut parts = HashMap::new();
@@ -138,7 +146,7 @@ impl<'a> Finder<'a> {
                 parts.insert(*x, part.clone());
             }
         });
-        let owning = Owning::new(looped, set.clone());
+        let owning = Owning::new(function, looped, set.clone());
         Finder { aliases, set, parts, owning, accesses: vec![] }
     }
 
@@ -204,14 +212,14 @@ impl<'a> Finder<'a> {
         let (base, mut owners, offset) = self.way(buffer).map_or((None, vec![], vec![]), |(b, o, k)| (Some(b), o, k));
         if let Some((index, count)) = place {
             let index: Vec<&Operand> = offset.iter().chain([index]).collect();
-            owners.push(self.owning.owner(&index, count));
+            owners.push(self.owning.owners(&index, count));
         }
         self.accesses.push(Access { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
     /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and at
     /// what offsets in the last buffer it stands.
-    fn way(&self, buffer: Local) -> Option<(Local, Vec<Option<Owner>>, Vec<Operand>)> {
+    fn way(&self, buffer: Local) -> Option<(Local, Vec<Vec<Owner>>, Vec<Operand>)> {
         if !self.set.contains(&buffer) {
             return Some((buffer, vec![], vec![]));
         }
@@ -219,7 +227,7 @@ impl<'a> Finder<'a> {
             Memory::Load(_, b, i) => {
                 let (base, mut owners, offset) = self.way(b.local()?)?;
                 let index: Vec<&Operand> = offset.iter().chain([i]).collect();
-                owners.push(self.owning.owner(&index, None));
+                owners.push(self.owning.owners(&index, None));
                 Some((base, owners, vec![]))
             }
             Memory::View(_, b, i) => {
@@ -255,6 +263,16 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
+    /// The buffers with elements that several iterations may add to.
+    fn summed(&self) -> BTreeSet<Local> {
+        let adds: Vec<&Access> = self.accesses.iter().filter(|access| access.kind == Kind::Add).collect();
+        let meets = |a: &Access, b: &Access| {
+            let same = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
+            same && !is_owned_alike(a, b)
+        };
+        adds.iter().filter(|a| adds.iter().any(|b| meets(a, b))).filter_map(|a| a.base).collect()
+    }
+
     /// Whether the two may reach the same memory.
     fn may_share(&self, a: &Access, b: &Access) -> bool {
         let holds = |a: &Access, b: &Access| a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
@@ -264,7 +282,7 @@ impl<'a> Finder<'a> {
 
 /// Whether the two reach, in different iterations, only what belongs to these.
 fn is_owned_alike(a: &Access, b: &Access) -> bool {
-    a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.is_some() && a == b)
+    a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.iter().any(|owner| b.contains(owner)))
 }
 
 fn is_buffer(function: &Function, x: Local) -> bool {

@@ -1,24 +1,28 @@
 //! Native code in memory, called with values of the interpreter.
 
 use crate::abi::{self, Kind};
-use crate::emit::packed_name;
+use crate::emit::{COUNTERS, packed_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
-use crate::loops::Failure;
+use crate::loops::{Counts, Failure, Work};
 use crate::module::{Form, Module, Options, compile};
 use crate::source::SourceInfo;
 use crate::words;
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
 use lm::tensor::Position;
-use lm::term::{FunName, Program, Span};
+use lm::term::{Fun, FunName, Program, Span};
+use lm::types::Type;
 use lm::value::Value;
+use lmc_pool::Pool;
 use std::ffi::{CStr, c_char, c_void};
-use std::io::Write;
-use std::marker::PhantomData;
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
+
+/// The counters of counted code.
+type Counters = *mut [u64; Work::ALL.len()];
 
 type Free = unsafe extern "C" fn(ctx: *mut abi::Context);
 
@@ -30,8 +34,10 @@ pub struct Jit {
     module: Module,
     functions: IndexMap<FunName, Packed>,
     free: Free,
+    counters: Option<Counters>,
     stack_bytes: u64,
     arena_bytes: u64,
+    pool: Option<Pool>,
     peak: AtomicU64,
 }
 
@@ -42,13 +48,31 @@ impl Jit {
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
         let object = module.code(Form::Object, true)?;
+        Jit::link(module, &object, options)
+    }
+
+    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that.
+    pub fn counting(
+        program: &Program,
+        entries: &[FunName],
+        source: &SourceInfo,
+        options: &Options,
+    ) -> Result<Jit, Error> {
+        let module = compile(program, entries, source, options)?;
+        let object = module.counting_code()?;
+        let mut jit = Jit::link(module, &object, options)?;
+        jit.counters = Some(jit.linked.address(COUNTERS).map_err(Error::Llvm)? as Counters);
+        Ok(jit)
+    }
+
+    fn link(module: Module, object: &[u8], options: &Options) -> Result<Jit, Error> {
         if let Some(bad) = options.link.iter().find(|library| !load_library(library)) {
             return Err(Error::Load(bad.clone()));
         }
         if let Some(missing) = module.loops().externals().into_iter().find(|symbol| !is_loaded(symbol)) {
             return Err(Error::Missing(missing.to_string()));
         }
-        let linked = options.timings.time("linking", || Linked::new(&object)).map_err(Error::Llvm)?;
+        let linked = options.timings.time("linking", || Linked::new(object)).map_err(Error::Llvm)?;
         let mut functions = IndexMap::new();
         for entry in module.entries() {
             let symbol = packed_name(&entry.symbol);
@@ -60,7 +84,10 @@ impl Jit {
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
         // SAFETY: as above.
         let free = unsafe { std::mem::transmute::<usize, Free>(free) };
-        Ok(Jit { linked, module, functions, free, stack_bytes: 0, arena_bytes: 0, peak: AtomicU64::new(0) })
+        let counters = None;
+        let (stack_bytes, arena_bytes) = (0, 0);
+        let peak = AtomicU64::new(0);
+        Ok(Jit { linked, module, functions, free, counters, stack_bytes, arena_bytes, pool: None, peak })
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].
@@ -68,6 +95,18 @@ impl Jit {
     /// The stack must be as large: beyond its end the process dies.
     pub fn set_stack(&mut self, bytes: u64) {
         self.stack_bytes = bytes;
+    }
+
+    /// Lets calls work on so many threads, the caller's included; 0 is one for each processor. Results are the same.
+    ///
+    /// Errors: the system refuses a thread.
+    pub fn set_threads(&mut self, threads: usize) -> io::Result<()> {
+        self.pool = Some(Pool::new(threads)?);
+        Ok(())
+    }
+
+    fn threads(&self) -> abi::Threads {
+        self.pool.as_ref().map_or(abi::Threads::NONE, Pool::threads)
     }
 
     /// The module that was compiled.
@@ -106,7 +145,8 @@ impl Jit {
         let mut results = vec![0u64; words::count(&fun.result)];
         let mut output: &mut dyn Write = output;
         let user = (&raw mut output).cast();
-        let mut ctx = abi::Context { user, write: Some(write), stack_bytes: self.stack_bytes, ..abi::Context::new() };
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let mut ctx = abi::Context { user, write: Some(write), stack_bytes, threads, ..abi::Context::new() };
         ctx.arena.bytes = self.arena_bytes;
         // SAFETY: the arrays have a word per component; `input` and `output` outlive the call.
         let status = unsafe { function(&mut ctx, input.words.as_ptr(), results.as_mut_ptr()) };
@@ -125,13 +165,36 @@ impl Jit {
     ///
     /// Panics when the function is no entry, and as [`Jit::call`].
     pub fn prepare(&self, name: &FunName, args: &[Value]) -> Prepared<'_> {
-        let fun = &self.module.entry(name).expect("an entry is prepared").def.fun;
+        let fun = self.prepared_fun(name);
         assert_eq!(fun.params.len(), args.len(), "arguments of {name}");
         let mut input = words::Packed::default();
         fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
+        self.prepared(fun, input)
+    }
+
+    /// As [`Jit::prepare`], for the result of a call in the place of all arguments: it stays where it is.
+    ///
+    /// Panics when that call has not been made, or its result does not have the type of the argument.
+    pub fn prepare_on<'a>(&'a self, name: &FunName, argument: &'a Prepared) -> Prepared<'a> {
+        let fun = self.prepared_fun(name);
+        let whole = Type::tuple(fun.params.iter().cloned());
+        let fits = argument.fun.result == whole || fun.params == [argument.fun.result.clone()];
+        assert!(fits && argument.has_result, "{name} on the result of {}", argument.fun.name);
+        let mut input = words::Packed::default();
+        input.words.clone_from(&argument.results);
+        self.prepared(fun, input)
+    }
+
+    fn prepared_fun(&self, name: &FunName) -> &Fun {
+        &self.module.entry(name).expect("an entry is prepared").def.fun
+    }
+
+    fn prepared<'a>(&'a self, fun: &'a Fun, input: words::Packed) -> Prepared<'a> {
         let results = vec![0u64; words::count(&fun.result)];
-        let context = abi::Context { stack_bytes: self.stack_bytes, ..abi::Context::new() };
-        Prepared { function: self.functions[name], free: self.free, input, results, context, jit: PhantomData }
+        let (stack_bytes, threads) = (self.stack_bytes, self.threads());
+        let context = abi::Context { stack_bytes, threads, ..abi::Context::new() };
+        let (function, free, counters) = (self.functions[&fun.name], self.free, self.counters);
+        Prepared { function, fun, free, counters, input, results, has_result: false, context }
     }
 
     /// How many bytes of the arena the last call had in use at once.
@@ -148,20 +211,43 @@ impl Jit {
 /// A function with its arguments, and a context that keeps its memory between calls.
 pub struct Prepared<'a> {
     function: Packed,
+    fun: &'a Fun,
     free: Free,
+    counters: Option<Counters>,
     input: words::Packed,
     results: Vec<u64>,
+    has_result: bool,
     context: abi::Context,
-    jit: PhantomData<&'a Jit>,
 }
 
 impl Prepared<'_> {
     /// Calls the function; its results stay where they are. Errors: those of the program.
     pub fn call(&mut self) -> Result<(), RuntimeError> {
+        self.has_result = false;
         // SAFETY: the arrays have a word per component, and the code is there as long as the JIT.
         let status =
             unsafe { (self.function)(&mut self.context, self.input.words.as_ptr(), self.results.as_mut_ptr()) };
-        if status == 0 { Ok(()) } else { Err(runtime_error(&self.context.error)) }
+        self.has_result = status == 0;
+        if self.has_result { Ok(()) } else { Err(runtime_error(&self.context.error)) }
+    }
+
+    /// What the last call gave. Panics when there was none, or it failed.
+    pub fn result(&self) -> Value {
+        assert!(self.has_result, "{} has been called", self.fun.name);
+        // SAFETY: the words are of that type; what they point to stays until the next call, which needs `&mut self`.
+        unsafe { words::unpack(&self.fun.result, &mut self.results.iter().copied()) }
+    }
+
+    /// Calls the function, and tells what its loops did: see [`Work`]. Errors: those of the program.
+    ///
+    /// Panics when the code does not count: see [`Jit::counting`].
+    pub fn counts(&mut self) -> Result<Counts, RuntimeError> {
+        let counters = self.counters.expect("the code was compiled to count");
+        // SAFETY: the counters are there as long as the code, and neither it nor its calls leave their thread.
+        unsafe { *counters = Default::default() };
+        self.call()?;
+        // SAFETY: as above.
+        Ok(Counts::new(unsafe { *counters }))
     }
 }
 

@@ -21,6 +21,7 @@ mod lower;
 mod module;
 mod object;
 mod passes;
+mod peaks;
 mod ranges;
 pub mod refusal;
 mod source;
@@ -30,8 +31,10 @@ mod words;
 
 pub use error::Error;
 pub use jit::{Jit, Prepared};
+pub use loops::Forward;
 pub use module::{Entry, Lanes, Math, Module, Options, compile};
 pub use object::{Kind, write_file};
 pub use passes::{Checks, LOWER, PASSES, Pass, Selection};
+pub use peaks::{Peaks, peaks};
 pub use source::SourceInfo;
 pub use symbol::Symbol;

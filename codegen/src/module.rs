@@ -4,7 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::loops::{self, Vectors};
+use crate::loops::{self, Forward, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
@@ -28,6 +28,8 @@ pub struct Options {
     pub link: Vec<PathBuf>,
     /// Where indices and sizes are checked.
     pub checks: Checks,
+    /// Whether what a derivative needs of the value's computation is stored or computed again.
+    pub forward: Forward,
     /// How Floats are computed.
     pub math: Math,
     /// How many iterations of a loop run at once.
@@ -45,6 +47,7 @@ impl Default for Options {
             target_cpu: None,
             link: Vec::new(),
             checks: Checks::default(),
+            forward: Forward::default(),
             math: Math::default(),
             lanes: Lanes::default(),
             passes: Selection::default(),
@@ -131,6 +134,8 @@ pub fn compile(
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
     loops.vectors = options.lanes.of(target.doubles());
+    loops.forward = options.forward;
+    loops.keeps_order = options.math == Math::Exact;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
@@ -200,6 +205,15 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        self.make(form, packed, false)
+    }
+
+    /// An object with the packed form of the entries, which counts what it does.
+    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, true)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
@@ -207,7 +221,7 @@ impl Module {
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
         let math = self.options.math;
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed };
+        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed, counted };
         made(&request, form, &self.options)
     }
 }

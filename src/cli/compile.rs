@@ -1,11 +1,12 @@
 //! `lmc compile`.
 
+use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, native};
 use crate::derivation::Derivation;
-use codegen::{Checks, Kind, Lanes, Math, Selection};
+use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
 use std::io::Write;
@@ -37,33 +38,14 @@ pub struct Options {
     /// Derivatives with respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// An object, archive or library that has the program's external functions (`edef`); may be repeated.
-    #[arg(long, value_name = "FILE")]
-    link: Vec<PathBuf>,
     /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
-    /// The processor, as LLVM names it (x86-64-v3); without it, the one at hand.
-    #[arg(long, value_name = "CPU")]
-    target_cpu: Option<String>,
-    /// Optimisation level.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
-    level: u8,
-    /// Where indices and sizes are checked.
-    #[arg(long, default_value = "hoisted", value_parser = native::checks())]
-    checks: Checks,
-    /// How Floats are computed.
-    #[arg(long, default_value = "fast", value_parser = native::math())]
-    math: Math,
-    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
-    #[arg(long, value_name = "N", default_value = "auto", value_parser = native::lanes)]
-    lanes: Lanes,
-    /// Go on with the loops as that pass leaves them; `lower` is before the first. See `--emit loops`.
-    #[arg(long, value_name = "PASS")]
-    after: Option<String>,
     /// The way to the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
+    #[command(flatten)]
+    native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -85,16 +67,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
     let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
-    let native = codegen::Options {
-        opt_level: options.level,
-        target_cpu: options.target_cpu.clone(),
-        link: options.link.clone(),
-        checks: options.checks,
-        math: options.math,
-        lanes: options.lanes,
-        passes: options.after.clone().map_or(Selection::All, Selection::Through),
-        timings: watch.timings.clone(),
-    };
+    let native = options.native.options(watch);
     let module =
         codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));

@@ -1,12 +1,13 @@
 //! `lmc gradcheck`.
 
+use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, native};
 use crate::derivation::Derivation;
 use crate::gradcheck::{self, Report, Worst};
-use codegen::{Jit, Lanes, Math};
+use codegen::Jit;
 use lm::term::FunName;
 use std::io::Write;
 
@@ -32,18 +33,11 @@ pub struct Options {
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// A shared library that has the program's external functions (`edef`); may be repeated.
-    #[arg(long, value_name = "FILE")]
-    link: Vec<std::path::PathBuf>,
-    /// How native code computes Floats.
-    #[arg(long, default_value = "fast", value_parser = native::math())]
-    math: Math,
-    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
-    #[arg(long, value_name = "N", default_value = "auto", value_parser = native::lanes)]
-    lanes: Lanes,
     /// The way to the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
+    #[command(flatten)]
+    native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -74,13 +68,7 @@ fn gradcheck_watched(
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
-    let native = codegen::Options {
-        timings: watch.timings.clone(),
-        link: options.link.clone(),
-        math: options.math,
-        lanes: options.lanes,
-        ..codegen::Options::default()
-    };
+    let native = options.native.options(watch);
     let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
         let mut jit = jit.map_err(|error| input.not_compiled(error))?;

@@ -56,6 +56,14 @@ impl Input {
         Ok(input)
     }
 
+    /// The same with more definitions behind the text, checked already. What there was to warn of is shown.
+    pub fn extended(self, source: Source, checked: Checked, watch: &Watch) -> Input {
+        let Checked { places, requested, .. } = checked.clone();
+        let mut pipeline = watch.pipeline(checked);
+        pipeline.take_endless_rules();
+        Input { source, places, requested, pipeline, format: self.format }
+    }
+
     /// Reads and checks a printed stage of a derivation.
     pub fn check_stage(path: &str, format: ErrorFormat) -> Result<(), Failure> {
         let source = Source::read(path).map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
@@ -167,7 +175,8 @@ impl Input {
         }
     }
 
-    fn wrong_at(&self, span: Span, message: String) -> Failure {
+    /// A failure at a place of the program.
+    pub fn wrong_at(&self, span: Span, message: String) -> Failure {
         Failure::WrongAt(self.source.name().into(), self.source.position(span.start), message)
     }
 

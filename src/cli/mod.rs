@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0 done, 1 the program or its data is wrong, 2 usage, 101 internal error.
 
+mod bench;
 mod check;
 mod compile;
 mod demo;
@@ -9,6 +10,7 @@ mod dump;
 mod explain;
 mod failure;
 mod fmt;
+mod gradbench;
 mod gradcheck;
 mod input;
 mod laws;
@@ -61,6 +63,10 @@ enum Command {
     Compile(compile::Options),
     /// Compare forward, reverse, finite differences, interpreter and native code with each other.
     Gradcheck(gradcheck::Options),
+    /// Measure a function and its derivatives: times, ratios, operations and bytes in a second.
+    Bench(Box<bench::Options>),
+    /// Be a tool of GradBench: answer its messages, from standard input, on standard output.
+    Gradbench(gradbench::Options),
     /// List the laws of linear maps, or the schedules that apply them.
     Laws(laws::Options),
     /// Print a script that completes commands and options in a shell.
@@ -96,6 +102,8 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
         Command::Run(options) => run::run(options, format, &mut out),
         Command::Compile(options) => compile::compile(options, format, &mut out),
         Command::Gradcheck(options) => gradcheck::gradcheck(options, format, &mut out),
+        Command::Bench(options) => bench::bench(options, format, &mut out),
+        Command::Gradbench(options) => gradbench::gradbench(options, &mut out),
         Command::Laws(options) => laws::laws(options, &mut out),
         Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),
         Command::Man(options) => shell::man(options, Arguments::command(), &mut out),

@@ -1,7 +1,56 @@
-//! Options of native code that several commands take: `--checks`, `--math`, `--lanes`.
+//! Options of native code, which several commands take.
 
+use super::watch::Watch;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use codegen::{Checks, Lanes, Math};
+use codegen::{Checks, Forward, Lanes, Math, Selection};
+use std::path::PathBuf;
+
+/// How to compile.
+#[derive(clap::Args)]
+pub struct NativeOptions {
+    /// An object, archive or library (for code that runs at once, a shared library) that has the program's external
+    /// functions (`edef`); may be repeated.
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
+    /// The processor, as LLVM names it (x86-64-v3); without it, the one at hand.
+    #[arg(long, value_name = "CPU")]
+    pub target_cpu: Option<String>,
+    /// Optimisation level.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: u8,
+    /// Where indices and sizes are checked.
+    #[arg(long, default_value = "hoisted", value_parser = one_of(CHECKS))]
+    checks: Checks,
+    /// How Floats are computed.
+    #[arg(long, default_value = "fast", value_parser = one_of(MATH))]
+    math: Math,
+    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = lanes)]
+    lanes: Lanes,
+    /// What becomes of values that a derivative needs, and that were computed for the value.
+    #[arg(long, default_value = "auto", value_parser = one_of(FORWARD))]
+    forward: Forward,
+    /// Go on with the loops as that pass leaves them; `lower` is before the first. See `lmc compile --emit loops`.
+    #[arg(long, value_name = "PASS")]
+    after: Option<String>,
+}
+
+impl NativeOptions {
+    /// For the code generator.
+    pub fn options(&self, watch: &Watch) -> codegen::Options {
+        codegen::Options {
+            opt_level: self.level,
+            target_cpu: self.target_cpu.clone(),
+            link: self.link.clone(),
+            checks: self.checks,
+            math: self.math,
+            lanes: self.lanes,
+            forward: self.forward,
+            passes: self.after.clone().map_or(Selection::All, Selection::Through),
+            timings: watch.timings.clone(),
+        }
+    }
+}
 
 /// What `--checks` takes.
 const CHECKS: [(&str, &str, Checks); 3] = [
@@ -16,20 +65,17 @@ const MATH: [(&str, &str, Math); 2] = [
     ("fast", "sums in any order, products with sums rounded once, functions of libmvec (4 ulp)", Math::Fast),
 ];
 
-/// Reads where indices are checked.
-pub fn checks() -> impl TypedValueParser<Value = Checks> {
-    one_of(CHECKS)
-}
-
-/// Reads how Floats are computed.
-pub fn math() -> impl TypedValueParser<Value = Math> {
-    one_of(MATH)
-}
+/// What `--forward` takes.
+const FORWARD: [(&str, &str, Forward); 3] = [
+    ("auto", "what is dearer to compute than to store and load is stored", Forward::Auto),
+    ("store", "whatever takes an operation on Floats is stored", Forward::Store),
+    ("recompute", "it is computed again", Forward::Recompute),
+];
 
 /// Reads how many iterations run at once: `auto`, `off` or a number.
 ///
 /// Errors: a number that is no power of two, or too large.
-pub fn lanes(given: &str) -> Result<Lanes, String> {
+fn lanes(given: &str) -> Result<Lanes, String> {
     let wrong = || format!("say `auto`, `off` or a power of two from 2 to {}", Lanes::MOST);
     match given {
         "auto" => Ok(Lanes::Auto),

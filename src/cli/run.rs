@@ -1,10 +1,11 @@
 //! `lmc run`.
 
+use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
+use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use super::{ErrorFormat, native};
-use codegen::{Checks, Jit, Lanes, Math};
+use codegen::Jit;
 use lm::interp::Interpreter;
 use lm::term::FunName;
 use std::io::Write;
@@ -17,21 +18,11 @@ pub struct Options {
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
-    /// Optimisation level of native code.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
-    level: u8,
-    /// A shared library that has the program's external functions (`edef`); may be repeated.
-    #[arg(long, value_name = "FILE")]
-    link: Vec<std::path::PathBuf>,
-    /// Where native code checks indices and sizes.
-    #[arg(long, default_value = "hoisted", value_parser = native::checks())]
-    checks: Checks,
-    /// How native code computes Floats.
-    #[arg(long, default_value = "fast", value_parser = native::math())]
-    math: Math,
-    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
-    #[arg(long, value_name = "N", default_value = "auto", value_parser = native::lanes)]
-    lanes: Lanes,
+    /// How many threads native code may use for long loops; 0 is one for each processor. Results are the same.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "interpret")]
+    threads: usize,
+    #[command(flatten)]
+    native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -54,18 +45,15 @@ fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut 
     let result = match options.interpret {
         true => watch.timings.time("running", || Interpreter::with_output(program, &mut *out).call(&main, &[])),
         false => {
-            let options = codegen::Options {
-                opt_level: options.level,
-                link: options.link.clone(),
-                checks: options.checks,
-                math: options.math,
-                lanes: options.lanes,
-                timings: watch.timings.clone(),
-                ..codegen::Options::default()
-            };
+            let threads = options.threads;
+            let options = options.native.options(watch);
             let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
             jit.set_stack(crate::LARGE_STACK as u64 / 2);
+            if threads != 1 {
+                let refused = |error| Failure::Wrong(format!("{threads} threads cannot be had: {error}"));
+                jit.set_threads(threads).map_err(refused)?;
+            }
             watch.timings.time("running", || jit.call_with_output(&main, &[], out))
         }
     };

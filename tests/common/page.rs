@@ -1,29 +1,30 @@
-//! The parts of `docs/bound.md` that are computed: each between two comments that name it.
+//! The parts of pages of `docs/` that are computed: each between two comments that name it.
 
 use std::fs;
 use std::path::PathBuf;
 
-fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/bound.md")
+fn path(page: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("docs/{page}.md"))
 }
 
 /// What stands before the part, the part, and what stands after it.
-fn around(name: &str) -> [String; 3] {
-    let text = fs::read_to_string(path()).expect("the page can be read");
+fn around(page: &str, name: &str) -> [String; 3] {
+    let text = fs::read_to_string(path(page)).expect("the page can be read");
     let (start, end) = (format!("<!-- computed: {name} -->\n"), format!("<!-- end: {name} -->\n"));
     let from = text.find(&start).unwrap_or_else(|| panic!("the page has no {start}")) + start.len();
     let to = text.find(&end).unwrap_or_else(|| panic!("the page has no {end}"));
     [&text[..from], &text[from..to], &text[to..]].map(String::from)
 }
 
-/// A part as it stands in the page.
-pub fn part(name: &str) -> String {
-    let [_, part, _] = around(name);
+/// A part as it stands in a page.
+pub fn part(page: &str, name: &str) -> String {
+    let [_, part, _] = around(page, name);
     part.trim_matches('\n').to_string() + "\n"
 }
 
-/// Puts a part into the page.
-pub fn replace(name: &str, part: &str) {
-    let [before, _, after] = around(name);
-    fs::write(path(), format!("{before}\n{}\n\n{after}", part.trim_matches('\n'))).expect("the page can be written");
+/// Puts a part into a page.
+pub fn replace(page: &str, name: &str, part: &str) {
+    let [before, _, after] = around(page, name);
+    fs::write(path(page), format!("{before}\n{}\n\n{after}", part.trim_matches('\n')))
+        .expect("the page can be written");
 }

@@ -11,17 +11,19 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
 pub(super) struct Frame<'ctx, 'f> {
     function: &'f Function,
     value: FunctionValue<'ctx>,
+    hidden: Hidden<'ctx>,
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
     failed: BasicBlock<'ctx>,
     errors: Vec<Incoming<'ctx>>,
     /// Which buffers may share memory, where that is known.
-    aliases: Option<Aliases>,
+    aliases: Option<Rc<Aliases>>,
     /// What is told of the loop at hand.
     scopes: Option<Scopes<'ctx>>,
     /// What is set to the next value of a sum that a loop carries.
@@ -30,24 +32,46 @@ pub(super) struct Frame<'ctx, 'f> {
     lanes: Option<Lanes<'ctx>>,
 }
 
-/// The parameters that every function has: context, limit, depth, arena.
+/// What every function gets besides its parameters.
+#[derive(Clone, Copy)]
+pub(super) struct Hidden<'ctx> {
+    pub(super) ctx: PointerValue<'ctx>,
+    pub(super) limit: PointerValue<'ctx>,
+    pub(super) depth: IntValue<'ctx>,
+    pub(super) arena: PointerValue<'ctx>,
+}
+
+/// How many parameters that takes.
 pub(super) const HIDDEN: usize = 4;
 
 impl<'ctx> Frame<'ctx, '_> {
     pub(super) fn ctx(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(0).expect("every function has a context").into_pointer_value()
+        self.hidden.ctx
     }
 
     fn limit(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(1).expect("every function has a stack limit").into_pointer_value()
+        self.hidden.limit
     }
 
     fn depth(&self) -> IntValue<'ctx> {
-        self.value.get_nth_param(2).expect("every function has a depth").into_int_value()
+        self.hidden.depth
     }
 
     pub(super) fn arena(&self) -> PointerValue<'ctx> {
-        self.value.get_nth_param(3).expect("every function has an arena").into_pointer_value()
+        self.hidden.arena
+    }
+
+    /// The statuses with which the function is left so far, and where they come together.
+    pub(super) fn failures(&self) -> (BasicBlock<'ctx>, &[Incoming<'ctx>]) {
+        (self.failed, &self.errors)
+    }
+
+    /// The frame of another LLVM function that does a part of this one's work.
+    pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
+        let locals = vec![None; self.locals.len()];
+        let (function, errors) = (self.function, vec![]);
+        let (aliases, sums) = (self.aliases.clone(), self.sums.clone());
+        Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None }
     }
 
     /// The function as LLVM has it.
@@ -60,7 +84,7 @@ impl<'ctx> Frame<'ctx, '_> {
     }
 
     pub(super) fn aliases(&self) -> Option<&Aliases> {
-        self.aliases.as_ref()
+        self.aliases.as_deref()
     }
 
     pub(super) fn scopes(&self) -> Option<&Scopes<'ctx>> {
@@ -93,10 +117,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
         // The buffers of a function between may be one twice.
-        let aliases = (!function.between).then(|| Aliases::of(function, &self.written));
+        let aliases = (!function.between).then(|| Rc::new(Aliases::of(function, &self.written)));
+        let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
+        let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
+        let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
         let sums = sums(&function.body);
         let mut frame =
-            Frame { function, value, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
+            Frame { function, value, hidden, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -110,6 +137,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Emits the statements; gives the values of the results.
     pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+        self.count(|| block.counts(frame.function()));
         block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }
@@ -136,6 +164,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, |_| numbers);
             }
+            Stmt::For(looped) if looped.on_threads => self.looped_on_threads(frame, looped),
             Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
@@ -257,7 +286,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Returns an error.
-    fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
+    pub(super) fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
         let from = self.branch_to(frame.failed);
         frame.errors.push((status.into(), from));
     }

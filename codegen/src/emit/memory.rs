@@ -3,7 +3,7 @@
 use super::function::Frame;
 use super::{Emitter, built};
 use crate::llvm;
-use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty};
+use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty, Work};
 use inkwell::IntPredicate;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Linkage;
@@ -11,16 +11,18 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PointerValue};
 use lm::term::Span;
 
-const RUNTIME: &str = include_str!("runtime.ll");
+const RUNTIME: [&str; 2] = [include_str!("runtime.ll"), include_str!("chunks.ll")];
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// Puts the functions of `runtime.ll` into the module.
+    /// Puts the functions of `runtime.ll` and `chunks.ll` into the module.
     pub(super) fn link_runtime(&self) {
-        let text = MemoryBuffer::create_from_memory_range_copy(RUNTIME.as_bytes(), "runtime");
-        let runtime = self.context.create_module_from_ir(text).unwrap_or_else(|error| panic!("runtime.ll: {error}"));
-        runtime.set_triple(&self.module.get_triple());
-        runtime.set_data_layout(&self.module.get_data_layout());
-        self.module.link_in_module(runtime).unwrap_or_else(|error| panic!("runtime.ll: {error}"));
+        for text in RUNTIME {
+            let text = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "runtime");
+            let runtime = self.context.create_module_from_ir(text).unwrap_or_else(|error| panic!("run time: {error}"));
+            runtime.set_triple(&self.module.get_triple());
+            runtime.set_data_layout(&self.module.get_data_layout());
+            self.module.link_in_module(runtime).unwrap_or_else(|error| panic!("run time: {error}"));
+        }
         for function in self.module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
             self.for_target(function);
             // The linker leaves out what is internal and not used yet.
@@ -30,15 +32,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// Calls a function of `runtime.ll` that gives a value.
+    /// Calls a function of the run time that gives a value.
     pub(super) fn runtime(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
-        let function = self.module.get_function(name).expect("runtime.ll has the function");
+        let function = self.module.get_function(name).expect("the run time has the function");
         built(self.builder.build_call(function, args, "")).try_as_basic_value().unwrap_basic()
     }
 
-    /// Calls a function of `runtime.ll` for what it does.
+    /// Calls a function of the run time for what it does.
     pub(super) fn runtime_effect(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) {
-        let function = self.module.get_function(name).expect("runtime.ll has the function");
+        let function = self.module.get_function(name).expect("the run time has the function");
         built(self.builder.build_call(function, args, ""));
     }
 
@@ -50,6 +52,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (bytes, buffer) = (self.bytes(frame, b, n), self.operand(frame, b).into_pointer_value());
                 let zero = self.context.i8_type().const_zero();
                 built(self.builder.build_memset(buffer, ALIGN, zero, bytes));
+                self.count_bytes(&[Work::Stored], bytes);
             }
             Memory::Load(x, b, i) => {
                 let (address, ty) = self.cell(frame, b, i);
@@ -88,6 +91,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Memory::Move { to, from, count } => {
                 let bytes = self.bytes(frame, to, count);
                 let [to, from] = [to, from].map(|b| self.operand(frame, b));
+                self.count_moved(to.into_pointer_value(), from.into_pointer_value(), bytes);
                 self.runtime_effect("lmc.move", &[to.into(), from.into(), bytes.into()]);
             }
             Memory::Mark(m) => {
@@ -109,7 +113,9 @@ impl<'ctx> Emitter<'ctx, '_> {
                 frame.set(*x, before.into());
             }
             Memory::Slide(d, piece, m) => {
-                let [piece, m] = [piece, m].map(|a| self.operand(frame, a).into());
+                let [piece, m] = [piece, m].map(|a| self.operand(frame, a));
+                self.count_slid(frame.arena(), piece.into_pointer_value(), m.into_pointer_value());
+                let [piece, m] = [piece, m].map(Into::into);
                 let distance = self.runtime("lmc.slide", &[arena, piece, m]);
                 frame.set(*d, distance);
             }

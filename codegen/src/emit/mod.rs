@@ -9,6 +9,8 @@
 //! nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod bench;
+mod chunks;
+mod counters;
 mod entry;
 mod external;
 mod function;
@@ -23,6 +25,8 @@ mod sums;
 mod support;
 pub(crate) mod target;
 mod workspace;
+
+pub(crate) use counters::COUNTERS;
 
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;
@@ -57,6 +61,8 @@ pub(crate) struct Request<'a> {
     /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
     /// and result a 64-bit word in an array: that is what the JIT calls.
     pub packed: bool,
+    /// Whether the code counts what it does: see `counters`.
+    pub counted: bool,
 }
 
 /// The name of an entry's packed form.
@@ -72,6 +78,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     module.set_data_layout(&request.target.machine().get_target_data().get_data_layout());
     let mut emitter = Emitter::new(context, module, request);
     emitter.link_runtime();
+    emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
         emitter.define(function, emitter.functions[i]);

@@ -6,8 +6,10 @@
 %arena = type { ptr, i64, ptr, ptr, ptr }
 ; base, bytes, peak, owned, reserved: in the context
 %memory = type { ptr, i64, i64, i64, i64 }
-; user, write, stack_bytes, arena; the error follows
-%context = type { ptr, ptr, i64, %memory }
+; parallel_for, pool, workers
+%threads = type { ptr, ptr, i64 }
+; user, write, stack_bytes, arena, threads; the error follows
+%context = type { ptr, ptr, i64, %memory, %threads }
 
 declare i64 @sysconf(i32)
 declare ptr @mmap(ptr, i64, i32, i32, i32, i64)
@@ -179,7 +181,7 @@ exhausted:
   ret ptr null
 }
 
-; A context, of zeros so far, with the stack of another one.
+; A context, of zeros so far, with the stack and the threads of another one.
 define void @lmc.like(ptr %ctx, ptr %own) noinline {
   %no_context = icmp eq ptr %ctx, null
   br i1 %no_context, label %done, label %copy
@@ -188,6 +190,10 @@ copy:
   %to = getelementptr %context, ptr %own, i32 0, i32 2
   %stack = load i64, ptr %from
   store i64 %stack, ptr %to
+  %from_threads = getelementptr %context, ptr %ctx, i32 0, i32 4
+  %to_threads = getelementptr %context, ptr %own, i32 0, i32 4
+  %runners = load %threads, ptr %from_threads
+  store %threads %runners, ptr %to_threads
   br label %done
 done:
   ret void
@@ -200,8 +206,8 @@ define void @lmc.tell_peak(ptr %ctx, ptr %bytes) noinline {
   ret void
 }
 
-; A context, of zeros so far, for a function that is implemented elsewhere: the callbacks of ours, and what is
-; free of the arena.
+; A context, of zeros so far, for a function that is implemented elsewhere: callbacks and threads of ours, and what
+; is free of the arena.
 define void @lmc.lend(ptr %ctx, ptr %arena, ptr %lent) noinline {
 start:
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
@@ -226,6 +232,10 @@ copy:
   %lent_write_field = getelementptr %context, ptr %lent, i32 0, i32 1
   store ptr %user, ptr %lent_user_field
   store ptr %write, ptr %lent_write_field
+  %threads_field = getelementptr %context, ptr %ctx, i32 0, i32 4
+  %lent_threads_field = getelementptr %context, ptr %lent, i32 0, i32 4
+  %runners = load %threads, ptr %threads_field
+  store %threads %runners, ptr %lent_threads_field
   br label %done
 done:
   ret void

@@ -17,7 +17,7 @@ use lm::term::Span;
 const USER: u32 = 0;
 const WRITE: u32 = 1;
 const STACK_BYTES: u32 = 2;
-const ERROR: u32 = 4;
+const ERROR: u32 = 5;
 /// The numbers in `abi::Error`.
 const NUMBER: u32 = 6;
 /// The alignment of both.
@@ -206,7 +206,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn context_type(&self) -> StructType<'ctx> {
         let ptr = self.ptr();
         let arena = self.i64().array_type(5);
-        let fields = [ptr.into(), ptr.into(), self.i64().into(), arena.into(), self.error_type().into()];
+        let threads = self.context.struct_type(&[ptr.into(), ptr.into(), self.i64().into()], false);
+        let fields =
+            [ptr.into(), ptr.into(), self.i64().into(), arena.into(), threads.into(), self.error_type().into()];
         self.context.struct_type(&fields, false)
     }
 

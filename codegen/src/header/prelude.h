@@ -24,10 +24,13 @@
    of f with these inputs takes, when its results lie there, too; results with storage take no more. An arena
    of so many bytes that starts at a multiple of 16 suffices. It finds out by doing the work, in memory of its own,
    which it gives back; what f would print is dropped. The result is that of f, with its errors in the context,
-   of which nothing else is used but stack_bytes; it may be null.
+   of which nothing else is used but stack_bytes and threads: with other threads a call may take more; it may be null.
 
    Threads: there is no global state. Calls from several threads are safe, each with its own context or
-   with none (a null pointer). Nothing aborts, prints or leaks. */
+   with none (a null pointer). Nothing aborts, prints or leaks. A call works on one thread, unless its context has
+   parallel_for: then long loops are run in chunks. The chunks of a loop depend on what is computed, not on who
+   runs them, and what they give is put together in their order: results are the same, to the bit, and errors, too,
+   with any number of threads, or none; but memory is exhausted earlier, since each worker needs its own. */
 
 #ifndef LMC_CONTEXT
 #define LMC_CONTEXT
@@ -88,6 +91,21 @@ typedef struct lmc_arena {
   uint64_t reserved; /* 0 */
 } lmc_arena;
 
+#ifndef LMC_THREADS
+#define LMC_THREADS
+
+/* Who runs the chunks of long loops: all zero for nobody but the caller, or what lmc_pool_threads gives, or a function of
+   your own. It calls body(env, chunk, worker) once for each chunk from 0 to chunks - 1, in any order and on any
+   threads, and returns when all calls have; they are done then for the thread that called it. Calls that run at the same
+   time have different workers, from 0 to workers - 1. */
+typedef struct lmc_threads {
+  void (*parallel_for)(void *pool, void (*body)(void *env, int64_t chunk, int64_t worker), void *env, int64_t chunks);
+  void *pool;
+  int64_t workers;
+} lmc_threads;
+
+#endif
+
 /* What a call may use. Set it to zero bytes, then set what is wanted. Owned by the caller. A
    context serves one call at a time. */
 typedef struct lmc_context {
@@ -95,6 +113,7 @@ typedef struct lmc_context {
   lmc_write write;      /* null: what is printed is dropped */
   uint64_t stack_bytes; /* the stack that recursion may use; 0: one MiB */
   lmc_arena arena;
+  lmc_threads threads; /* zero: a call works on one thread */
   lmc_error error;
 } lmc_context;
 

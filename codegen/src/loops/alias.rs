@@ -63,7 +63,8 @@ impl Aliases {
 
     /// Whether the two may share memory that is written, where both are known.
     pub fn may_share(&self, x: Local, y: Local) -> bool {
-        let is_new = |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order[&y] < *made);
+        let is_new =
+            |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
         x == y || self.shows(x, &self.roots_of(y)) && !is_new(x, y) && !is_new(y, x)
     }
 
@@ -109,6 +110,12 @@ impl Aliases {
     /// The buffers that may be a part of what a local is allocated as.
     pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
         self.roots.iter().filter(move |(_, roots)| roots.contains(&Root::Made(made))).map(|(x, _)| *x)
+    }
+
+    /// Whether all that a buffer may be a part of was allocated as one of these.
+    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+        let is_one = |root: &Root| matches!(root, Root::Made(y) if made.contains(y));
+        self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
     }
 
     fn enter(&mut self, x: Local) {

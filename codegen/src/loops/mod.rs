@@ -3,7 +3,7 @@
 //!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
 //!   block    ::= statement* yield a1, ..., ak
 //!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a [lanes n] carrying (y = a ..) block
+//!              |  x.. = for i in a..a [lanes n] [on threads] carrying (y = a ..) block
 //!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
 //!   T        ::= float | integer | bool | text | mark | [T]
 //!
@@ -13,8 +13,11 @@
 
 mod alias;
 mod balance;
+mod build;
 mod calls;
 mod copy;
+mod counts;
+mod effects;
 mod failure;
 mod memory;
 mod op;
@@ -27,6 +30,9 @@ mod walk;
 
 pub use alias::{Aliases, Root, Roots, Written, written};
 pub(crate) use balance::gives_all_back;
+pub(crate) use build::Builder;
+pub use counts::{Counts, Work};
+pub use effects::{Access, Callees, Effects};
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
@@ -128,6 +134,9 @@ pub struct For {
     pub body: Block,
     /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
     pub lanes: u32,
+    /// Whether iterations may run at the same time, on several threads, each with an arena of its own: then nothing is
+    /// carried, and the first index is 0. See `passes::threads`.
+    pub on_threads: bool,
 }
 
 /// What an external function takes.
@@ -183,9 +192,23 @@ pub struct Function {
     pub span: Span,
 }
 
+/// What becomes of values that a reverse derivative needs, and that were computed for the value itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forward {
+    /// Those that are dearer than a store and a load are stored.
+    #[default]
+    Auto,
+    /// All are stored.
+    Store,
+    /// All are computed again.
+    Recompute,
+}
+
 /// Functions that call none but each other.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// What becomes of values that a later loop needs again.
+    pub forward: Forward,
     /// By number.
     pub functions: Vec<Function>,
     /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
@@ -193,6 +216,8 @@ pub struct Module {
     pub exported: Vec<FunId>,
     /// What loops may run in lanes of.
     pub vectors: Vectors,
+    /// Whether the terms of sums are added in the order of the program.
+    pub keeps_order: bool,
 }
 
 /// The vectors that loops may run in lanes of.
@@ -249,10 +274,12 @@ impl Stmt {
         }
     }
 
-    /// Whether it looks at the arena in any way.
+    /// Whether it looks at the arena in any way. A loop on threads divides it.
     pub fn uses_arena(&self) -> bool {
         use Memory::{Above, Mark, Release, Slid, Slide};
-        matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. })) || self.takes_memory()
+        let divides = matches!(self, Stmt::For(looped) if looped.on_threads);
+        let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));
+        divides || looks || self.takes_memory()
     }
 }
 
@@ -275,6 +302,12 @@ impl Module {
             });
         }
         found
+    }
+}
+
+impl From<Local> for Operand {
+    fn from(x: Local) -> Operand {
+        Operand::Local(x)
     }
 }
 

@@ -112,6 +112,9 @@ operations! {
     BoolToFloat "bool_to_float" [Bool] Float;
     /// The finaliser of SplitMix64, as a Float in [0, 1).
     Hash "hash" [Integer] Float;
+    /// How many iterations of a loop make a chunk, at least 1: of so many iterations, each of such a cost, with so many
+    /// elements that each chunk needs of its own. See `lmc.chunk` in `emit/chunks.ll`.
+    Chunk "chunk" [Integer Integer Integer] Integer;
 }
 
 impl Op {
@@ -124,6 +127,15 @@ impl Op {
     pub fn commutes(self) -> bool {
         use Op::{AddF, AddI, And, Count, EqB, EqF, EqI, EqT, MulF, MulI, Or};
         matches!(self, AddF | MulF | AddI | MulI | EqF | EqI | EqB | EqT | And | Or | Count)
+    }
+
+    /// Whether it is a function of libm: so dear that it is worth a place in memory.
+    pub fn is_libm(self) -> bool {
+        use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
+        matches!(
+            self,
+            Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow
+        )
     }
 
     /// The types of the operands.

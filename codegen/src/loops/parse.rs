@@ -16,7 +16,8 @@ pub(crate) fn parse(text: &str) -> Module {
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
     let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
-    let mut module = Module { functions, exported: vec![FunId(0)], vectors: Vectors { floats: 4, lanes: None } };
+    let vectors = Vectors { floats: 4, lanes: None };
+    let mut module = Module { functions, exported: vec![FunId(0)], vectors, ..Module::default() };
     module.mark();
     module
 }
@@ -146,6 +147,7 @@ impl Reader<'_> {
         let text = text["for ".len()..].strip_suffix(" {").expect("a loop begins");
         let (range, carried) = text.strip_suffix(')').and_then(|t| t.split_once(" carrying (")).unwrap_or((text, ""));
         let (index, range) = range.split_once(" in ").expect("a loop has a range");
+        let (range, on_threads) = range.strip_suffix(" on threads").map_or((range, false), |range| (range, true));
         let (range, lanes) = range.split_once(" lanes ").unwrap_or((range, "1"));
         let lanes = lanes.parse().expect("lanes are counted");
         let (from, to) = range.split_once("..").expect("a range has two ends");
@@ -160,7 +162,7 @@ impl Reader<'_> {
         let body = self.block();
         assert_eq!(self.lines.next(), Some("}"));
         let results = self.set_all(targets, &types);
-        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes }))
+        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes, on_threads }))
     }
 
     /// A statement that sets nothing.

@@ -1,7 +1,7 @@
 //! The parts of statements: what they set, what they use, and the blocks in them.
 
 use super::{Argument, Block, For, Local, Memory, Op, Operand, Returned, Stmt};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 impl Stmt {
     /// The locals that are set by the statement, for those that come after it.
@@ -192,6 +192,18 @@ impl Block {
             f(stmt);
             stmt.blocks().into_iter().for_each(|block| block.visit(f));
         }
+    }
+
+    /// The locals from outside that the block uses, in the order of their numbers.
+    pub fn uses(&self) -> Vec<Local> {
+        let mut used: BTreeSet<Local> = self.results.iter().filter_map(Operand::local).collect();
+        let mut set = BTreeSet::new();
+        self.visit(&mut |stmt| {
+            used.extend(stmt.operands().into_iter().filter_map(Operand::local));
+            used.extend(stmt.blocks().into_iter().flat_map(|block| &block.results).filter_map(Operand::local));
+            set.extend(stmt.targets().into_iter().chain(stmt.bound()));
+        });
+        used.difference(&set).copied().collect()
     }
 
     /// Visits every operand, also of blocks inside, to change it.

@@ -4,13 +4,17 @@
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
 mod bounds;
+mod fusion;
 mod inline;
 pub(crate) mod lanes;
 mod motion;
+mod place;
 mod rectangular;
 mod share;
+mod stored;
 mod sweep;
 mod tables;
+mod threads;
 mod unchecked;
 mod versions;
 
@@ -29,7 +33,7 @@ pub struct Pass {
     run: fn(&mut Module),
 }
 
-/// Every pass, in the order in which they run.
+/// Every pass, in the order in which they first run.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "unchecked",
@@ -56,16 +60,34 @@ pub const PASSES: &[Pass] = &[
         run: share::share,
     },
     Pass {
+        name: "place",
+        purpose: "makes buffers that outlive a scope where they stay",
+        when: |_| true,
+        run: place::place,
+    },
+    Pass {
         name: "motion",
         purpose: "does before a loop what is the same in each iteration",
         when: |_| true,
         run: motion::motion,
     },
     Pass {
+        name: "stored",
+        purpose: "stores what one loop computes for a later one that would compute it again",
+        when: |_| true,
+        run: stored::stored,
+    },
+    Pass {
         name: "bounds",
         purpose: "drops the checks that always hold",
         when: |checks| checks == Checks::Hoisted,
         run: bounds::bounds,
+    },
+    Pass {
+        name: "fusion",
+        purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
+        when: |_| true,
+        run: fusion::fusion,
     },
     Pass {
         name: "versions",
@@ -81,11 +103,39 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
+    },
+    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
         run: lanes::lanes,
     },
+];
+
+/// The passes in the order in which they run: what one leaves may be work for another that ran before.
+const ORDER: &[&str] = &[
+    "unchecked",
+    "inline",
+    "rectangular",
+    "share",
+    "place",
+    "motion",
+    "stored",
+    "bounds",
+    "fusion",
+    "share",
+    "bounds",
+    "versions",
+    "fusion",
+    "share",
+    "tables",
+    "sweep",
+    "threads",
+    "lanes",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
@@ -115,7 +165,7 @@ pub enum Selection {
     /// All of them.
     #[default]
     All,
-    /// Those up to the one of that name, or none for [`LOWER`].
+    /// Those up to the last run of the one of that name, or none for [`LOWER`].
     Through(String),
     /// Those of these names.
     Only(Vec<String>),
@@ -126,20 +176,24 @@ impl Selection {
     ///
     /// Errors: a name is not that of a pass.
     fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {
-        let place = |name: &str| {
-            let found = PASSES.iter().position(|pass| pass.name == name);
-            found.ok_or_else(|| Error::UnknownPass(name.to_string()))
-        };
-        let chosen: Vec<&Pass> = match self {
-            Selection::All => PASSES.iter().collect(),
+        let is_pass = |name: &str| PASSES.iter().any(|pass| pass.name == name);
+        let known = |name: &str| is_pass(name).then_some(()).ok_or_else(|| Error::UnknownPass(name.to_string()));
+        let chosen: Vec<&str> = match self {
+            Selection::All => ORDER.to_vec(),
             Selection::Through(last) if last == LOWER => vec![],
-            Selection::Through(last) => PASSES[..=place(last)?].iter().collect(),
+            Selection::Through(last) => {
+                known(last)?;
+                let end = ORDER.iter().rposition(|name| name == last).expect("each pass runs");
+                ORDER[..=end].to_vec()
+            }
             Selection::Only(names) => {
-                let places = names.iter().map(|name| place(name)).collect::<Result<Vec<_>, _>>()?;
-                PASSES.iter().enumerate().filter(|(i, _)| places.contains(i)).map(|(_, pass)| pass).collect()
+                names.iter().try_for_each(|name| known(name))?;
+                ORDER.iter().copied().filter(|name| names.iter().any(|chosen| chosen == name)).collect()
             }
         };
-        Ok(chosen.into_iter().filter(|pass| (pass.when)(checks)).collect())
+        let pass = |name| PASSES.iter().find(|pass| pass.name == name).expect("the order is of passes");
+        let chosen = chosen.into_iter().map(pass);
+        Ok(chosen.filter(|pass| (pass.when)(checks)).collect())
     }
 }
 

@@ -55,6 +55,7 @@ impl Native {
             target: &target,
             math: options.math,
             packed: true,
+            counted: false,
         };
         let object = made(&request, Form::Object, options).expect("LLVM makes an object");
         let linked = Linked::new(&object).expect("the object links");

@@ -52,6 +52,8 @@ enum Reason {
     Refused(Refusal),
     /// LLVM makes vectors of it.
     Plain,
+    /// The terms of a sum would be added in another order.
+    Order,
     /// Fewer iterations than lanes.
     Short,
     /// What it costs in lanes, and otherwise.
@@ -66,6 +68,7 @@ fn choices(module: &Module) -> Vec<Choice> {
             aliases: Aliases::of(function, &effects.written),
             effects: &effects,
             vectors: module.vectors,
+            keeps_order: module.keeps_order,
             likely: function.body.likely_conditions(),
             chosen: vec![],
             reasons: vec![],
@@ -84,6 +87,7 @@ struct Chooser<'a> {
     aliases: Aliases,
     effects: &'a Effects,
     vectors: Vectors,
+    keeps_order: bool,
     likely: HashSet<Local>,
     chosen: Vec<(Local, u32)>,
     reasons: Vec<(Local, Reason)>,
@@ -155,7 +159,10 @@ impl Chooser<'_> {
         if !self.is_forced() && iterations < f64::from(lanes) {
             return Err(Reason::Short);
         }
-        Independence::of(self.function, &self.aliases, self.effects, looped).map_err(Reason::Refused)?;
+        let independence = Independence::of(self.function, &self.aliases, self.effects, looped);
+        if independence.map_err(Reason::Refused)?.has_sums() && self.keeps_order {
+            return Err(Reason::Order);
+        }
         let spread = Spread::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
         let body = InLanes { spread: &spread, likely: &self.likely, floats, lanes }.block(&looped.body);
         Ok((lanes, (iterations / f64::from(lanes)).ceil() * (body + 1.0)))
@@ -187,6 +194,7 @@ pub(crate) fn notes(module: &Module) -> Vec<String> {
             let reason = match reason {
                 Reason::Refused(refusal) => refusal.to_string(),
                 Reason::Plain => "left to LLVM".to_string(),
+                Reason::Order => "sums keep their order".to_string(),
                 Reason::Short => "it is short".to_string(),
                 Reason::Cost(cost, otherwise) => format!("costs {cost:.0} in lanes, {otherwise:.0} otherwise"),
             };

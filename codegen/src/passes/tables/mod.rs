@@ -15,7 +15,7 @@
 mod slice;
 
 use crate::loops::{
-    Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Ty, Written, gives_all_back,
+    Aliases, Block, Builder, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, gives_all_back,
     written,
 };
 use slice::{Slice, Step, slices};
@@ -25,14 +25,23 @@ pub(super) fn tables(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for function in module.functions.iter_mut().filter(|function| !function.between) {
-        let aliases = Aliases::of(function, &written);
-        let mut body = std::mem::take(&mut function.body);
-        let likely = body.likely_conditions();
-        let locals = &mut function.locals;
-        Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
-        function.body = body;
+        // What is new in a loop is not known for those in it before the next round.
+        for _ in 0..MOST_ROUNDS {
+            let aliases = Aliases::of(function, &written);
+            let mut body = std::mem::take(&mut function.body);
+            let likely = body.likely_conditions();
+            let locals = &mut function.locals;
+            let is_new = Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
+            function.body = body;
+            if !is_new {
+                break;
+            }
+        }
     }
 }
+
+/// As deep in loops are those that get tables, at most.
+const MOST_ROUNDS: usize = 16;
 
 struct Tabler<'a> {
     aliases: Aliases,
@@ -52,31 +61,28 @@ struct Table {
 }
 
 impl Tabler<'_> {
-    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it.
-    fn block(&mut self, block: &mut Block, depth: usize) {
+    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there is
+    /// something new.
+    fn block(&mut self, block: &mut Block, depth: usize) -> bool {
+        let mut is_new = false;
         for mut stmt in std::mem::take(&mut block.stmts) {
-            match stmt {
-                Stmt::For(ref mut looped) => {
-                    let mut before = Vec::new();
-                    let mark = self.hoist(looped, depth, &mut before);
-                    self.block(&mut looped.body, depth + 1);
-                    block.stmts.extend(before);
-                    block.stmts.push(stmt);
-                    block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Release(Operand::Local(m)))));
-                }
-                Stmt::If(_, ref condition, ref mut then, ref mut other) => {
-                    self.block(then, depth);
-                    if !condition.local().is_some_and(|c| self.likely.contains(&c)) {
-                        self.block(other, depth);
-                    }
-                    block.stmts.push(stmt);
-                }
-                mut stmt => {
-                    stmt.blocks_mut().into_iter().for_each(|block| self.block(block, depth));
-                    block.stmts.push(stmt);
-                }
+            let (mut before, mut mark) = (Vec::new(), None);
+            if let Stmt::For(looped) = &mut stmt {
+                mark = self.hoist(looped, depth, &mut before);
+                is_new |= !before.is_empty();
             }
+            let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
+            if before.is_empty() {
+                let mut blocks = stmt.blocks_mut();
+                blocks.truncate(if is_likely { 1 } else { 2 });
+                blocks.into_iter().for_each(|block| is_new |= self.block(block, inner));
+            }
+            block.stmts.extend(before);
+            block.stmts.push(stmt);
+            block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Release(Operand::Local(m)))));
         }
+        is_new
     }
 
     /// Makes the tables of a loop: what comes before it, and the mark to release after it.
@@ -90,7 +96,7 @@ impl Tabler<'_> {
         if slices.is_empty() {
             return None;
         }
-        let mark = is_balanced.then(|| self.local(Scalar::Mark.ty()));
+        let mark = is_balanced.then(|| self.builder().local(Scalar::Mark.ty()));
         before.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
         let mut known: HashMap<String, Table> = HashMap::new();
         let mut replaced = HashMap::new();
@@ -99,26 +105,21 @@ impl Tabler<'_> {
             replaced.insert(slice.value, self.lookup(&slice, &table));
             known.insert(slice.key, table);
         }
-        put_after(&mut looped.body, &mut replaced.clone());
-        let renamed: HashMap<Local, Local> = replaced.into_iter().map(|(x, (y, _))| (x, y)).collect();
-        rename(&mut looped.body, &renamed);
+        let names: HashMap<Local, Local> = replaced.iter().map(|(x, (y, _))| (*x, *y)).collect();
+        looped.body.put_after(&mut replaced.into_iter().map(|(x, (_, stmts))| (x, stmts)).collect());
+        looped.body.rename(&names);
         mark
     }
 
     /// Allocates and fills the table of a slice.
     fn fill(&mut self, slice: &Slice, looped: &For, out: &mut Vec<Stmt>) -> Table {
-        let counts: Vec<Operand> = slice.dims().map(|inner| self.not_negative(&inner.to, out)).collect();
-        let mut count = Operand::Integer(1);
-        for n in &counts {
-            count = match count {
-                Operand::Integer(1) => n.clone(),
-                count => self.op(Op::Count, [count, n.clone()], out),
-            };
-        }
-        let buffer = self.local(self.locals[slice.value.0 as usize].ty.buffer());
+        let mut builder = self.builder();
+        let counts: Vec<Operand> = slice.dims().map(|inner| builder.times(&inner.to, out)).collect();
+        let count = builder.product(&counts, out);
+        let buffer = builder.local(builder.locals[slice.value.0 as usize].ty.buffer());
         out.push(Stmt::Memory(Memory::Alloc { buffer, count, span: slice.span }));
         let table = Table { buffer, counts };
-        let runs = self.op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
+        let runs = self.builder().op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
         let steps = self.steps(&slice.steps, slice, &table);
         let fill = Block { stmts: steps, results: vec![] }.copy(self.locals, HashMap::new());
         out.push(Stmt::If(vec![], runs, fill, Block::default()));
@@ -129,7 +130,7 @@ impl Tabler<'_> {
     fn steps(&mut self, steps: &[Step], slice: &Slice, table: &Table) -> Vec<Stmt> {
         let mut out = Vec::new();
         let Some((step, rest)) = steps.split_first() else {
-            let place = self.place(slice, table, &mut out);
+            let place = self.builder().place(&indices(slice), &table.counts, &mut out);
             let (buffer, value) = (Operand::Local(table.buffer), Operand::Local(slice.value));
             out.push(Stmt::Memory(Memory::Store(buffer, place, value)));
             return out;
@@ -148,7 +149,7 @@ impl Tabler<'_> {
                 out.push(Stmt::If(vec![], condition.clone(), then, other));
             }
             Step::Runs(from, to) => {
-                let runs = self.op(Op::LtI, [from.clone(), to.clone()], &mut out);
+                let runs = self.builder().op(Op::LtI, [from.clone(), to.clone()], &mut out);
                 let then = Block { stmts: self.steps(rest, slice, table), results: vec![] };
                 out.push(Stmt::If(vec![], runs, then, Block::default()));
             }
@@ -164,6 +165,7 @@ impl Tabler<'_> {
                     carried,
                     body,
                     lanes: 1,
+                    on_threads: false,
                 })));
             }
         }
@@ -173,52 +175,21 @@ impl Tabler<'_> {
     /// What comes in place of the value, with its new name.
     fn lookup(&mut self, slice: &Slice, table: &Table) -> (Local, Vec<Stmt>) {
         let mut stmts = Vec::new();
-        let place = self.place(slice, table, &mut stmts);
-        let x = self.local(self.locals[slice.value.0 as usize].ty);
+        let mut builder = self.builder();
+        let place = builder.place(&indices(slice), &table.counts, &mut stmts);
+        let x = builder.local(builder.locals[slice.value.0 as usize].ty);
         stmts.push(Stmt::Memory(Memory::Load(x, Operand::Local(table.buffer), place)));
         // The same place is computed at several tables, each time in locals of its own.
         (x, stmts)
     }
 
-    /// The index of an element: the last of the loops runs fastest.
-    fn place(&mut self, slice: &Slice, table: &Table, out: &mut Vec<Stmt>) -> Operand {
-        let mut place = Operand::Integer(0);
-        for (i, (inner, count)) in slice.dims().zip(&table.counts).enumerate() {
-            let index = Operand::Local(inner.index);
-            place = if i == 0 {
-                index
-            } else {
-                let row = self.op(Op::MulI, [place, count.clone()], out);
-                self.op(Op::AddI, [row, index], out)
-            };
-        }
-        place
+    fn builder(&mut self) -> Builder<'_> {
+        Builder { locals: self.locals }
     }
+}
 
-    fn not_negative(&mut self, n: &Operand, out: &mut Vec<Stmt>) -> Operand {
-        match n {
-            Operand::Local(x) if !self.locals[x.0 as usize].is_size => {
-                let some = self.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
-                let clamped = self.local(Scalar::Integer.ty());
-                let arm = |a: Operand| Block { stmts: vec![], results: vec![a] };
-                out.push(Stmt::If(vec![clamped], some, arm(n.clone()), arm(Operand::Integer(0))));
-                Operand::Local(clamped)
-            }
-            Operand::Integer(i) => Operand::Integer(*i.max(&0)),
-            n => n.clone(),
-        }
-    }
-
-    fn op(&mut self, op: Op, args: impl Into<Vec<Operand>>, out: &mut Vec<Stmt>) -> Operand {
-        let x = self.local(op.result().ty());
-        out.push(Stmt::Let(x, op, args.into()));
-        Operand::Local(x)
-    }
-
-    fn local(&mut self, ty: Ty) -> Local {
-        self.locals.push(LocalInfo { ty, name: None, is_size: false });
-        Local(u32::try_from(self.locals.len() - 1).expect("a function has fewer locals"))
-    }
+fn indices(slice: &Slice) -> Vec<Local> {
+    slice.dims().map(|inner| inner.index).collect()
 }
 
 /// What is set by a loop for its body, and in it.
@@ -226,22 +197,4 @@ fn set_in(looped: &For) -> HashSet<Local> {
     let mut set: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     set
-}
-
-/// Puts statements after those that set the locals.
-fn put_after(block: &mut Block, new: &mut HashMap<Local, (Local, Vec<Stmt>)>) {
-    for mut stmt in std::mem::take(&mut block.stmts) {
-        stmt.blocks_mut().into_iter().for_each(|block| put_after(block, new));
-        let targets = stmt.targets();
-        block.stmts.push(stmt);
-        block.stmts.extend(targets.iter().filter_map(|x| new.remove(x)).flat_map(|(_, stmts)| stmts));
-    }
-}
-
-fn rename(block: &mut Block, names: &HashMap<Local, Local>) {
-    block.change_operands(&mut |a| {
-        if let Some(y) = a.local().and_then(|x| names.get(&x)) {
-            *a = Operand::Local(*y);
-        }
-    });
 }

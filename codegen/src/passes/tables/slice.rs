@@ -1,6 +1,6 @@
 //! The values in a loop that do not depend on its iteration but for indices of inner loops, and what computes each.
 
-use crate::loops::{Aliases, Block, For, Local, LocalInfo, Memory, Op, Operand, Stmt, Written};
+use crate::loops::{Aliases, Block, For, Local, LocalInfo, Memory, Operand, Stmt, Written};
 use lm::term::Span;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -195,7 +195,7 @@ impl Finder<'_> {
 
     fn learn(&mut self, stmt: &Stmt, order: usize) {
         let own = match stmt {
-            Stmt::Let(_, op, _) => is_dear(*op),
+            Stmt::Let(_, op, _) => op.is_libm(),
             stmt => matches!(stmt, Stmt::For(_)) || contains_dear(stmt),
         };
         let uses = free(stmt);
@@ -274,17 +274,11 @@ fn free(stmt: &Stmt) -> HashSet<Local> {
     used
 }
 
-/// The functions of libm.
-fn is_dear(op: Op) -> bool {
-    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
-    matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)
-}
-
 fn contains_dear(stmt: &Stmt) -> bool {
     let mut found = false;
     stmt.blocks().into_iter().for_each(|block| {
         block.visit(&mut |stmt| {
-            found |= matches!(stmt, Stmt::For(_)) || matches!(stmt, Stmt::Let(_, op, _) if is_dear(*op));
+            found |= matches!(stmt, Stmt::For(_)) || matches!(stmt, Stmt::Let(_, op, _) if op.is_libm());
         });
     });
     found

@@ -1,0 +1,113 @@
+//! Native code of lmc beside programs written by hand in C++, JAX and PyTorch: the same inputs, results compared first,
+//! one run on one machine, one thread and two.
+//!
+//! `cargo bench --bench compare` measures, and ends with tables of medians and of targets; with `BLESS=1` they take
+//! their place in `docs/comparison.md`. `-- gmm` measures programs with that in their name only, `-- --quick` less
+//! precisely, `-- --check` only compares results, `-- --threads 1` leaves out the columns of two threads.
+//!
+//! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
+//! there the run says so, and goes on without them.
+
+mod contenders;
+mod inputs;
+mod machine;
+#[path = "../../tests/common/page.rs"]
+#[allow(dead_code)] // each user uses a part
+mod page;
+mod programs;
+mod python;
+mod report;
+mod rounds;
+mod run;
+
+use contenders::{CONTENDERS, Kind};
+use machine::Cores;
+use programs::{PROGRAMS, Program};
+use python::Process;
+use report::Row;
+use rounds::{Effort, Processes};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+const FULL: Effort = Effort { rounds: 15, sample: Duration::from_millis(50), threads: 2 };
+const QUICK: Effort = Effort { rounds: 3, sample: Duration::from_millis(10), threads: 2 };
+const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, threads: 2 };
+
+struct Options {
+    effort: Effort,
+    names: Vec<String>,
+}
+
+impl Options {
+    fn read() -> Options {
+        let mut options = Options { effort: FULL, names: Vec::new() };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            match &*word {
+                "--quick" => options.effort = Effort { threads: options.effort.threads, ..QUICK },
+                "--check" => options.effort = Effort { threads: options.effort.threads, ..CHECK },
+                "--threads" => {
+                    let number = words.next().and_then(|n| n.parse().ok());
+                    options.effort.threads = number.expect("--threads has a number");
+                }
+                "--bench" => {}
+                option if option.starts_with('-') => panic!("there is no option {option}"),
+                name => options.names.push(name.to_string()),
+            }
+        }
+        options
+    }
+
+    fn wants(&self, program: &Program) -> bool {
+        self.names.is_empty() || self.names.iter().any(|name| program.key().contains(name.as_str()))
+    }
+}
+
+fn main() {
+    // `cargo test --benches` runs this, too.
+    if !std::env::args().any(|arg| arg == "--bench") {
+        return;
+    }
+    lmc::with_large_stack(compare);
+}
+
+fn compare() {
+    let options = Options::read();
+    let cores = Cores::choose(2);
+    let processes = start(&cores, options.effort.threads);
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    for program in PROGRAMS.iter().filter(|program| options.wants(program)) {
+        eprintln!("{}, {}", program.name, program.size);
+        let cells = rounds::measure(program, &processes, &cores, options.effort, &mut failures);
+        rows.push(Row { program, cells });
+    }
+    let text = report::text(&rows, options.effort, &versions(&processes));
+    println!("{text}");
+    if std::env::var_os("BLESS").is_some() {
+        page::replace("comparison", "tables", &text);
+    }
+    failures.iter().for_each(|failure| eprintln!("failed: {failure}"));
+    std::process::exit(i32::from(!failures.is_empty()));
+}
+
+/// Starts the contenders in Python.
+fn start(cores: &Cores, threads: usize) -> Processes {
+    let process = |row: &contenders::Contender| match row.kind {
+        Kind::Python(script, arguments) if row.threads <= threads => {
+            let process = Process::start(script, arguments, cores.for_threads(row.threads));
+            let missing = |error: &String| eprintln!("without {}: {error}; see benches/compare/setup", row.name);
+            process.inspect_err(missing).ok().map(|process| Rc::new(RefCell::new(process)))
+        }
+        _ => None,
+    };
+    CONTENDERS.iter().map(process).collect()
+}
+
+fn versions(processes: &Processes) -> Vec<String> {
+    let mut versions: Vec<String> =
+        processes.iter().flatten().map(|process| process.borrow().version.clone()).collect();
+    versions.sort();
+    versions.dedup();
+    versions
+}

@@ -1,0 +1,274 @@
+//! The programs that are compared: a row each.
+
+use codegen::{Jit, Options, SourceInfo};
+use lm::term::FunName;
+use lm::timing::Timings;
+use lm::value::Value;
+use lmc::derivation::Derivation;
+use lmc::front;
+use lmc::pipeline::Pipeline;
+use lmc::source::Source;
+
+/// A function of a KS program, at arguments of one size.
+pub struct Program {
+    /// What it is called where it is written by hand and in Python: `gmm_value`.
+    pub name: &'static str,
+    /// What its size is called, in file names and in tables.
+    pub size: &'static str,
+    /// The file in `cc/` that has it, without its ending.
+    pub by_hand: &'static str,
+    /// The texts that make the KS program.
+    pub texts: &'static [&'static str],
+    /// The function.
+    pub fun: &'static str,
+    /// The parameters by which it is derived, from 1; all of them where there are none.
+    pub wrt: &'static [usize],
+    /// Its arguments, as a KS expression: a tuple where there are several.
+    pub arguments: &'static str,
+    /// What is computed.
+    pub tasks: &'static [Task],
+}
+
+/// What is computed for a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// What the function gives.
+    Value,
+    /// What its reverse derivative gives for the cotangent 1, or for the value as cotangent where that is no number.
+    Gradient,
+    /// Both, by `[vjp f]`.
+    Both,
+    /// What another function of the KS program gives for the same arguments: its name, and the task's.
+    Other(&'static str, &'static str),
+}
+
+impl Task {
+    /// How contenders call it: `gmm_value` computes the value of gmm.
+    pub fn name(self) -> &'static str {
+        match self {
+            Task::Value => "value",
+            Task::Gradient => "gradient",
+            Task::Both => "both",
+            Task::Other(_, name) => name,
+        }
+    }
+}
+
+const SCALAR: &[Task] = &[Task::Value, Task::Gradient, Task::Both];
+const VECTOR: &[Task] = &[Task::Value, Task::Gradient];
+
+const GMM: Program = Program {
+    name: "gmm",
+    size: "",
+    by_hand: "gmm",
+    texts: &[include_str!("../../demos/gmm.ks")],
+    fun: "gmm",
+    wrt: &[1, 2, 3],
+    arguments: "",
+    tasks: SCALAR,
+};
+
+const MICRO: Program = Program {
+    name: "",
+    size: "100,000",
+    by_hand: "micro",
+    texts: &[include_str!("ks/micro.ks")],
+    fun: "",
+    wrt: &[],
+    arguments: "",
+    tasks: VECTOR,
+};
+
+/// All of them.
+pub const PROGRAMS: &[Program] = &[
+    Program { size: "n 1,000, d 10, k 25", arguments: "(model 1000 25 10)", ..GMM },
+    Program { size: "n 1,000, d 20, k 50", arguments: "(model 1000 50 20)", ..GMM },
+    Program { size: "n 10,000, d 10, k 25", arguments: "(model 10000 25 10)", ..GMM },
+    Program {
+        name: "ba",
+        size: "20 cameras, 1,000 points, 5,000 observations",
+        by_hand: "ba",
+        texts: &[include_str!("../../demos/ba.ks"), include_str!("ks/ba.ks")],
+        fun: "ba",
+        wrt: &[],
+        arguments: "(tuple
+           (build 20 (lam (i : Integer) (Vec_init 0.3 -0.2 ($ranhashdoub i) 0.1 -0.4 0.2 1.5 0.05 -0.02 0.1 -0.03)))
+           (build 1000 (lam (i : Integer)
+             (Vec_init ($ranhashdoub i) ($ranhashdoub (add i 2000)) (add 3.0 ($ranhashdoub (add i 4000))))))
+           (build 5000 (lam (i : Integer) ($ranhashdoub i)))
+           (build 5000 (lam (i : Integer)
+             (tuple (to_integer (mul 20.0 ($ranhashdoub i))) (to_integer (mul 1000.0 ($ranhashdoub (add i 6000)))))))
+           (build 5000 (lam (i : Integer) (Vec_init ($ranhashdoub i) 0.5))))",
+        tasks: &[Task::Value, Task::Other("ba_jacobian", "jacobian")],
+    },
+    Program {
+        name: "lstm",
+        size: "2 layers of 14 cells, 1,024 characters",
+        by_hand: "lstm",
+        texts: &[include_str!("../../demos/lstm.ks")],
+        fun: "lstm",
+        wrt: &[1, 2],
+        arguments: "(network 2 14 1024)",
+        tasks: SCALAR,
+    },
+    Program {
+        name: "kmeans",
+        size: "10,000 points of dimension 4, 20 centroids",
+        by_hand: "kmeans",
+        texts: &[include_str!("../../demos/kmeans.ks"), include_str!("ks/kmeans.ks")],
+        fun: "kmeans",
+        wrt: &[2],
+        arguments: "(tuple (random_rows 0 10000 4) (random_rows 90000 20 4))",
+        tasks: &[Task::Value, Task::Gradient, Task::Both, Task::Other("kmeans_hessian", "hessian")],
+    },
+    Program {
+        name: "lse",
+        size: "100,000",
+        by_hand: "lse",
+        texts: &[include_str!("../../demos/lse.ks")],
+        fun: "lse",
+        wrt: &[],
+        arguments: "(build 100000 (lam (i : Integer) (mul 4.0 ($ranhashdoub i))))",
+        tasks: SCALAR,
+    },
+    Program {
+        name: "llsq",
+        size: "1,000 x 100",
+        by_hand: "llsq",
+        texts: &[include_str!("ks/llsq.ks")],
+        fun: "llsq",
+        wrt: &[3],
+        arguments: "(system 1000 100)",
+        tasks: SCALAR,
+    },
+    Program {
+        name: "ode",
+        size: "20 species, 1,000 steps",
+        by_hand: "ode",
+        texts: &[include_str!("../../demos/ode.ks")],
+        fun: "ode",
+        wrt: &[1, 2, 3],
+        arguments: "(tuple (build 20 (lam (i : Integer) (sub ($ranhashdoub i) 0.5)))
+                (build (tuple 20 20) (lam (ij : Tuple Integer Integer)
+                  (neg ($ranhashdoub (add 100 (add (mul 20 (get$1$2 ij)) (get$2$2 ij)))))))
+                (build 20 (lam (i : Integer) (add 0.5 ($ranhashdoub (add 900 i)))))
+                1.0
+                1000)",
+        tasks: VECTOR,
+    },
+    Program {
+        name: "cnn",
+        size: "10 pictures of 28 x 28, kernels 6 and 16 of 5 x 5",
+        by_hand: "cnn",
+        texts: &[include_str!("../../demos/cnn.ks")],
+        fun: "cnn",
+        wrt: &[1, 2, 3, 4, 5, 6],
+        arguments:
+            "(tuple (random 1000 (tuple 6 1 5 5)) (random 2000 6) (random 3000 (tuple 16 6 5 5)) (random 4000 16)
+                (random 5000 (tuple 10 16 4 4)) (random 6000 10)
+                (build 10 (lam (i : Integer) (random (mul 10000 (add i 1)) (tuple 1 28 28))))
+                (build 10 (lam (i : Integer) i)) 2)",
+        tasks: SCALAR,
+    },
+    Program { name: "dot", fun: "dot", arguments: "(tuple (random 0 100000) (random 100000 100000))", ..MICRO },
+    Program { name: "max", fun: "largest", arguments: "(random 0 100000)", ..MICRO },
+    Program { name: "vsum", fun: "vsum", arguments: "(random 0 100000)", ..MICRO },
+    Program { name: "vadd", fun: "vadd", arguments: "(tuple (random 0 100000) (random 100000 100000))", ..MICRO },
+    Program { name: "vscale", fun: "vscale", arguments: "(tuple 0.75 (random 0 100000))", ..MICRO },
+    Program {
+        name: "gather",
+        size: "100,000 of 10,000",
+        fun: "gather",
+        arguments: "(tuple (random 0 10000) (build 100000 (lam (i : Integer)
+                      (to_integer (mul 10000.0 ($ranhashdoub (add 10000 i)))))))",
+        ..MICRO
+    },
+    Program {
+        name: "nnmf",
+        size: "200 x 20 times 20 x 150",
+        fun: "nnmf",
+        wrt: &[1, 2],
+        arguments: "(tuple (random 0 200 20) (random 4000 20 150) (random 7000 200 150))",
+        ..MICRO
+    },
+    Program {
+        name: "matmul",
+        size: "200 x 200",
+        fun: "matmul",
+        arguments: "(tuple (random 0 200 200) (random 40000 200 200))",
+        ..MICRO
+    },
+];
+
+/// A program as native code.
+pub struct Native {
+    jit: Jit,
+    entries: Vec<FunName>,
+}
+
+impl Program {
+    /// What names it in options and in file names.
+    pub fn key(&self) -> String {
+        let size: Vec<&str> =
+            self.size.split(|c: char| !c.is_ascii_alphanumeric() && c != ',').filter(|word| !word.is_empty()).collect();
+        format!("{}-{}", self.name, size.join("-").replace(',', ""))
+    }
+
+    /// Whether it is one of the small programs.
+    pub fn is_micro(&self) -> bool {
+        self.by_hand == MICRO.by_hand
+    }
+
+    /// The function that has a task.
+    fn entry(&self, task: Task) -> FunName {
+        let function = FunName::base(self.fun);
+        let varying = || match self.wrt {
+            [] => function.clone(),
+            some => function.restricted(&some.iter().map(|parameter| vec![*parameter]).collect::<Vec<_>>()),
+        };
+        match task {
+            Task::Value => function.clone(),
+            Task::Gradient => varying().derived("rev"),
+            Task::Both => varying().derived("vjp"),
+            Task::Other(name, _) => FunName::base(name),
+        }
+    }
+
+    /// Compiles it as `lmc compile` does, and its arguments.
+    pub fn compile(&self, options: &Options) -> Native {
+        const ARGUMENTS: &str = "benchmark_arguments";
+        let text = self.texts.concat();
+        let types = front::load(&Source::new("program.ks", text.as_str())).expect("the program is right").program;
+        let ty = types.defs[&FunName::base(self.fun)].fun.argument();
+        let text = format!("{text}\n(def {ARGUMENTS} {ty} () {})\n", self.arguments);
+        let checked =
+            front::load_for(&Source::new("program.ks", text.as_str()), Derivation::default(), &Timings::default());
+        let mut pipeline = Pipeline::new(checked.unwrap_or_else(|e| panic!("{}: {e:?}", self.name)));
+        let mut entries: Vec<FunName> = self.tasks.iter().map(|task| self.entry(*task)).collect();
+        entries.push(FunName::base(ARGUMENTS));
+        entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|e| panic!("{name}: {e:?}")));
+        let jit = Jit::new(pipeline.program(), &entries, &SourceInfo::new("program.ks", &text), options);
+        Native { jit: jit.unwrap_or_else(|e| panic!("{}: {e}", self.name)), entries }
+    }
+}
+
+impl Native {
+    /// The code.
+    pub fn jit(&self) -> &Jit {
+        &self.jit
+    }
+
+    /// The function that has a task of the program.
+    pub fn entry(&self, program: &Program, task: Task) -> &FunName {
+        let place = program.tasks.iter().position(|known| *known == task).expect("a task of the program");
+        &self.entries[place]
+    }
+
+    /// The arguments of the program's function, one by one.
+    pub fn arguments(&self, program: &Program) -> Vec<Value> {
+        let function = self.entry(program, Task::Value);
+        let several = self.jit.module().entry(function).expect("an entry").def.fun.params.len() > 1;
+        let value = self.jit.call(self.entries.last().expect("the arguments"), &[]).expect("there are arguments");
+        if several { value.as_tuple().expect("several").to_vec() } else { vec![value] }
+    }
+}

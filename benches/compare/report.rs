@@ -1,0 +1,206 @@
+//! The tables: medians, ratios, and targets, met or missed by how much.
+
+use crate::contenders::{CONTENDERS, Kind};
+use crate::machine;
+use crate::programs::{Program, Task};
+use crate::rounds::{Cell, Effort};
+
+/// What was found for a program.
+pub struct Row<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// Its tasks, by those contenders that have them.
+    pub cells: Vec<Cell>,
+}
+
+impl Row<'_> {
+    fn cell(&self, contender: usize, task: Task) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.contender == contender && cell.task == task)
+    }
+
+    fn seconds(&self, contender: usize, task: Task) -> Option<f64> {
+        self.cell(contender, task)?.seconds
+    }
+}
+
+/// The quotient of two times that should be at most a limit.
+struct Target {
+    name: &'static str,
+    limit: f64,
+    measured: f64,
+}
+
+impl Target {
+    fn is_met(&self) -> bool {
+        self.measured <= self.limit
+    }
+
+    /// Above 1 where it is missed.
+    fn missed_by(&self) -> f64 {
+        self.measured / self.limit
+    }
+}
+
+/// All that is told of a run.
+pub fn text(rows: &[Row], effort: Effort, versions: &[String]) -> String {
+    let mut parts = vec![conditions(effort, versions), differences(rows)];
+    for threads in (1..=effort.threads).filter(|_| effort.rounds > 0) {
+        let words = if threads == 1 { "One thread".to_string() } else { format!("{threads} threads") };
+        parts.push(format!("## {words}\n"));
+        parts.push(medians(rows, threads));
+        parts.push(format!("### Targets, {}\n", words.to_lowercase()));
+        parts.push(summary(rows, threads));
+    }
+    if effort.rounds > 0 {
+        parts.push("## Derivatives over values, one thread\n".to_string());
+        parts.push(over_values(rows));
+    }
+    parts.join("\n")
+}
+
+fn conditions(effort: Effort, versions: &[String]) -> String {
+    let who = [&[machine::compiler()], versions].concat().join("; ");
+    let Effort { rounds, sample, .. } = effort;
+    format!("{}; {who}. Medians of {rounds} samples of {} ms.\n", machine::description(), sample.as_millis())
+}
+
+fn differences(rows: &[Row]) -> String {
+    let cells = rows.iter().flat_map(|row| &row.cells);
+    let largest = cells.clone().map(|cell| cell.error).fold(0.0, f64::max);
+    format!("{} results agree, to {largest:.0e} of the largest number of each.\n", cells.count())
+}
+
+/// The contenders with a number of threads; the first is lmc.
+fn columns(threads: usize) -> Vec<usize> {
+    (0..CONTENDERS.len()).filter(|&contender| CONTENDERS[contender].threads == threads).collect()
+}
+
+fn table(headings: &[String], lines: Vec<Vec<String>>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rule = vec!["---".to_string(); headings.len()];
+    line(headings) + &line(&rule) + &lines.iter().map(|cells| line(cells)).collect::<String>()
+}
+
+fn title(row: &Row) -> String {
+    format!("`{}`, {}", row.program.name, row.program.size)
+}
+
+/// For each task: medians, how many times those of the others lmc takes, and the targets.
+fn medians(rows: &[Row], threads: usize) -> String {
+    let columns = columns(threads);
+    let [first, others @ ..] = &columns[..] else { return String::new() };
+    let mut headings = vec!["program".to_string(), "task".to_string(), CONTENDERS[*first].name.to_string()];
+    for other in others {
+        let name = CONTENDERS[*other].name;
+        headings.extend([name.to_string(), format!("lmc / {name}")]);
+    }
+    headings.push("targets missed by".to_string());
+    let mut lines = Vec::new();
+    for row in rows {
+        for &task in row.program.tasks {
+            let ours = row.seconds(*first, task);
+            let mut cells = vec![title(row), task.name().to_string(), shown(ours)];
+            for other in others {
+                let theirs = row.seconds(*other, task);
+                cells.extend([shown(theirs), ratio(ours, theirs)]);
+            }
+            cells.push(verdict(&targets(row, task, threads)));
+            lines.push(cells);
+        }
+    }
+    table(&headings, lines)
+}
+
+fn verdict(targets: &[Target]) -> String {
+    let missed = targets.iter().filter(|target| !target.is_met());
+    let missed: Vec<String> = missed.map(|target| format!("{:.2} ({})", target.missed_by(), target.name)).collect();
+    match (targets.is_empty(), missed.is_empty()) {
+        (true, _) => "-".to_string(),
+        (_, true) => "met".to_string(),
+        _ => missed.join(", "),
+    }
+}
+
+/// The targets of a task.
+fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
+    let columns = columns(threads);
+    let seconds = |contender: usize| row.seconds(contender, task);
+    let named = |name| columns.iter().copied().find(|&contender| CONTENDERS[contender].name == name);
+    let Some(ours) = columns.first().copied().and_then(seconds) else { return Vec::new() };
+    let mut targets = Vec::new();
+    let mut wanted = |name, limit, theirs: Option<f64>| {
+        targets.extend(theirs.map(|theirs| Target { name, limit, measured: ours / theirs }));
+    };
+    if task == Task::Both && ["gmm", "lstm", "kmeans"].contains(&row.program.name) {
+        wanted("3 values", 3.0, row.seconds(columns[0], Task::Value));
+    }
+    if task == Task::Gradient && row.program.name == "gmm" && threads == 1 {
+        let (name, limit) = if machine::has_avx512() { ("0.25 C++", 0.25) } else { ("0.35 C++", 0.35) };
+        wanted(name, limit, named("C++").and_then(seconds));
+    }
+    if row.program.is_micro() {
+        let by_hand = columns.iter().filter(|&&contender| matches!(CONTENDERS[contender].kind, Kind::ByHand(..)));
+        let best = by_hand.filter_map(|&contender| seconds(contender)).min_by(f64::total_cmp);
+        wanted("C++, the faster one", 1.0, best);
+    }
+    wanted("JAX", 1.0, named("JAX").and_then(seconds));
+    wanted("PyTorch", 1.0, named("PyTorch").and_then(seconds));
+    wanted("PyTorch compiled", 1.0, named("PyTorch compiled").and_then(seconds));
+    targets
+}
+
+/// How many of each kind are met, and the worst that is missed.
+fn summary(rows: &[Row], threads: usize) -> String {
+    let tasks = rows.iter().flat_map(|row| row.program.tasks.iter().map(move |task| (row, *task)));
+    let all: Vec<(String, Target)> = tasks
+        .flat_map(|(row, task)| {
+            let place = format!("{} of {}", task.name(), title(row));
+            targets(row, task, threads).into_iter().map(move |target| (place.clone(), target))
+        })
+        .collect();
+    let mut names: Vec<&str> = all.iter().map(|(_, target)| target.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let line = |name: &str| {
+        let of_kind: Vec<&(String, Target)> = all.iter().filter(|(_, target)| target.name == name).collect();
+        let met = of_kind.iter().filter(|(_, target)| target.is_met()).count();
+        let worst = of_kind.iter().max_by(|a, b| a.1.missed_by().total_cmp(&b.1.missed_by())).expect("there is one");
+        let (place, target) = worst;
+        let worst = if target.is_met() { "-".into() } else { format!("{:.2}, {place}", target.missed_by()) };
+        vec![format!("at most {name}"), of_kind.len().to_string(), met.to_string(), worst]
+    };
+    let headings = ["target", "entries", "met", "missed most, by"].map(String::from);
+    table(&headings, names.into_iter().map(line).collect())
+}
+
+/// How many values each derivative costs, by each contender.
+fn over_values(rows: &[Row]) -> String {
+    let columns = columns(1);
+    let mut headings = vec!["program".to_string(), "task".to_string()];
+    headings.extend(columns.iter().map(|&contender| CONTENDERS[contender].name.to_string()));
+    let mut lines = Vec::new();
+    for row in rows {
+        for &task in row.program.tasks.iter().filter(|task| **task != Task::Value) {
+            let quotient =
+                |&contender: &usize| ratio(row.seconds(contender, task), row.seconds(contender, Task::Value));
+            let mut cells = vec![title(row), task.name().to_string()];
+            cells.extend(columns.iter().map(quotient));
+            lines.push(cells);
+        }
+    }
+    table(&headings, lines)
+}
+
+/// Three digits and a unit; a dash where there is none.
+fn shown(seconds: Option<f64>) -> String {
+    let Some(seconds) = seconds else { return "-".to_string() };
+    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
+    let (unit, scale) = units.iter().find(|(_, scale)| seconds >= *scale).unwrap_or(&units[3]);
+    let x = seconds / scale;
+    let digits = if x < 10.0 { 2 } else { usize::from(x < 100.0) };
+    format!("{x:.digits$} {unit}")
+}
+
+fn ratio(a: Option<f64>, b: Option<f64>) -> String {
+    a.zip(b).map_or("-".to_string(), |(a, b)| format!("{:.2}", a / b))
+}

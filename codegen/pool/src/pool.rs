@@ -1,0 +1,156 @@
+//! The threads. The caller of a loop works, too: it is worker 0.
+//!
+//! One loop at a time has the threads. Whoever comes meanwhile, from another thread or from inside of a chunk, does
+//! all chunks itself: so nobody waits for a loop that is not its own, and nothing can wait for itself.
+
+use crate::{Body, Threads};
+use std::ffi::c_void;
+use std::io;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Threads that wait for loops.
+#[derive(Debug)]
+pub struct Pool {
+    shared: Arc<Shared>,
+    helpers: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Held by the caller of the loop that has the threads.
+    turn: Mutex<()>,
+    state: Mutex<State>,
+    /// There is a loop, or the end has come.
+    begun: Condvar,
+    /// The last helper has left a loop.
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The loop, as long as there may be chunks that nobody has begun.
+    job: Option<Job>,
+    /// How many loops there have been: a helper joins each at most once.
+    begun: u64,
+    /// The helpers that are at it.
+    active: usize,
+    is_over: bool,
+}
+
+/// A loop. What is behind the pointers lives as long as its caller waits.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    body: Body,
+    env: *mut c_void,
+    chunks: i64,
+    next: *const AtomicI64,
+}
+
+// SAFETY: whoever gives the body and its environment to the pool says that chunks may run on any thread; the counter
+// is atomic.
+unsafe impl Send for Job {}
+
+impl Job {
+    /// Runs chunks until none is left.
+    fn work(self, worker: i64) {
+        // SAFETY: the caller of the loop, whose counter it is, waits until all helpers have left.
+        let next = unsafe { &*self.next };
+        loop {
+            let chunk = next.fetch_add(1, Ordering::Relaxed);
+            if chunk >= self.chunks {
+                return;
+            }
+            // SAFETY: each chunk runs once, and no two of them as the same worker at the same time.
+            unsafe { (self.body)(self.env, chunk, worker) };
+        }
+    }
+}
+
+impl Pool {
+    /// So many threads, the caller of a loop included; 0 is one for each processor.
+    ///
+    /// Errors: the system refuses a thread.
+    pub fn new(threads: usize) -> io::Result<Pool> {
+        let threads = if threads == 0 { thread::available_parallelism()?.get() } else { threads };
+        let mut pool = Pool { shared: Arc::default(), helpers: Vec::new() };
+        for worker in 1..threads {
+            let shared = pool.shared.clone();
+            let worker = i64::try_from(worker).expect("no machine has so many threads");
+            // Where one is refused, the pool goes, and ends the others.
+            pool.helpers.push(thread::Builder::new().name("lmc".into()).spawn(move || shared.help(worker))?);
+        }
+        Ok(pool)
+    }
+
+    /// What to set in a context, valid as long as the pool.
+    pub fn threads(&self) -> Threads {
+        let pool = (&raw const *self.shared).cast_mut().cast();
+        Threads { parallel_for: Some(parallel_for), pool, workers: self.helpers.len() as i64 + 1 }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.state().is_over = true;
+        self.shared.begun.notify_all();
+        // A helper that panicked has said so; there is nobody else to tell.
+        self.helpers.drain(..).for_each(|helper| drop(helper.join()));
+    }
+}
+
+unsafe extern "C" fn parallel_for(pool: *mut c_void, body: Body, env: *mut c_void, chunks: i64) {
+    // SAFETY: `Pool::threads` gave the pointer out, and the pool is there as long as it is used.
+    let shared = unsafe { &*pool.cast::<Shared>() };
+    let next = AtomicI64::new(0);
+    let job = Job { body, env, chunks, next: &next };
+    match shared.turn.try_lock() {
+        Ok(_turn) if chunks > 1 => shared.lead(job),
+        _ => job.work(0),
+    }
+}
+
+impl Shared {
+    /// Nothing panics while it has the lock, so the state is whole, whoever died.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The caller's part of a loop.
+    fn lead(&self, job: Job) {
+        let mut state = self.state();
+        state.job = Some(job);
+        state.begun += 1;
+        drop(state);
+        self.begun.notify_all();
+        job.work(0);
+        let mut state = self.state();
+        state.job = None;
+        while state.active > 0 {
+            state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The life of another worker.
+    fn help(&self, worker: i64) {
+        let mut seen = 0;
+        let mut state = self.state();
+        while !state.is_over {
+            let job = state.job.filter(|_| state.begun != seen);
+            let Some(job) = job else {
+                state = self.begun.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            seen = state.begun;
+            state.active += 1;
+            drop(state);
+            job.work(worker);
+            state = self.state();
+            state.active -= 1;
+            if state.active == 0 {
+                self.left.notify_all();
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Place: a buffer that outlives its scope is made below the scope's mark, where it stays.
+//!
+//!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
+//!   =  b = alloc n; m = mark; s; t; release m;  y := b
+//!
+//! n is known at the mark and a size there, or nothing is checked before b is made; m and x are used for nothing else. So nothing moves, and later passes see that what is
+//! read of y is what was stored in b. Memory may be exhausted earlier in a scope than before, but not by more.
+
+use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Operand, Stmt};
+use std::collections::HashMap;
+
+pub(super) fn place(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.between) {
+        let uses = uses(function);
+        let mut body = std::mem::take(&mut function.body);
+        let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
+        placer.block(&mut body);
+        body.change_operands(&mut |a| placer.replace(a));
+        function.body = body;
+    }
+}
+
+/// How often each local is used.
+fn uses(function: &Function) -> HashMap<Local, usize> {
+    let mut uses = HashMap::new();
+    let mut add = |a: &Operand| *a.local().map_or(&mut 0, |x| uses.entry(x).or_insert(0)) += 1;
+    function.body.visit(&mut |stmt| {
+        stmt.operands().into_iter().for_each(&mut add);
+        stmt.blocks().into_iter().flat_map(|block| &block.results).for_each(&mut add);
+    });
+    function.body.results.iter().for_each(add);
+    uses
+}
+
+struct Placer<'a> {
+    locals: &'a [LocalInfo],
+    uses: HashMap<Local, usize>,
+    /// What the results of scopes are now.
+    replaced: HashMap<Local, Operand>,
+}
+
+/// The end of a scope, by the places of its statements in the block.
+struct Scope {
+    mark: usize,
+    alloc: usize,
+    above: usize,
+    choice: usize,
+    result: Local,
+    buffer: Local,
+}
+
+impl Placer<'_> {
+    fn replace(&self, a: &mut Operand) {
+        while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let mut i = 0;
+        while i < block.stmts.len() {
+            block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
+            match self.scope(&block.stmts[..=i]) {
+                Some(scope) => {
+                    self.replaced.insert(scope.result, Operand::Local(scope.buffer));
+                    block.stmts.remove(scope.choice);
+                    block.stmts.remove(scope.above);
+                    let alloc = block.stmts.remove(scope.alloc);
+                    block.stmts.insert(scope.mark, alloc);
+                    i -= 1;
+                }
+                None => i += 1,
+            }
+        }
+    }
+
+    /// The scope that ends with the last of these statements.
+    fn scope(&self, stmts: &[Stmt]) -> Option<Scope> {
+        let choice = stmts.len() - 1;
+        let (result, condition, buffer) = kept(&stmts[choice])?;
+        let find = |f: &dyn Fn(&Stmt) -> bool| stmts.iter().rposition(f);
+        let above = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Above(x, ..)) if *x == condition))?;
+        let Stmt::Memory(Memory::Above(_, b, m)) = &stmts[above] else { return None };
+        let m = m.local().filter(|_| b.local() == Some(buffer))?;
+        let release = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m)))?;
+        let mark = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
+        let alloc = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer))?;
+        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
+        let scope = stmts.get(mark..alloc)?;
+        let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
+        let is_size = match count {
+            Operand::Local(n) => self.locals[n.0 as usize].is_size,
+            count => matches!(count, Operand::Integer(0..=MOST_ELEMENTS)),
+        };
+        let is_checked = || scope.iter().any(may_leave);
+        let in_order = alloc < above && above < release && release < choice;
+        let alone = self.uses.get(&m) == Some(&2) && self.uses.get(&condition) == Some(&1);
+        let fits = in_order && alone && count.local().is_none_or(is_known) && (is_size || !is_checked());
+        fits.then_some(Scope { mark, alloc, above, choice, result, buffer })
+    }
+}
+
+fn may_leave(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
+        || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+}
+
+/// Of a conditional that gives a copy of a buffer or that itself: what it sets, the condition, and the buffer.
+fn kept(stmt: &Stmt) -> Option<(Local, Local, Local)> {
+    let Stmt::If(xs, Operand::Local(condition), then, other) = stmt else { return None };
+    let ([x], [Operand::Local(copy)], [Operand::Local(b)]) = (&xs[..], &then.results[..], &other.results[..]) else {
+        return None;
+    };
+    let [Stmt::Memory(Memory::Alloc { buffer: c, count, .. }), Stmt::Memory(Memory::Move { to, from, count: n })] =
+        &then.stmts[..]
+    else {
+        return None;
+    };
+    let moves = c == copy && to.local() == Some(*c) && from.local() == Some(*b) && n.same(count);
+    (moves && other.stmts.is_empty()).then_some((*x, *condition, *b))
+}

@@ -1,0 +1,74 @@
+//! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena what
+//! they take, watch no stack, and what several of them add to can be copied (`private`).
+
+use super::Planner;
+use super::cost::{Cost, estimate};
+use super::private::Private;
+use crate::independence::{Carried, Independence};
+use crate::loops::{For, Local, Op, Operand, Scalar, gives_all_back};
+use std::collections::HashSet;
+
+/// How to divide a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Of what is carried.
+    pub(super) carried: Vec<Part>,
+    pub(super) private: Vec<Private>,
+    /// Of one iteration.
+    pub(super) cost: Cost,
+}
+
+/// What a chunk knows of a carried value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It is the same throughout.
+    Same,
+    /// A sum of Floats.
+    Float,
+    /// A sum of Integers.
+    Integer,
+}
+
+impl Part {
+    /// The sum of nothing, and its addition.
+    pub(super) fn sum(self) -> Option<(Operand, Op)> {
+        match self {
+            Part::Same => None,
+            // -0 + x is x, for all x.
+            Part::Float => Some((Operand::Float(-0.0), Op::AddF)),
+            Part::Integer => Some((Operand::Integer(0), Op::AddI)),
+        }
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// How to divide a loop, if that is possible.
+    pub(super) fn plan(&self, looped: &'a For) -> Option<Plan> {
+        let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+        looped.body.visit(&mut |stmt| inside.extend(stmt.targets().into_iter().chain(stmt.bound())));
+        if !gives_all_back(&looped.body, &inside, &self.world.takes) || !self.is_shallow(looped) {
+            return None;
+        }
+        let found = Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()?;
+        let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
+            Carried::Same => Part::Same,
+            Carried::Sum if self.function.ty(&(*x).into()) == Scalar::Float.ty() => Part::Float,
+            Carried::Sum => Part::Integer,
+        };
+        let carried: Vec<Part> = found.carried.iter().zip(&looped.carried).map(part).collect();
+        let adds_up = carried.contains(&Part::Float) || !found.summed.is_empty();
+        if adds_up && self.module.keeps_order {
+            return None;
+        }
+        let private = found.summed.iter().map(|b| self.private(*b, looped)).collect::<Option<Vec<_>>>()?;
+        let cost = estimate(self, looped, &inside);
+        Some(Plan { carried, private, cost })
+    }
+
+    /// Whether no function that it calls is recursive: other threads have stacks of their own.
+    fn is_shallow(&self, looped: &For) -> bool {
+        let mut shallow = true;
+        looped.body.callees(&mut |callee| shallow &= !self.world.recurs[callee.0]);
+        shallow
+    }
+}

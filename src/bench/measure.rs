@@ -1,0 +1,150 @@
+//! Times of calls, taken in turns.
+//!
+//! A sample is the mean of a batch of calls, as many as take about a millisecond; a round is a sample of each. So what
+//! else the machine does at some time touches all of them, and the ratio of two is the median of the ratios within
+//! rounds. Times vary by more than their clock, and upwards only: medians and quartiles say it, means would not.
+
+use std::time::{Duration, Instant};
+
+/// How long a batch takes, at least.
+const BATCH: Duration = Duration::from_millis(1);
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Rounds, at least.
+    pub rounds: usize,
+    /// Rounds go on for so long.
+    pub time: Duration,
+}
+
+/// The samples of one call, in seconds, one for each round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Panics when there are none.
+    pub fn new(seconds: Vec<f64>) -> Samples {
+        assert!(!seconds.is_empty(), "there is a round");
+        Samples(seconds)
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Half of the samples are less.
+    pub fn median(&self) -> f64 {
+        quantile(&self.0, 0.5)
+    }
+
+    /// Between them lies the middle half of the samples.
+    pub fn quartiles(&self) -> [f64; 2] {
+        [0.25, 0.75].map(|part| quantile(&self.0, part))
+    }
+
+    /// The median of the ratios to what was measured in the same rounds. Dimensionless.
+    pub fn ratio(&self, to: &Samples) -> f64 {
+        let ratios: Vec<f64> = self.0.iter().zip(&to.0).map(|(a, b)| a / b).collect();
+        quantile(&ratios, 0.5)
+    }
+}
+
+/// Interpolated between neighbours in order.
+fn quantile(numbers: &[f64], part: f64) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = part * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    low + (high - low) * place.fract()
+}
+
+/// Measures the calls.
+///
+/// Errors: the first of a call; then the others are not called any more.
+pub fn in_turns<E>(calls: &mut [impl FnMut() -> Result<(), E>], effort: Effort) -> Result<Vec<Samples>, E> {
+    let batches = calls.iter_mut().map(batch_size).collect::<Result<Vec<_>, E>>()?;
+    let mut seconds = vec![Vec::new(); calls.len()];
+    let start = Instant::now();
+    while seconds[0].len() < effort.rounds || start.elapsed() < effort.time {
+        for ((call, batch), seconds) in calls.iter_mut().zip(&batches).zip(&mut seconds) {
+            seconds.push(timed(call, *batch)?.as_secs_f64() / *batch as f64);
+        }
+    }
+    Ok(seconds.into_iter().map(Samples::new).collect())
+}
+
+/// How many calls take as long as a batch; the first ones, which touch memory for the first time, do not count.
+fn batch_size<E>(call: &mut impl FnMut() -> Result<(), E>) -> Result<u64, E> {
+    let mut size = 1;
+    call()?;
+    while timed(call, size)? < BATCH {
+        size *= 2;
+    }
+    Ok(size)
+}
+
+fn timed<E>(call: &mut impl FnMut() -> Result<(), E>, times: u64) -> Result<Duration, E> {
+    let start = Instant::now();
+    for _ in 0..times {
+        call()?;
+    }
+    Ok(start.elapsed())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn medians_quartiles_and_ratios() {
+        let samples = Samples::new(vec![4.0, 1.0, 3.0, 2.0]);
+        assert_eq!((samples.median(), samples.quartiles()), (2.5, [1.75, 3.25]));
+        assert_eq!(Samples::new(vec![7.0]).quartiles(), [7.0, 7.0]);
+        // Within rounds: 4/1, 1/2, 3/3, not 2.5 / 2.
+        assert_eq!(Samples::new(vec![4.0, 1.0, 3.0]).ratio(&Samples::new(vec![1.0, 2.0, 3.0])), 1.0);
+    }
+
+    /// Calls that take longer than a batch are called one by one, in turns.
+    #[test]
+    fn calls_take_turns() {
+        let order = RefCell::new(String::new());
+        let call = |name: char| {
+            let order = &order;
+            move || -> Result<(), ()> {
+                std::thread::sleep(BATCH);
+                order.borrow_mut().push(name);
+                Ok(())
+            }
+        };
+        let mut calls = [call('a'), call('b')];
+        let samples = in_turns(&mut calls, Effort { rounds: 3, time: Duration::ZERO }).expect("none fails");
+        assert_eq!(*order.borrow(), "aabbababab");
+        assert!(samples.iter().all(|samples| samples.count() == 3 && samples.median() >= BATCH.as_secs_f64()));
+    }
+
+    #[test]
+    fn short_calls_are_called_in_batches() {
+        let mut count = 0u64;
+        let mut calls = [|| -> Result<(), ()> {
+            count += 1;
+            Ok(())
+        }];
+        let samples = in_turns(&mut calls, Effort { rounds: 10, time: Duration::ZERO }).expect("none fails");
+        assert_eq!(samples[0].count(), 10);
+        assert!(count > 1_000, "{count} calls");
+    }
+
+    #[test]
+    fn the_first_error_ends_it() {
+        let mut left = 3;
+        let mut calls = [|| {
+            left -= 1;
+            if left > 0 { Ok(()) } else { Err("stopped") }
+        }];
+        assert_eq!(in_turns(&mut calls, Effort { rounds: 10, time: Duration::ZERO }), Err("stopped"));
+        assert_eq!(left, 0);
+    }
+}

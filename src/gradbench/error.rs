@@ -1,0 +1,53 @@
+//! Why a message gets the answer that it failed.
+
+/// Why a message failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// The line is no JSON.
+    #[error("the message is no JSON: {0}")]
+    NoJson(String),
+    /// A field of the message is missing or has another type.
+    #[error("the message has no `{field}` that is {expected}")]
+    Field {
+        /// Its name.
+        field: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+    },
+    /// There is no model for the module.
+    #[error("there is no module `{0}`; the modules are {list}", list = super::evals::names())]
+    UnknownModule(String),
+    /// There is one, but no message asked to define it.
+    #[error("the module `{0}` has not been defined")]
+    NotDefined(String),
+    /// The module has no such function.
+    #[error("`{module}` has no function `{function}`; it has {known}")]
+    UnknownFunction {
+        /// The module.
+        module: String,
+        /// What was asked for.
+        function: String,
+        /// What there is.
+        known: String,
+    },
+    /// The model does not compile.
+    #[error("the model does not compile: {0}")]
+    NotCompiled(String),
+    /// The input, or a part of it, does not have the form that the model takes.
+    #[error("{place} is not {expected}")]
+    Input {
+        /// Where, as in `input.x[3]`.
+        place: String,
+        /// What it has to be.
+        expected: String,
+    },
+    /// The model stopped.
+    #[error("{0}")]
+    Stopped(String),
+    /// A number that JSON has no form for.
+    #[error("the result has a number that is not finite, {0}")]
+    NotFinite(f64),
+    /// A panic of ours.
+    #[error("internal error: this is a bug of lmc, standard error has the details")]
+    Bug,
+}

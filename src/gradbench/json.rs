@@ -1,0 +1,143 @@
+//! Arguments from JSON, by the types of parameters, and JSON from results.
+//!
+//!   Float               a number
+//!   Integer, Bool       an integer, true or false
+//!   (Tuple T1 .. Tn)    a list of n
+//!   (Tensor d T)        lists inside of lists, d deep, all of one depth equally long
+
+use super::error::Error;
+use super::evals::Form;
+use lm::tensor::Tensor;
+use lm::types::Type;
+use lm::value::Value;
+use serde_json::{Map, Number, Value as Json};
+use std::sync::Arc;
+
+/// The value of a type that JSON stands for. `place` says where it stands, for errors.
+pub fn value(ty: &Type, json: &Json, place: &str) -> Result<Value, Error> {
+    let wrong = |expected: &str| Error::Input { place: place.into(), expected: expected.into() };
+    match ty {
+        Type::Float => json.as_f64().map(Value::Float).ok_or_else(|| wrong("a number")),
+        Type::Integer => json.as_i64().map(Value::Integer).ok_or_else(|| wrong("an integer of 64 bits")),
+        Type::Bool => json.as_bool().map(Value::Bool).ok_or_else(|| wrong("true or false")),
+        Type::String => json.as_str().map(|text| Value::String(text.into())).ok_or_else(|| wrong("a string")),
+        Type::Tuple(parts) => {
+            let given = json.as_array().filter(|given| given.len() == parts.len());
+            let given = given.ok_or_else(|| wrong(&format!("a list of {}", parts.len())))?;
+            let part = |(i, (ty, json))| value(ty, json, &inside(place, i));
+            Ok(Value::Tuple(parts.iter().zip(given).enumerate().map(part).collect::<Result<_, _>>()?))
+        }
+        Type::Tensor(rank, element) => {
+            let mut reading = Reading { element, size: vec![None; *rank], elements: Vec::new() };
+            reading.read(0, json, place)?;
+            // What is inside of nothing has no size of its own.
+            let size = reading.size.iter().map(|n| n.unwrap_or(0)).collect();
+            Ok(Value::Tensor(Arc::new(Tensor::new(size, reading.elements))))
+        }
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => panic!("no model takes {ty}"),
+    }
+}
+
+/// A tensor, as far as it was read.
+struct Reading<'a> {
+    element: &'a Type,
+    size: Vec<Option<usize>>,
+    elements: Vec<Value>,
+}
+
+impl Reading<'_> {
+    fn read(&mut self, depth: usize, json: &Json, place: &str) -> Result<(), Error> {
+        if depth == self.size.len() {
+            self.elements.push(value(self.element, json, place)?);
+            return Ok(());
+        }
+        let wrong = |expected: String| Error::Input { place: place.into(), expected };
+        let given = json.as_array().ok_or_else(|| wrong("a list".into()))?;
+        let size = *self.size[depth].get_or_insert(given.len());
+        if size != given.len() {
+            return Err(wrong(format!("a list of {size}, as the one before is")));
+        }
+        given.iter().enumerate().try_for_each(|(i, json)| self.read(depth + 1, json, &inside(place, i)))
+    }
+}
+
+fn inside(place: &str, i: usize) -> String {
+    format!("{place}[{i}]")
+}
+
+/// A result in a form. Errors: a number is not finite.
+pub fn output(form: &Form, value: &Value) -> Result<Json, Error> {
+    match form {
+        Form::Value => plain(value),
+        Form::Flat => value.floats().into_iter().map(number).collect(),
+        Form::Fields(fields) => {
+            let parts = value.as_tuple().expect("fields are of a tuple");
+            assert_eq!(fields.len(), parts.len(), "each component has a name");
+            let field = |((name, form), part): (&(&str, Form), _)| Ok((name.to_string(), output(form, part)?));
+            Ok(Json::Object(fields.iter().zip(parts).map(field).collect::<Result<Map<_, _>, _>>()?))
+        }
+    }
+}
+
+fn plain(value: &Value) -> Result<Json, Error> {
+    match value {
+        Value::Float(x) => number(*x),
+        Value::Integer(i) => Ok(Json::from(*i)),
+        Value::Bool(b) => Ok(Json::from(*b)),
+        Value::String(text) => Ok(Json::from(&**text)),
+        Value::Tuple(parts) => parts.iter().map(plain).collect(),
+        Value::Tensor(tensor) => rows(tensor.size(), tensor.elements()),
+        Value::Map(_) | Value::Function(_) | Value::Record(_) | Value::Support(_) => {
+            panic!("native code gives no {value}")
+        }
+    }
+}
+
+fn rows(size: &[usize], elements: &[Value]) -> Result<Json, Error> {
+    let Some((count, inner)) = size.split_first() else { return plain(&elements[0]) };
+    let width: usize = inner.iter().product();
+    (0..*count).map(|i| rows(inner, &elements[i * width..(i + 1) * width])).collect()
+}
+
+fn number(x: f64) -> Result<Json, Error> {
+    Number::from_f64(x).map(Json::Number).ok_or(Error::NotFinite(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(ty: &Type, text: &str) -> Result<String, String> {
+        let json = serde_json::from_str(text).expect("JSON");
+        value(ty, &json, "x").map(|value| value.to_string()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn jagged_lists_are_vectors_of_vectors_but_no_matrices() {
+        let (jagged, matrix) = (Type::vec(Type::vec(Type::Float)), Type::Tensor(2, Arc::new(Type::Float)));
+        assert_eq!(read(&jagged, "[[1, 2], [], [3.5]]"), Ok("[[1, 2], [], [3.5]]".into()));
+        assert_eq!(read(&matrix, "[[1, 2], [3, 4]]"), Ok("[[1, 2], [3, 4]]".into()));
+        assert_eq!(read(&matrix, "[[1, 2], [3]]"), Err("x[1] is not a list of 2, as the one before is".into()));
+        assert_eq!(read(&matrix, "[]"), Ok("[]".into()));
+    }
+
+    #[test]
+    fn what_has_another_type_is_said_where_it_stands() {
+        let pairs = Type::vec(Type::tuple([Type::Integer, Type::Bool]));
+        assert_eq!(read(&pairs, "[[1, true]]"), Ok("[(1, true)]".into()));
+        assert_eq!(read(&pairs, "[[1, true], [1.5, true]]"), Err("x[1][0] is not an integer of 64 bits".into()));
+        assert_eq!(read(&pairs, "[[1]]"), Err("x[0] is not a list of 2".into()));
+        assert_eq!(read(&pairs, "{}"), Err("x is not a list".into()));
+    }
+
+    #[test]
+    fn tensors_are_lists_of_lists_and_integers_stay_integers() {
+        let tensor = Tensor::new(vec![2, 1], vec![Value::Float(1.0), Value::Float(2.5)]);
+        let value = Value::Tuple(vec![Value::Integer(3), Value::Tensor(Arc::new(tensor))]);
+        let form = Form::Fields(&[("count", Form::Value), ("rows", Form::Value)]);
+        let json = output(&form, &value).expect("it is finite").to_string();
+        assert_eq!(json, r#"{"count":3,"rows":[[1.0],[2.5]]}"#);
+        assert_eq!(output(&Form::Flat, &value).expect("it is finite").to_string(), "[1.0,2.5]");
+        assert_eq!(output(&Form::Value, &Value::Float(f64::INFINITY)), Err(Error::NotFinite(f64::INFINITY)));
+    }
+}

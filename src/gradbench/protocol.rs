@@ -1,0 +1,136 @@
+//! The messages of GradBench, and the answers to them.
+//!
+//!   {id, kind: "start", config?}                         {id, tool, config}
+//!   {id, kind: "define", module}                         {id, success, timings?, error?}
+//!   {id, kind: "evaluate", module, function, input}      {id, success, output?, timings?, error?}
+//!   {id, kind: any other}                                {id}
+
+use super::error::Error;
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::time::Instant;
+
+/// A message.
+pub struct Message {
+    /// What the answer gives back.
+    pub id: Json,
+    /// What it asks for.
+    pub request: Request,
+}
+
+/// What a message asks for.
+pub enum Request {
+    /// To begin.
+    Start {
+        /// What the eval is set to.
+        config: Option<Json>,
+    },
+    /// To make a module ready.
+    Define {
+        /// Its name.
+        module: String,
+    },
+    /// To call a function.
+    Evaluate {
+        /// Its module.
+        module: String,
+        /// Its name.
+        function: String,
+        /// Its arguments.
+        input: Json,
+    },
+    /// Nothing but an answer.
+    Other,
+}
+
+impl Message {
+    /// Reads a line. Errors: what is wrong, for the id if there is one.
+    pub fn read(line: &[u8]) -> Result<Message, (Json, Error)> {
+        let mut message: Json =
+            serde_json::from_slice(line).map_err(|error| (Json::Null, Error::NoJson(error.to_string())))?;
+        let id = message.get("id").cloned().unwrap_or(Json::Null);
+        match request(&mut message) {
+            Ok(request) => Ok(Message { id, request }),
+            Err(error) => Err((id, error)),
+        }
+    }
+}
+
+fn request(message: &mut Json) -> Result<Request, Error> {
+    let text = |message: &Json, field: &'static str| {
+        let text = message.get(field).and_then(Json::as_str);
+        text.map(str::to_string).ok_or(Error::Field { field, expected: "a string" })
+    };
+    Ok(match &*text(message, "kind")? {
+        "start" => Request::Start { config: message.get("config").cloned() },
+        "define" => Request::Define { module: text(message, "module")? },
+        "evaluate" => {
+            let (module, function) = (text(message, "module")?, text(message, "function")?);
+            let input = message.get_mut("input").map(Json::take);
+            let input = input.ok_or(Error::Field { field: "input", expected: "there" })?;
+            Request::Evaluate { module, function, input }
+        }
+        _ => Request::Other,
+    })
+}
+
+/// How long something took.
+#[derive(Serialize)]
+pub struct Timing {
+    name: &'static str,
+    nanoseconds: u64,
+}
+
+impl Timing {
+    /// The time from then to now.
+    pub fn since(name: &'static str, start: Instant) -> Timing {
+        Timing { name, nanoseconds: start.elapsed().as_nanos() as u64 }
+    }
+
+    /// In seconds.
+    pub fn seconds(&self) -> f64 {
+        self.nanoseconds as f64 * 1e-9
+    }
+}
+
+/// An answer. Fields that are not there are left out.
+#[derive(Default, Serialize)]
+pub struct Answer {
+    /// That of the message.
+    pub id: Json,
+    /// Our name, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<&'static str>,
+    /// What the eval is set to, as it said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Json>,
+    /// Whether what the message asks for was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+    /// What a function gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Json>,
+    /// What was timed; of a short function that is called for a second, millions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timings: Vec<Timing>,
+    /// Why it was not done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Answer {
+    /// That messages are answered from now on.
+    pub fn started(config: Option<Json>) -> Answer {
+        Answer { tool: Some("lmc"), config, ..Answer::default() }
+    }
+
+    /// That something was done.
+    pub fn done(output: Option<Json>, timings: Vec<Timing>) -> Answer {
+        Answer { success: Some(true), output, timings, ..Answer::default() }
+    }
+
+    /// That something failed.
+    pub fn failed(error: &Error) -> Answer {
+        Answer { success: Some(false), error: Some(error.to_string()), ..Answer::default() }
+    }
+}
