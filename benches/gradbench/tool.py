@@ -12,9 +12,12 @@ def no_number(name):
 class Tool:
     def __init__(self, command, processors=None):
         """On these processors; on all, when none are given."""
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        if processors:
-            os.sched_setaffinity(self.process.pid, processors)
+
+        def bound():
+            # Before the process makes threads: they have what it has.
+            os.sched_setaffinity(0, processors or os.sched_getaffinity(0))
+
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=bound)
         self.next_id = 0
 
     def __enter__(self):

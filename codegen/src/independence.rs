@@ -13,6 +13,7 @@
 //!
 //! Errors of checks are not considered: which iteration's error is reported is for those who run them to say.
 
+mod adding;
 mod owned;
 mod sums;
 
@@ -44,6 +45,8 @@ pub struct Independence {
 pub struct Effects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
+    /// Those of them to which they add, and do nothing else.
+    pub added: Vec<Written>,
     /// Whether they print, measure, or call external functions, or others do that they call.
     heard: Vec<bool>,
 }
@@ -67,7 +70,8 @@ impl Effects {
                 heard[i] = is_heard;
             }
         }
-        Effects { written: written(module), heard }
+        let written = written(module);
+        Effects { added: adding::added(module, &written), written, heard }
     }
 }
 
@@ -156,10 +160,15 @@ impl<'a> Finder<'a> {
                 if effects.heard[callee.0] {
                     return Err(Refusal::Statement("call"));
                 }
-                let written = stmt.hands_over(&effects.written);
-                for b in args.iter().filter_map(Operand::local).filter(|b| is_buffer(function, *b)) {
-                    let kind = if written.contains(&b) { Kind::Set } else { Kind::Read };
-                    self.access(kind, &Operand::Local(b), None);
+                for (i, b) in args.iter().enumerate().filter_map(|(i, a)| Some((i, a.local()?))) {
+                    let kind = match effects.written[callee.0].contains(&i) {
+                        true if effects.added[callee.0].contains(&i) => Kind::Add,
+                        true => Kind::Set,
+                        false => Kind::Read,
+                    };
+                    if is_buffer(function, b) {
+                        self.access(kind, &Operand::Local(b), None);
+                    }
                 }
                 Ok(())
             }
@@ -185,6 +194,7 @@ impl<'a> Finder<'a> {
                 }
             }
             Memory::Alloc { .. }
+            | Memory::Stack(..)
             | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)
@@ -267,8 +277,9 @@ impl<'a> Finder<'a> {
     fn summed(&self) -> BTreeSet<Local> {
         let adds: Vec<&Access> = self.accesses.iter().filter(|access| access.kind == Kind::Add).collect();
         let meets = |a: &Access, b: &Access| {
-            let same = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
-            same && !is_owned_alike(a, b)
+            let within = |a: &Access, b: &Access| self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+            let share = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
+            (share || within(a, b) || within(b, a)) && !is_owned_alike(a, b)
         };
         adds.iter().filter(|a| adds.iter().any(|b| meets(a, b))).filter_map(|a| a.base).collect()
     }

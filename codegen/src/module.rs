@@ -8,6 +8,7 @@ use crate::loops::{self, Forward, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
+use crate::specialise::{Known, specialise};
 use crate::symbol::{Symbol, symbols};
 use inkwell::context::Context;
 use inkwell::passes::PassBuilderOptions;
@@ -36,6 +37,8 @@ pub struct Options {
     pub lanes: Lanes,
     /// Which passes over loops run.
     pub passes: Selection,
+    /// What is known of arguments: the entries that have them check it, and are compiled for it.
+    pub specialise: Vec<Known>,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
     pub timings: Timings,
 }
@@ -51,6 +54,7 @@ impl Default for Options {
             math: Math::default(),
             lanes: Lanes::default(),
             passes: Selection::default(),
+            specialise: Vec::new(),
             timings: Timings::default(),
         }
     }
@@ -136,6 +140,7 @@ pub fn compile(
     loops.vectors = options.lanes.of(target.doubles());
     loops.forward = options.forward;
     loops.keeps_order = options.math == Math::Exact;
+    specialise(&mut loops, program, &entries, &options.specialise)?;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
@@ -209,7 +214,8 @@ impl Module {
     }
 
     /// An object with the packed form of the entries, which counts what it does.
-    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
+        self.loops.run_in_order();
         self.make(Form::Object, true, true)
     }
 

@@ -33,6 +33,9 @@ pub enum Error {
     /// The model does not compile.
     #[error("the model does not compile: {0}")]
     NotCompiled(String),
+    /// The system gives no threads.
+    #[error("there are no threads to run it: {0}")]
+    NoThreads(String),
     /// The input, or a part of it, does not have the form that the model takes.
     #[error("{place} is not {expected}")]
     Input {

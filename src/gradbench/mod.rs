@@ -32,9 +32,13 @@ pub struct Settings {
 impl Settings {
     /// How models are compiled.
     fn native(&self) -> codegen::Options {
-        // Nothing in the code generator runs on several processors so far: this is where it is to be asked for.
-        let _ = self.multithreaded;
         codegen::Options { opt_level: 3, ..codegen::Options::default() }
+    }
+
+    /// How many threads calls may use; none for the caller's alone.
+    fn threads(&self) -> Option<usize> {
+        const ALL: usize = 0;
+        self.multithreaded.then_some(ALL)
     }
 }
 
@@ -78,7 +82,7 @@ impl Tool<'_> {
             Request::Start { config } => Ok(Answer::started(config)),
             Request::Define { module } => {
                 let start = Instant::now();
-                let model = Model::compile(evals::find(&module)?, &self.settings.native())?;
+                let model = Model::compile(evals::find(&module)?, self.settings)?;
                 self.models.insert(module, model);
                 Ok(Answer::done(None, vec![Timing::since("compile", start)]))
             }

@@ -1,5 +1,6 @@
 //! Models as native code, and calls of them.
 
+use super::Settings;
 use super::error::Error;
 use super::evals::{Eval, Function};
 use super::json;
@@ -29,7 +30,7 @@ pub struct Model {
 
 impl Model {
     /// Compiles the model of an eval. Errors: those of the program.
-    pub fn compile(eval: &'static Eval, options: &codegen::Options) -> Result<Model, Error> {
+    pub fn compile(eval: &'static Eval, settings: &Settings) -> Result<Model, Error> {
         let source = Source::new(&format!("{}.ks", eval.module), eval.text);
         let checked = front::load(&source)
             .map_err(|errors| Error::NotCompiled(render_all(&source, &errors, Format::Short, false)))?;
@@ -41,9 +42,12 @@ impl Model {
             pipeline.require(entry).map_err(|error| Error::NotCompiled(error.to_string()))?;
         }
         let info = SourceInfo::new(source.name(), source.text());
-        let mut jit = Jit::new(pipeline.program(), &entries, &info, options)
+        let mut jit = Jit::new(pipeline.program(), &entries, &info, &settings.native())
             .map_err(|error| Error::NotCompiled(error.to_string()))?;
         jit.set_stack(crate::LARGE_STACK as u64 / 2);
+        if let Some(threads) = settings.threads() {
+            jit.set_threads(threads).map_err(|error| Error::NoThreads(error.to_string()))?;
+        }
         Ok(Model { eval, source, jit, has_problem })
     }
 

@@ -222,3 +222,23 @@ fn several_iterations_may_add_to_one_element() {
     assert_eq!(summed("%10 = load rows%4[0]\nadd %10[%9] += 1.0"), []);
     assert_eq!(summed("%10 = load rows%4[0]\nadd %10[0] += 1.0"), [Local(4)]);
 }
+
+#[test]
+fn calls_may_add_as_loops_do() {
+    let of = |body: &str, call: &str| {
+        let text = format!(
+            "fun f(n%0: integer) -> () {{\nb%1 = alloc [float] n%0\nrows%2 = alloc [[float]] n%0\nfor j%3 in 0..n%0 {{\n\
+             %4 = alloc [float] n%0\nstore rows%2[j%3] = %4\nyield\n}}\nfor %5 in 0..n%0 lanes 4 {{\n{call}\nyield\n}}\n\
+             yield\n}}\n\nfun g(p%0: [float], i%1: integer) -> () {{\n{body}\nyield\n}}\n"
+        );
+        found(&text).map(|found| found.summed.into_iter().collect::<Vec<Local>>())
+    };
+    let adds = "add p%0[i%1] += 1.0";
+    assert_eq!(of(adds, "call g(b%1, %5)"), Ok(vec![Local(1)]));
+    assert_eq!(of(adds, "%6 = load rows%2[%5]\ncall g(%6, %5)"), Ok(vec![]));
+    assert_eq!(of(adds, "%6 = load rows%2[0]\ncall g(%6, %5)"), Ok(vec![Local(2)]));
+    let conflict = Err(Refusal::Conflict(Local(1), Local(1)));
+    assert_eq!(of("add p%0[i%1] += 1.0\n%2 = load p%0[0]", "call g(b%1, %5)"), conflict);
+    assert_eq!(of("store p%0[i%1] = 1.0", "call g(b%1, %5)"), conflict);
+    assert_eq!(of(adds, "call g(b%1, %5)\n%6 = load b%1[0]"), conflict);
+}

@@ -225,7 +225,7 @@ impl Finder<'_> {
 
     fn memory(&mut self, memory: &Memory) {
         match memory {
-            Memory::Alloc { buffer, .. } => {
+            Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
                 self.has(*buffer, Root::Made(*buffer));
                 self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
             }

@@ -188,6 +188,8 @@ pub struct Function {
     pub between: bool,
     /// Whether it needs the arena, directly or by what it calls.
     pub allocates: bool,
+    /// Parameters that are buffers of one number throughout, as is checked at the start.
+    pub filled: Vec<(Local, i64)>,
     /// Where the body stands in the source.
     pub span: Span,
 }

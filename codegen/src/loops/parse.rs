@@ -84,6 +84,7 @@ impl Reader<'_> {
             recursive: false,
             between: false,
             allocates: false,
+            filled: vec![],
             span: Span::default(),
         }
     }
@@ -203,6 +204,10 @@ impl Reader<'_> {
             ["alloc", element, count] => {
                 let count = self.operand(count);
                 Memory::Alloc { buffer: self.set(target, ty(element)), count, span: Span::default() }
+            }
+            ["stack", element, count] => {
+                let count = self.operand(count);
+                Memory::Stack(self.set(target, ty(element)), count)
             }
             ["mark"] => Memory::Mark(self.set(target, mark)),
             ["load", ..] => {

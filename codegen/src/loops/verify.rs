@@ -183,7 +183,7 @@ impl Checker<'_> {
     fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
         let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
         let (target, given): (Option<Set>, Vec<Given>) = match memory {
-            Memory::Alloc { buffer, count, .. } => {
+            Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 let ty = self.function.locals[buffer.0 as usize].ty;
                 self.element(&Operand::Local(*buffer))?;
                 (Some((*buffer, ty)), vec![(count, integer)])
@@ -286,6 +286,7 @@ mod tests {
             recursive: false,
             between: false,
             allocates: false,
+            filled: vec![],
             span: Span::default(),
         };
         verify(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()

@@ -45,6 +45,7 @@ impl<'a> Body<'a> {
             recursive: false,
             between: false,
             allocates: false,
+            filled: vec![],
             span,
         })
     }

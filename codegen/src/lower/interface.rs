@@ -78,6 +78,7 @@ pub(super) fn interface(
         recursive: false,
         between: true,
         allocates: false,
+        filled: vec![],
         span,
     };
     Ok((Interface { inputs, outputs, function: next }, Some(function)))

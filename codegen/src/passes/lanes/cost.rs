@@ -42,7 +42,7 @@ pub(super) fn scalar(stmt: &Stmt) -> f64 {
         Stmt::Memory(memory) => match memory {
             Memory::Load(..) | Memory::Store(..) => 1.0,
             Memory::Add(..) => 2.0,
-            Memory::View(..) | Memory::Cast(..) => 0.5,
+            Memory::View(..) | Memory::Cast(..) | Memory::Stack(..) => 0.5,
             Memory::Zero(_, n) | Memory::Move { count: n, .. } => 4.0 + elements(n) / 4.0,
             Memory::Alloc { .. } => 5.0,
             Memory::Mark(_) | Memory::Release(_) | Memory::Above(..) | Memory::Before(..) | Memory::Slid { .. } => 1.0,
@@ -67,7 +67,8 @@ fn operation(op: Op, args: &[Operand]) -> f64 {
     }
 }
 
-fn is_libm(op: Op) -> bool {
+/// Whether a function of libm computes it.
+pub(super) fn is_libm(op: Op) -> bool {
     use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
     matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)
 }

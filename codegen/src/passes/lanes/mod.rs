@@ -3,8 +3,8 @@
 //!   for i in a..b { s }    =    for i in a..b lanes W { s }
 //!
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. What has
-//! no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself. What is not
-//! likely to run stays as it is.
+//! no loop, branch, check or function of libm in it and takes no memory is left to LLVM, which makes vectors of it by
+//! itself. What is not likely to run stays as it is.
 
 mod cost;
 
@@ -21,7 +21,8 @@ const WORTH: f64 = 0.75;
 /// What LLVM's vectors make of an innermost loop: this part.
 const PLAIN: f64 = 0.5;
 
-/// How many vectors side by side: what waits for the sum before it does not wait alone.
+/// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that others
+/// repeat: these are short more often than not, and lanes without an iteration take as long as others.
 const ABREAST: u32 = 2;
 
 pub(super) fn lanes(module: &mut Module) {
@@ -70,6 +71,7 @@ fn choices(module: &Module) -> Vec<Choice> {
             vectors: module.vectors,
             keeps_order: module.keeps_order,
             likely: function.body.likely_conditions(),
+            around: 0,
             chosen: vec![],
             reasons: vec![],
         };
@@ -89,6 +91,8 @@ struct Chooser<'a> {
     vectors: Vectors,
     keeps_order: bool,
     likely: HashSet<Local>,
+    /// How many loops there are around the statement at hand.
+    around: usize,
     chosen: Vec<(Local, u32)>,
     reasons: Vec<(Local, Reason)>,
 }
@@ -128,7 +132,10 @@ impl Chooser<'_> {
         let place = self.reasons.len();
         let before = self.chosen.len();
         let is_plain = is_plain(self.function, looped);
+        // The chunks of a loop are no loop that repeats it.
+        self.around += usize::from(!looped.on_threads);
         let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
+        self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         if is_plain && !self.is_forced() {
             self.reasons.insert(place, (looped.index, Reason::Plain));
@@ -143,7 +150,8 @@ impl Chooser<'_> {
         };
         self.reasons.insert(place, (looped.index, Reason::Cost(cost, otherwise)));
         let none_inside = self.chosen.len() == before;
-        if cost <= WORTH * otherwise || self.is_forced() && none_inside {
+        let worth = if none_inside { WORTH } else { 1.0 };
+        if cost <= worth * otherwise || self.is_forced() && none_inside {
             self.chosen.truncate(before);
             self.chosen.push((looped.index, lanes));
             return cost;
@@ -154,7 +162,8 @@ impl Chooser<'_> {
     /// How many lanes a loop would get, and what it would cost.
     fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
         let Vectors { floats, lanes } = self.vectors;
-        let lanes = lanes.unwrap_or(ABREAST * floats);
+        let abreast = if self.around == 0 { ABREAST } else { 1 };
+        let lanes = lanes.unwrap_or(abreast * floats);
         let iterations = cost::iterations(looped);
         if !self.is_forced() && iterations < f64::from(lanes) {
             return Err(Reason::Short);
@@ -172,7 +181,7 @@ impl Chooser<'_> {
 /// Whether LLVM makes vectors of a loop.
 fn is_plain(function: &Function, looped: &For) -> bool {
     let is_simple = looped.body.stmts.iter().all(|stmt| match stmt {
-        Stmt::Let(..) => true,
+        Stmt::Let(_, op, _) => !cost::is_libm(*op),
         Stmt::Memory(memory) => {
             matches!(
                 memory,

@@ -4,6 +4,7 @@
 //!   x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
 //!   store b[i] = x; y = load b[i]       y is x                       likewise
 //!   check c; check c                    once
+//!   check x == 3; s                     check x == 3; s[x := 3]
 //!   if true s else t                    s                            and what `fold` knows of operations
 //!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //!   x = for .. carrying (y = a) { .. yield y }      x and y are a
@@ -68,6 +69,8 @@ struct Sharer<'a> {
     uniform: HashMap<Local, Operand>,
     /// What locals are, that are not needed any more.
     replaced: HashMap<Local, Operand>,
+    /// Those that checks say, in this block and those around it.
+    assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: HashMap<Local, (Op, Vec<Operand>)>,
     known: HashMap<Known, Operand>,
@@ -85,6 +88,7 @@ impl<'a> Sharer<'a> {
             written,
             uniform,
             replaced: HashMap::new(),
+            assumed: vec![],
             made: HashMap::new(),
             known: HashMap::new(),
             learnt: vec![],
@@ -94,12 +98,15 @@ impl<'a> Sharer<'a> {
     }
 
     fn block(&mut self, block: &mut Block) {
-        let start = self.learnt.len();
+        let (start, assumed) = (self.learnt.len(), self.assumed.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
             self.stmt(stmt, &mut block.stmts);
         }
         block.results.iter_mut().for_each(|a| self.replace(a));
+        for x in self.assumed.drain(assumed..) {
+            self.replaced.remove(&x);
+        }
         for (known, hidden) in self.learnt.drain(start..).rev() {
             match hidden {
                 Some(hidden) => self.known.insert(known, hidden),
@@ -129,6 +136,7 @@ impl<'a> Sharer<'a> {
                 let known = Known::Checked(Atom::of(condition));
                 if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
                     self.learn(known, Operand::Bool(true));
+                    self.assume(condition);
                     out.push(stmt);
                 }
             }
@@ -140,6 +148,17 @@ impl<'a> Sharer<'a> {
                 }
                 out.push(stmt);
             }
+        }
+    }
+
+    /// What is checked to be a number is that from here on in this block.
+    fn assume(&mut self, condition: &Operand) {
+        let made = condition.local().and_then(|x| self.made.get(&x));
+        if let Some((Op::EqI, args)) = made
+            && let [Operand::Local(x), Operand::Integer(n)] | [Operand::Integer(n), Operand::Local(x)] = args[..]
+        {
+            self.replaced.insert(x, Operand::Integer(n));
+            self.assumed.push(x);
         }
     }
 
