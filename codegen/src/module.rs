@@ -4,6 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
+use crate::libmvec;
 use crate::loops::{self, Forward, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
@@ -184,6 +185,17 @@ impl Module {
     /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
     pub fn lanes(&self) -> Vec<String> {
         passes::lanes::notes(&self.loops)
+    }
+
+    /// For people: how Floats are computed.
+    ///
+    /// Errors: those of [`compile`].
+    pub fn math(&self) -> Result<String, Error> {
+        let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
+        Ok(match self.options.math {
+            Math::Exact => "exact: functions of libm".into(),
+            Math::Fast => format!("fast: {}", libmvec::note(target.doubles())),
+        })
     }
 
     /// The lowered program, after the passes.

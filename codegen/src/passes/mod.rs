@@ -126,16 +126,16 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
-        name: "threads",
-        purpose: "divides loops into chunks, which threads may run",
-        when: |_| true,
-        run: threads::threads,
-    },
-    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
         run: lanes::lanes,
+    },
+    Pass {
+        name: "threads",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: threads::threads,
     },
 ];
 
@@ -162,8 +162,8 @@ const ORDER: &[&str] = &[
     "tables",
     "stack",
     "sweep",
-    "threads",
     "lanes",
+    "threads",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.

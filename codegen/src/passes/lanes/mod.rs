@@ -132,10 +132,9 @@ impl Chooser<'_> {
         let place = self.reasons.len();
         let before = self.chosen.len();
         let is_plain = is_plain(self.function, looped);
-        // The chunks of a loop are no loop that repeats it.
-        self.around += usize::from(!looped.on_threads);
+        self.around += 1;
         let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
-        self.around -= usize::from(!looped.on_threads);
+        self.around -= 1;
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         if is_plain && !self.is_forced() {
             self.reasons.insert(place, (looped.index, Reason::Plain));

@@ -131,6 +131,8 @@ impl<'a> Planner<'a> {
                     self.plans.insert(looped.index, plan);
                 }
                 (Stmt::Bench { .. }, _) => {}
+                // What runs in lanes is divided as a whole, or not at all.
+                (Stmt::For(looped), None) if looped.lanes > 1 => {}
                 (Stmt::For(looped), None) => {
                     let outer = std::mem::replace(&mut self.is_in_loop, true);
                     self.block(&looped.body);
