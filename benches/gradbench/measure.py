@@ -60,7 +60,7 @@ def row(single, double, module, size, primal, derivative):
     def time(found, function):
         return found[module, size, function][0] if function else None
 
-    errors = [single[module, size, function][1] for function in (primal, derivative) if function]
+    errors = [found[module, size, f][1] for found in (single, double) for f in (primal, derivative) if f]
     one, two = ([time(found, function) for function in (primal, derivative)] for found in (single, double))
     ratio = f"{one[1] / one[0]:.1f}" if primal else "-"
     name = module if primal else f"{module} {derivative}"
