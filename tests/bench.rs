@@ -143,6 +143,19 @@ fn derivatives_are_with_respect_to_what_was_given() {
     assert!((1..5).all(|entry| multiplications(&part, entry) < multiplications(&whole, entry)), "{whole} {part}");
 }
 
+/// Threads share the work; what they do is counted on one.
+#[test]
+fn threads_are_used() {
+    let directory = directory("threads");
+    let args = ["--sizes", "1000", "--entries", "rev"];
+    let one = json(&directory, "dot", &args);
+    let several = json(&directory, "dot", &[&args[..], &["--threads", "2"]].concat());
+    assert_eq!((one["threads"].as_i64(), several["threads"].as_i64()), (Some(1), Some(2)));
+    for entry in 0..2 {
+        assert_eq!(one["rows"][entry]["counts"], several["rows"][entry]["counts"]);
+    }
+}
+
 /// The plot has a line for each entry, with a corner for each size; sizes are its ticks, from left to right.
 #[test]
 fn a_plot_is_drawn() {

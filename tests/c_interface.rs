@@ -65,3 +65,40 @@ fn no_access_goes_astray() {
         run(Command::new("valgrind").args(valgrind).arg(&program).arg("1000"));
     }
 }
+
+/// The library of `codegen/pool`, which is built with the tests.
+fn pool() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows where it is");
+    test.with_file_name("liblmc_pool.a")
+}
+
+/// `c_interface/threads.c`, with the pool.
+fn with_threads(test: &str, level: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("c_interface-{test}-threads{level}"));
+    std::fs::create_dir_all(&directory).expect("the directory is made");
+    let library = directory.join("threads.a");
+    let options = ["tests/c_interface/threads.ks", "--rev", level, "--target-cpu", "x86-64-v2", "--emit", "a,header"];
+    run(Command::new(env!("CARGO_BIN_EXE_lmc")).current_dir(TOP).arg("compile").args(options).arg("-o").arg(&library));
+    let program = directory.join("threads");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-g", "-I.", "-pthread"]).args(WARNINGS).arg(format!("-I{TOP}/codegen/pool/include"));
+    cc.arg(format!("{TOP}/tests/c_interface/threads.c")).args([library, pool()]);
+    run(cc.args(["-lm", "-ldl", "-o"]).arg(&program).current_dir(&directory));
+    program
+}
+
+#[test]
+fn loops_run_on_threads() {
+    for level in ["-O0", "-O2"] {
+        run(&mut Command::new(with_threads("calls", level)));
+    }
+}
+
+#[test]
+fn no_access_of_a_thread_goes_astray() {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return;
+    }
+    let program = with_threads("valgrind", "-O2");
+    run(Command::new("valgrind").args(["-q", "--error-exitcode=1", "--leak-check=full"]).args([&program]).arg("own"));
+}

@@ -210,6 +210,59 @@ fn indices_that_are_computed() {
 }
 
 #[test]
+fn elements_that_are_passed_on() {
+    for text in [
+        "(def f Float ((v : Vec Float) (w : Vec Float))
+           (let ((a (sub v w)) (b (exp a)) (s (sum b)))
+             (add (ts_dot a b) (sum (mul s (add (add b b) w))))))",
+        "(def f (Vec Float) ((v : Vec Float) (k : Integer))
+           (let ((a (build (size v) (lam (i : Integer) (exp (index i v))))) (b (mul 2.0 a)))
+             (build (sub (size v) 1) (lam (i : Integer) (add (index i a) (mul (index (add i 1) b) (index k b)))))))",
+        // Read in other orders, in nested loops, and by a fold.
+        "(def f Float ((v : Vec Float) (w : Vec Float))
+           (let ((n (size v)) (a (build n (lam (i : Integer) (mul 3.0 (index i v))))) (b (build n (lam (i : Integer) (sin (index i v))))))
+             (fold (lam (t : Tuple Float Integer)
+                     (add (mul 0.5 (get$1$2 t)) (mul (index (sub (sub n 1) (get$2$2 t)) b) (sumbuild n (lam (j : Integer) (index j a))))))
+                   1.0 (build n (lam (i : Integer) i)))))",
+        // Both loops may stop, with output before.
+        "(def f Integer ((v : Vec Float) (w : Vec Float))
+           (let (a (build (size v) (lam (i : Integer) (index i w))))
+             (fold (lam (t : Tuple Integer Float) (add (get$1$2 t) (print (get$2$2 t)))) 0 a)))",
+        "(def f Float ((rows : Vec (Vec Float)) (w : Vec Float))
+           (let (a (build (size rows) (lam (i : Integer) (ts_dot (index i rows) w))))
+             (sum (build (size rows) (lam (i : Integer) (mul (index i a) (sum (index i rows))))))))",
+        "(def f (Tuple (Vec Float) Float) ((v : Vec Float) (w : Vec Float))
+           (let ((a (add v w)) (b (add a v))) (tuple b (ts_dot a b))))",
+    ] {
+        check(text);
+    }
+}
+
+#[test]
+fn conditions_on_indices() {
+    for text in [
+        "(def f Float ((v : Vec Float) (w : Vec Float))
+           (sumbuild (size v) (lam (i : Integer) (ts_dot w (build (size w) (lam (j : Integer)
+             (if (lt j i) (index j w) (if (eq j i) 1.0 (index i v)))))))))",
+        "(def f (Vec Float) ((v : Vec Float) (k : Integer))
+           (build (size v) (lam (i : Integer)
+             (if (or (lte i k) (eq i 3)) (mul 2.0 (index i v)) (if (gt (add i k) 2) 1.0 (index i v))))))",
+        "(def f Float ((v : Vec Float) (k : Integer))
+           (fold (lam (t : Tuple Float Integer)
+                   (if (gte (get$2$2 t) k) (mul (get$1$2 t) (index (get$2$2 t) v)) (add 1.0 (get$1$2 t))))
+                 1.0 (build (size v) (lam (i : Integer) i))))",
+        "(def f Float ((v : Vec Float) (n : Integer))
+           (sumbuild (size v) (lam (i : Integer) (if (lt i (add n 9223372036854775807)) (index i v) 1.0))))",
+        "(def f Integer ((n : Integer) (k : Integer))
+           (fold (lam (t : Tuple Integer Integer)
+                   (if (eq (get$2$2 t) k) (print \"k\") (div (get$1$2 t) (sub (get$2$2 t) 5))))
+                 7 (build n (lam (i : Integer) i))))",
+    ] {
+        check(text);
+    }
+}
+
+#[test]
 fn on_random_programs() {
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
     let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 25));

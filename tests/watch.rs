@@ -82,6 +82,28 @@ fn verbose_names_files_passes_and_functions() {
 }
 
 #[test]
+fn verbose_tells_which_loops_run_in_lanes_and_why_others_do_not() {
+    let directory = directory("verbose_lanes");
+    let fold = "(def power Float ((n : Integer) (x : Float))\n\
+                (fold (lam (p : Tuple Float Integer) (mul (get$1$2 p) x)) 1.0 (build n (lam (i : Integer) i))))\n\
+                (def f (Vec Float) (v : Vec Float) (build (size v) (lam (i : Integer) (power i (index i v)))))\n";
+    fs::write(directory.join("powers.ks"), fold).expect("the file is written");
+    let compile = |lanes: &str| {
+        let given =
+            ["compile", "powers.ks", "--emit", "loops=-", "--target-cpu", "x86-64-v3", "--verbose", "--lanes", lanes];
+        let output = lmc(&directory, &given);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (loops, said) = compile("auto");
+    assert!(loops.contains(" lanes 8 {") && said.contains(" in 8 lanes: costs "), "{said}");
+    assert!(said.contains(" is carried, and no sum"), "{said}");
+    assert!(compile("2").0.contains(" lanes 2 {"));
+    let (loops, said) = compile("off");
+    assert!(!loops.contains(" lanes ") && !said.contains(" lanes: "), "{said}");
+}
+
+#[test]
 fn stages_read_back() {
     let directory = directory("stages_read_back");
     let dumped = lmc(

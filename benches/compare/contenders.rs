@@ -26,6 +26,23 @@ pub struct Contender {
     pub kind: Kind,
 }
 
+/// Which contenders are wanted.
+pub struct Selection {
+    /// Those with no more threads.
+    pub threads: usize,
+    /// Those whose names start with one of these; all where there are none.
+    pub names: Vec<String>,
+}
+
+impl Selection {
+    /// Whether it is one of them. That of the results, lmc with one thread, always is.
+    pub fn has(&self, contender: usize) -> bool {
+        let Contender { name, threads, kind } = &CONTENDERS[contender];
+        let named = self.names.is_empty() || self.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
+        *threads <= self.threads && (named || matches!(kind, Kind::Lmc(_)))
+    }
+}
+
 /// All of them. The first row of each number of threads is the one that targets are for.
 pub const CONTENDERS: &[Contender] = &[
     lmc("lmc", 1, Options::default),

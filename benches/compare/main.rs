@@ -3,11 +3,14 @@
 //!
 //! `cargo bench --bench compare` measures, and ends with tables of medians and of targets; with `BLESS=1` they take
 //! their place in `docs/comparison.md`. `-- gmm` measures programs with that in their name only, `-- --quick` less
-//! precisely, `-- --check` only compares results, `-- --threads 1` leaves out the columns of two threads.
+//! precisely, `-- --check` only compares results, `-- --threads 1` leaves out the columns of two threads, `-- --only
+//! C++,JAX` all but lmc and those whose names start so. On a machine with other work, `-- --processor-time` measures that,
+//! with one thread.
 //!
 //! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
 //! there the run says so, and goes on without them.
 
+mod clock;
 mod contenders;
 mod inputs;
 mod machine;
@@ -20,7 +23,8 @@ mod report;
 mod rounds;
 mod run;
 
-use contenders::{CONTENDERS, Kind};
+use clock::Clock;
+use contenders::{CONTENDERS, Kind, Selection};
 use machine::Cores;
 use programs::{PROGRAMS, Program};
 use python::Process;
@@ -30,32 +34,36 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-const FULL: Effort = Effort { rounds: 15, sample: Duration::from_millis(50), threads: 2 };
-const QUICK: Effort = Effort { rounds: 3, sample: Duration::from_millis(10), threads: 2 };
-const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, threads: 2 };
+const FULL: Effort = Effort { rounds: 15, sample: Duration::from_millis(50), clock: Clock::Wall };
+const QUICK: Effort = Effort { rounds: 3, sample: Duration::from_millis(10), clock: Clock::Wall };
+const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, clock: Clock::Wall };
 
 struct Options {
     effort: Effort,
+    selection: Selection,
     names: Vec<String>,
 }
 
 impl Options {
     fn read() -> Options {
-        let mut options = Options { effort: FULL, names: Vec::new() };
+        let selection = Selection { threads: 2, names: Vec::new() };
+        let mut options = Options { effort: FULL, selection, names: Vec::new() };
+        let mut clock = Clock::Wall;
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
+            let mut value = || words.next().unwrap_or_else(|| panic!("{word} has a value"));
             match &*word {
-                "--quick" => options.effort = Effort { threads: options.effort.threads, ..QUICK },
-                "--check" => options.effort = Effort { threads: options.effort.threads, ..CHECK },
-                "--threads" => {
-                    let number = words.next().and_then(|n| n.parse().ok());
-                    options.effort.threads = number.expect("--threads has a number");
-                }
+                "--quick" => options.effort = QUICK,
+                "--check" => options.effort = CHECK,
+                "--threads" => options.selection.threads = value().parse().expect("--threads has a number"),
+                "--only" => options.selection.names = value().split(',').map(String::from).collect(),
+                "--processor-time" => (clock, options.selection.threads) = (Clock::Processor, 1),
                 "--bench" => {}
                 option if option.starts_with('-') => panic!("there is no option {option}"),
                 name => options.names.push(name.to_string()),
             }
         }
+        options.effort.clock = clock;
         options
     }
 
@@ -75,11 +83,11 @@ fn main() {
 fn compare() {
     let options = Options::read();
     let cores = Cores::choose(2);
-    let processes = start(&cores, options.effort.threads);
+    let processes = start(&cores, &options.selection);
     let (mut rows, mut failures) = (Vec::new(), Vec::new());
     for program in PROGRAMS.iter().filter(|program| options.wants(program)) {
         eprintln!("{}, {}", program.name, program.size);
-        let cells = rounds::measure(program, &processes, &cores, options.effort, &mut failures);
+        let cells = rounds::measure(program, &processes, &cores, &options.selection, options.effort, &mut failures);
         rows.push(Row { program, cells });
     }
     let text = report::text(&rows, options.effort, &versions(&processes));
@@ -92,16 +100,18 @@ fn compare() {
 }
 
 /// Starts the contenders in Python.
-fn start(cores: &Cores, threads: usize) -> Processes {
-    let process = |row: &contenders::Contender| match row.kind {
-        Kind::Python(script, arguments) if row.threads <= threads => {
-            let process = Process::start(script, arguments, cores.for_threads(row.threads));
-            let missing = |error: &String| eprintln!("without {}: {error}; see benches/compare/setup", row.name);
-            process.inspect_err(missing).ok().map(|process| Rc::new(RefCell::new(process)))
+fn start(cores: &Cores, selection: &Selection) -> Processes {
+    let process = |contender: usize| {
+        let row = &CONTENDERS[contender];
+        let Kind::Python(script, arguments) = row.kind else { return None };
+        if !selection.has(contender) {
+            return None;
         }
-        _ => None,
+        let process = Process::start(script, arguments, cores.for_threads(row.threads));
+        let missing = |error: &String| eprintln!("without {}: {error}; see benches/compare/setup", row.name);
+        process.inspect_err(missing).ok().map(|process| Rc::new(RefCell::new(process)))
     };
-    CONTENDERS.iter().map(process).collect()
+    (0..CONTENDERS.len()).map(process).collect()
 }
 
 fn versions(processes: &Processes) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Contenders in Python: processes that stay, and read and write lines (`python/protocol.py`).
 
+use crate::clock::Clock;
 use crate::run::Run;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
@@ -25,6 +26,7 @@ impl Process {
         let threads = cores.len().to_string();
         let mut command = Command::new("taskset");
         command.args(["-c", &list.join(",")]).arg(python()).arg(script).arg(&threads).args(arguments);
+        command.env("PYTHONDONTWRITEBYTECODE", "1"); // the folder of the scripts stays as it is
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("taskset: {error}"))?;
         let input = child.stdin.take();
@@ -112,8 +114,8 @@ impl Run for InPython {
         Ok(bytes.chunks_exact(8).map(number).collect())
     }
 
-    fn time(&mut self, calls: u64) -> Result<Duration, String> {
-        let answer = self.process.borrow_mut().ask(&["time", &self.key, &calls.to_string()])?;
+    fn time(&mut self, calls: u64, clock: Clock) -> Result<Duration, String> {
+        let answer = self.process.borrow_mut().ask(&[clock.name(), &self.key, &calls.to_string()])?;
         answer.parse().map(Duration::from_nanos).map_err(|_| format!("no time: {answer}"))
     }
 }

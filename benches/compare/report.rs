@@ -44,7 +44,9 @@ impl Target {
 /// All that is told of a run.
 pub fn text(rows: &[Row], effort: Effort, versions: &[String]) -> String {
     let mut parts = vec![conditions(effort, versions), differences(rows)];
-    for threads in (1..=effort.threads).filter(|_| effort.rounds > 0) {
+    let mut numbers: Vec<usize> = CONTENDERS.iter().map(|contender| contender.threads).collect();
+    numbers.dedup();
+    for threads in numbers.into_iter().filter(|threads| effort.rounds > 0 && columns(rows, *threads).len() > 1) {
         let words = if threads == 1 { "One thread".to_string() } else { format!("{threads} threads") };
         parts.push(format!("## {words}\n"));
         parts.push(medians(rows, threads));
@@ -60,8 +62,9 @@ pub fn text(rows: &[Row], effort: Effort, versions: &[String]) -> String {
 
 fn conditions(effort: Effort, versions: &[String]) -> String {
     let who = [&[machine::compiler()], versions].concat().join("; ");
-    let Effort { rounds, sample, .. } = effort;
-    format!("{}; {who}. Medians of {rounds} samples of {} ms.\n", machine::description(), sample.as_millis())
+    let Effort { rounds, sample, clock } = effort;
+    let times = format!("Medians of {rounds} samples of {} ms, {}.", sample.as_millis(), clock.name());
+    format!("{}; {who}. {}\n", machine::description(), if rounds > 0 { &times } else { "" })
 }
 
 fn differences(rows: &[Row]) -> String {
@@ -70,9 +73,11 @@ fn differences(rows: &[Row]) -> String {
     format!("{} results agree, to {largest:.0e} of the largest number of each.\n", cells.count())
 }
 
-/// The contenders with a number of threads; the first is lmc.
-fn columns(threads: usize) -> Vec<usize> {
-    (0..CONTENDERS.len()).filter(|&contender| CONTENDERS[contender].threads == threads).collect()
+/// The contenders with a number of threads of which there are any results; the first is lmc.
+fn columns(rows: &[Row], threads: usize) -> Vec<usize> {
+    let has_any = |contender| rows.iter().flat_map(|row| &row.cells).any(|cell| cell.contender == contender);
+    let with_threads = |contender: usize| CONTENDERS[contender].threads == threads;
+    (0..CONTENDERS.len()).filter(|&contender| with_threads(contender) && has_any(contender)).collect()
 }
 
 fn table(headings: &[String], lines: Vec<Vec<String>>) -> String {
@@ -87,7 +92,7 @@ fn title(row: &Row) -> String {
 
 /// For each task: medians, how many times those of the others lmc takes, and the targets.
 fn medians(rows: &[Row], threads: usize) -> String {
-    let columns = columns(threads);
+    let columns = columns(rows, threads);
     let [first, others @ ..] = &columns[..] else { return String::new() };
     let mut headings = vec!["program".to_string(), "task".to_string(), CONTENDERS[*first].name.to_string()];
     for other in others {
@@ -123,7 +128,7 @@ fn verdict(targets: &[Target]) -> String {
 
 /// The targets of a task.
 fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
-    let columns = columns(threads);
+    let columns = columns(std::slice::from_ref(row), threads);
     let seconds = |contender: usize| row.seconds(contender, task);
     let named = |name| columns.iter().copied().find(|&contender| CONTENDERS[contender].name == name);
     let Some(ours) = columns.first().copied().and_then(seconds) else { return Vec::new() };
@@ -141,7 +146,7 @@ fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
     if row.program.is_micro() {
         let by_hand = columns.iter().filter(|&&contender| matches!(CONTENDERS[contender].kind, Kind::ByHand(..)));
         let best = by_hand.filter_map(|&contender| seconds(contender)).min_by(f64::total_cmp);
-        wanted("C++, the faster one", 1.0, best);
+        wanted("C++", 1.0, best);
     }
     wanted("JAX", 1.0, named("JAX").and_then(seconds));
     wanted("PyTorch", 1.0, named("PyTorch").and_then(seconds));
@@ -175,7 +180,7 @@ fn summary(rows: &[Row], threads: usize) -> String {
 
 /// How many values each derivative costs, by each contender.
 fn over_values(rows: &[Row]) -> String {
-    let columns = columns(1);
+    let columns = columns(rows, 1);
     let mut headings = vec!["program".to_string(), "task".to_string()];
     headings.extend(columns.iter().map(|&contender| CONTENDERS[contender].name.to_string()));
     let mut lines = Vec::new();
@@ -202,5 +207,9 @@ fn shown(seconds: Option<f64>) -> String {
 }
 
 fn ratio(a: Option<f64>, b: Option<f64>) -> String {
-    a.zip(b).map_or("-".to_string(), |(a, b)| format!("{:.2}", a / b))
+    match a.zip(b).map(|(a, b)| a / b) {
+        None => "-".to_string(),
+        Some(ratio) if ratio < 0.001 => "< 0.001".to_string(),
+        Some(ratio) => format!("{ratio:.*}", if ratio < 0.1 { 3 } else { 2 }),
+    }
 }

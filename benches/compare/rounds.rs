@@ -1,6 +1,7 @@
 //! Checks and measures all contenders of a program.
 
-use crate::contenders::{CONTENDERS, Contender, Kind, MakeOptions};
+use crate::clock::Clock;
+use crate::contenders::{CONTENDERS, Contender, Kind, MakeOptions, Selection};
 use crate::inputs::Array;
 use crate::machine::Cores;
 use crate::programs::{Native, Program, Task};
@@ -19,8 +20,8 @@ pub struct Effort {
     pub rounds: usize,
     /// How long a sample takes, if one call is not longer.
     pub sample: Duration,
-    /// Contenders with more threads are left out.
-    pub threads: usize,
+    /// What the times are of.
+    pub clock: Clock,
 }
 
 /// The largest difference to the first contender's result, relative to its largest number, that is no failure.
@@ -65,29 +66,30 @@ pub fn measure(
     program: &Program,
     processes: &Processes,
     cores: &Cores,
+    selection: &Selection,
     effort: Effort,
     failures: &mut Vec<String>,
 ) -> Vec<Cell> {
-    let prepared = Prepared::new(program, processes);
-    let mut entries = prepared.entries(cores, effort.threads, failures);
+    let prepared = Prepared::new(program, processes, selection);
+    let mut entries = prepared.entries(cores, selection, failures);
     for entry in entries.iter_mut().filter(|_| effort.rounds > 0) {
         cores.pin(CONTENDERS[entry.contender].threads);
-        entry.calls = calls(&mut *entry.run, effort.sample);
+        entry.calls = calls(&mut *entry.run, effort);
     }
     for _ in 0..effort.rounds {
         for entry in &mut entries {
             cores.pin(CONTENDERS[entry.contender].threads);
-            entry.sample();
+            entry.sample(effort.clock);
         }
     }
     entries.into_iter().map(Entry::cell).collect()
 }
 
 /// How many calls a sample needs.
-fn calls(run: &mut dyn Run, sample: Duration) -> u64 {
+fn calls(run: &mut dyn Run, Effort { sample, clock, .. }: Effort) -> u64 {
     let mut calls = 1;
     loop {
-        let time = run.time(calls).expect("it went well before");
+        let time = run.time(calls, clock).expect("it went well before");
         if time * 4 > sample {
             return ((calls as f64 * sample.as_secs_f64() / time.as_secs_f64()) as u64).max(1);
         }
@@ -97,9 +99,9 @@ fn calls(run: &mut dyn Run, sample: Duration) -> u64 {
 
 impl Entry<'_> {
     /// Measures, after a pause in which threads of others stop to wait for work, and a call that fills the caches.
-    fn sample(&mut self) {
+    fn sample(&mut self, clock: Clock) {
         std::thread::sleep(Duration::from_millis(2));
-        let mut time = |calls| self.run.time(calls).expect("it went well before");
+        let mut time = |calls| self.run.time(calls, clock).expect("it went well before");
         time(1);
         self.samples.push(time(self.calls).as_secs_f64() / self.calls as f64);
     }
@@ -112,10 +114,13 @@ impl Entry<'_> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(program: &'a Program, processes: &'a Processes) -> Prepared<'a> {
+    fn new(program: &'a Program, processes: &'a Processes, selection: &Selection) -> Prepared<'a> {
         let mut compiled: Vec<(MakeOptions, Rc<Native>)> = Vec::new();
-        let native = |contender: &Contender| {
-            let Kind::Lmc(options) = contender.kind else { return None };
+        let native = |contender: usize| {
+            let Kind::Lmc(options) = CONTENDERS[contender].kind else { return None };
+            if !selection.has(contender) {
+                return None;
+            }
             if let Some((_, native)) = compiled.iter().find(|(known, _)| std::ptr::fn_addr_eq(*known, options)) {
                 return Some(native.clone());
             }
@@ -123,7 +128,7 @@ impl<'a> Prepared<'a> {
             compiled.push((options, native.clone()));
             Some(native)
         };
-        let natives: Vec<Option<Rc<Native>>> = CONTENDERS.iter().map(native).collect();
+        let natives: Vec<Option<Rc<Native>>> = (0..CONTENDERS.len()).map(native).collect();
         let first = natives.iter().flatten().next().expect("lmc is a contender");
         let arguments = first.arguments(program);
         let values = first.jit().call(first.entry(program, Task::Value), &arguments).expect("the call goes well");
@@ -159,13 +164,13 @@ impl<'a> Prepared<'a> {
     }
 
     /// All that give the right result, task by task.
-    fn entries(&self, cores: &Cores, threads: usize, failures: &mut Vec<String>) -> Vec<Entry<'_>> {
+    fn entries(&self, cores: &Cores, selection: &Selection, failures: &mut Vec<String>) -> Vec<Entry<'_>> {
         let arrays = Rc::new(self.arrays());
         let folder = self.save(&arrays);
         let mut entries = Vec::new();
         for &task in self.program.tasks {
             let mut expected: Option<Vec<f64>> = None;
-            for (contender, row) in CONTENDERS.iter().enumerate().filter(|(_, row)| row.threads <= threads) {
+            for (contender, row) in CONTENDERS.iter().enumerate().filter(|(i, _)| selection.has(*i)) {
                 cores.pin(row.threads);
                 let length = expected.as_ref().map_or(0, Vec::len);
                 let made = self.run(contender, task, &arrays, &folder, length);
@@ -176,13 +181,15 @@ impl<'a> Prepared<'a> {
                         entries.push(Entry { contender, task, run, error, calls: 1, samples: Vec::new() });
                     }
                     Ok(None) => {}
-                    Err(error) => failures.push(format!(
-                        "{} {} by {}, {} threads: {error}",
-                        self.program.key(),
-                        task.name(),
-                        row.name,
-                        row.threads
-                    )),
+                    Err(error) => {
+                        let (name, threads) = (row.name, row.threads);
+                        let place = format!("{} {} by {name}, threads: {threads}", self.program.key(), task.name());
+                        failures.push(format!("{place}: {error}"));
+                    }
+                }
+                // The others are compared with lmc, which comes first.
+                if expected.is_none() {
+                    break;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What can be run and measured: a task of a program, by a contender.
 
+use crate::clock::Clock;
 use crate::inputs::{Array, Input};
 use crate::programs::{Native, Program, Task};
 use codegen::Prepared;
@@ -8,7 +9,7 @@ use lm::value::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A task of a program, by a contender, ready to run.
 pub trait Run {
@@ -16,7 +17,7 @@ pub trait Run {
     fn result(&mut self) -> Result<Vec<f64>, String>;
 
     /// The time of that many calls.
-    fn time(&mut self, calls: u64) -> Result<Duration, String>;
+    fn time(&mut self, calls: u64, clock: Clock) -> Result<Duration, String>;
 }
 
 /// Native code of lmc.
@@ -47,12 +48,8 @@ impl Run for ByLmc<'_> {
         Ok(value.floats())
     }
 
-    fn time(&mut self, calls: u64) -> Result<Duration, String> {
-        let start = Instant::now();
-        for _ in 0..calls {
-            self.prepared.call().map_err(|error| error.kind.to_string())?;
-        }
-        Ok(start.elapsed())
+    fn time(&mut self, calls: u64, clock: Clock) -> Result<Duration, String> {
+        clock.time(|| (0..calls).try_for_each(|_| self.prepared.call().map_err(|error| error.kind.to_string())))
     }
 }
 
@@ -90,12 +87,11 @@ impl Run for ByHand {
         Ok(self.out.clone())
     }
 
-    fn time(&mut self, calls: u64) -> Result<Duration, String> {
-        let start = Instant::now();
-        for _ in 0..calls {
-            self.call();
-        }
-        Ok(start.elapsed())
+    fn time(&mut self, calls: u64, clock: Clock) -> Result<Duration, String> {
+        clock.time(|| {
+            (0..calls).for_each(|_| self.call());
+            Ok(())
+        })
     }
 }
 

@@ -33,6 +33,19 @@ pub enum Error {
     /// There is no such pass over loops.
     #[error("there is no pass `{0}` over loops; the passes are {list}", list = crate::passes::names())]
     UnknownPass(String),
+    /// No function that is compiled has a parameter that should be specialised.
+    #[error("no function that is compiled has a parameter `{0}` to specialise")]
+    NoParameter(String),
+    /// A parameter has no such Integer or size.
+    #[error(
+        "`{path}` is no Integer and no size: the parameter is of type {ty}; say `n`, `t.2`, `v.size`, `m.size.2` or `rows.each.size`"
+    )]
+    NoNumber {
+        /// What was to be specialised.
+        path: String,
+        /// The type of the parameter.
+        ty: String,
+    },
     /// An optimisation level beyond 3.
     #[error("there is no optimisation level {0}; the levels are 0 to 3")]
     UnknownLevel(u8),

@@ -13,6 +13,7 @@
 //!
 //! Errors of checks are not considered: which iteration's error is reported is for those who run them to say.
 
+mod adding;
 mod owned;
 mod sums;
 
@@ -23,6 +24,7 @@ use crate::refusal::Refusal;
 use owned::{Owner, Owning};
 use std::collections::{BTreeSet, HashMap};
 pub use sums::Carried;
+pub(crate) use sums::carried;
 
 /// What a loop leaves behind, its iterations being independent.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub struct Independence {
 pub struct Effects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
+    /// Those of them to which they add, and do nothing else.
+    pub added: Vec<Written>,
     /// Whether they print, measure, or call external functions, or others do that they call.
     heard: Vec<bool>,
 }
@@ -66,11 +70,17 @@ impl Effects {
                 heard[i] = is_heard;
             }
         }
-        Effects { written: written(module), heard }
+        let written = written(module);
+        Effects { added: adding::added(module, &written), written, heard }
     }
 }
 
 impl Independence {
+    /// Whether several iterations add to the same sum.
+    pub fn has_sums(&self) -> bool {
+        self.carried.contains(&Carried::Sum) || !self.summed.is_empty()
+    }
+
     /// What a loop of the function leaves behind.
     ///
     /// Errors: why its iterations may depend on each other.
@@ -80,8 +90,8 @@ impl Independence {
         effects: &Effects,
         looped: &For,
     ) -> Result<Independence, Refusal> {
-        let carried = sums::carried(function, looped)?;
-        let mut finder = Finder::new(aliases, looped);
+        let carried = carried(function, looped)?;
+        let mut finder = Finder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
             refusal = refusal.or(finder.stmt(function, stmt, effects).err());
@@ -114,7 +124,9 @@ struct Access {
     /// The buffer from before the loop in which it begins.
     base: Option<Local>,
     /// Who owns what is reached: at the base, in the buffer found there, and so on.
-    owners: Vec<Option<Owner>>,
+    owners: Vec<Vec<Owner>>,
+    /// Whether all that the buffer holds is reached, too: by a call.
+    is_deep: bool,
 }
 
 struct Finder<'a> {
@@ -128,7 +140,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(aliases: &'a Aliases, looped: &'a For) -> Finder<'a> {
+    fn new(function: &'a Function, aliases: &'a Aliases, looped: &'a For) -> Finder<'a> {
         let mut set = BTreeSet::from([looped.index]);
         set.extend(looped.carried.iter().map(|(x, _)| *x));
         let mut parts = HashMap::new();
@@ -138,7 +150,7 @@ impl<'a> Finder<'a> {
                 parts.insert(*x, part.clone());
             }
         });
-        let owning = Owning::new(looped, set.clone());
+        let owning = Owning::new(function, looped, set.clone());
         Finder { aliases, set, parts, owning, accesses: vec![] }
     }
 
@@ -148,10 +160,15 @@ impl<'a> Finder<'a> {
                 if effects.heard[callee.0] {
                     return Err(Refusal::Statement("call"));
                 }
-                let written = stmt.hands_over(&effects.written);
-                for b in args.iter().filter_map(Operand::local).filter(|b| is_buffer(function, *b)) {
-                    let kind = if written.contains(&b) { Kind::Set } else { Kind::Read };
-                    self.access(kind, &Operand::Local(b), None);
+                for (i, b) in args.iter().enumerate().filter_map(|(i, a)| Some((i, a.local()?))) {
+                    let kind = match effects.written[callee.0].contains(&i) {
+                        true if effects.added[callee.0].contains(&i) => Kind::Add,
+                        true => Kind::Set,
+                        false => Kind::Read,
+                    };
+                    if is_buffer(function, b) {
+                        self.access(kind, &Operand::Local(b), None);
+                    }
                 }
                 Ok(())
             }
@@ -177,6 +194,7 @@ impl<'a> Finder<'a> {
                 }
             }
             Memory::Alloc { .. }
+            | Memory::Stack(..)
             | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)
@@ -194,7 +212,7 @@ impl<'a> Finder<'a> {
         self.access(kind, b, Some((&Operand::Integer(0), Some(count))));
     }
 
-    /// Elements from an index on, one of them or so many; or anything in the buffer, however deep.
+    /// Elements from an index on, one of them or so many; or anything in the buffer, and in what it holds.
     fn access(&mut self, kind: Kind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
@@ -204,14 +222,14 @@ impl<'a> Finder<'a> {
         let (base, mut owners, offset) = self.way(buffer).map_or((None, vec![], vec![]), |(b, o, k)| (Some(b), o, k));
         if let Some((index, count)) = place {
             let index: Vec<&Operand> = offset.iter().chain([index]).collect();
-            owners.push(self.owning.owner(&index, count));
+            owners.push(self.owning.owners(&index, count));
         }
-        self.accesses.push(Access { kind, buffer, base, owners });
+        self.accesses.push(Access { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
     /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and at
     /// what offsets in the last buffer it stands.
-    fn way(&self, buffer: Local) -> Option<(Local, Vec<Option<Owner>>, Vec<Operand>)> {
+    fn way(&self, buffer: Local) -> Option<(Local, Vec<Vec<Owner>>, Vec<Operand>)> {
         if !self.set.contains(&buffer) {
             return Some((buffer, vec![], vec![]));
         }
@@ -219,7 +237,7 @@ impl<'a> Finder<'a> {
             Memory::Load(_, b, i) => {
                 let (base, mut owners, offset) = self.way(b.local()?)?;
                 let index: Vec<&Operand> = offset.iter().chain([i]).collect();
-                owners.push(self.owning.owner(&index, None));
+                owners.push(self.owning.owners(&index, None));
                 Some((base, owners, vec![]))
             }
             Memory::View(_, b, i) => {
@@ -244,8 +262,10 @@ impl<'a> Finder<'a> {
             }
             for (j, other) in self.accesses.iter().enumerate() {
                 let both_add = write.kind == Kind::Add && other.kind == Kind::Add;
-                let share = i == j || self.aliases.may_share(write.buffer, other.buffer) || self.holds(write, other);
-                if !both_add && share && !is_owned_alike(write, other) {
+                if both_add || is_owned_alike(write, other) {
+                    continue;
+                }
+                if i == j || self.may_share(write, other) {
                     return Err(Refusal::Conflict(write.buffer, other.buffer));
                 }
             }
@@ -257,21 +277,23 @@ impl<'a> Finder<'a> {
     fn summed(&self) -> BTreeSet<Local> {
         let adds: Vec<&Access> = self.accesses.iter().filter(|access| access.kind == Kind::Add).collect();
         let meets = |a: &Access, b: &Access| {
-            let same = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
-            same && !is_owned_alike(a, b)
+            let within = |a: &Access, b: &Access| self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+            let share = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
+            (share || within(a, b) || within(b, a)) && !is_owned_alike(a, b)
         };
         adds.iter().filter(|a| adds.iter().any(|b| meets(a, b))).filter_map(|a| a.base).collect()
     }
 
-    /// Whether what one statement writes may be a part of what a call, which is the other, gets.
-    fn holds(&self, write: &Access, other: &Access) -> bool {
-        other.owners.is_empty() && self.aliases.shows(write.buffer, &self.aliases.reach(other.buffer))
+    /// Whether the two may reach the same memory.
+    fn may_share(&self, a: &Access, b: &Access) -> bool {
+        let holds = |a: &Access, b: &Access| a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+        self.aliases.may_share(a.buffer, b.buffer) || holds(a, b) || holds(b, a)
     }
 }
 
 /// Whether the two reach, in different iterations, only what belongs to these.
 fn is_owned_alike(a: &Access, b: &Access) -> bool {
-    a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.is_some() && a == b)
+    a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.iter().any(|owner| b.contains(owner)))
 }
 
 fn is_buffer(function: &Function, x: Local) -> bool {

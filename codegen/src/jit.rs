@@ -51,14 +51,15 @@ impl Jit {
         Jit::link(module, &object, options)
     }
 
-    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that.
+    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that. Iterations run one
+    /// after the other.
     pub fn counting(
         program: &Program,
         entries: &[FunName],
         source: &SourceInfo,
         options: &Options,
     ) -> Result<Jit, Error> {
-        let module = compile(program, entries, source, options)?;
+        let mut module = compile(program, entries, source, options)?;
         let object = module.counting_code()?;
         let mut jit = Jit::link(module, &object, options)?;
         jit.counters = Some(jit.linked.address(COUNTERS).map_err(Error::Llvm)? as Counters);
@@ -274,6 +275,7 @@ fn runtime_error(error: &abi::Error) -> RuntimeError {
         Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
         Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
         Failure::ExternalFailed => ErrorKind::ExternalFailed(numbers[0]),
+        Failure::NotSpecialised => ErrorKind::NotSpecialised { found: numbers[0], wanted: numbers[1] },
         Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
     };
     RuntimeError { kind, span: Span { start: error.start, end: error.end } }

@@ -4,10 +4,11 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::loops::{self, Forward};
+use crate::loops::{self, Forward, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
 use crate::source::SourceInfo;
+use crate::specialise::{Known, specialise};
 use crate::symbol::{Symbol, symbols};
 use inkwell::context::Context;
 use inkwell::passes::PassBuilderOptions;
@@ -36,6 +37,8 @@ pub struct Options {
     pub lanes: Lanes,
     /// Which passes over loops run.
     pub passes: Selection,
+    /// What is known of arguments: the entries that have them check it, and are compiled for it.
+    pub specialise: Vec<Known>,
     /// Where the times of lowering, of passes, of LLVM and of linking are added.
     pub timings: Timings,
 }
@@ -51,6 +54,7 @@ impl Default for Options {
             math: Math::default(),
             lanes: Lanes::default(),
             passes: Selection::default(),
+            specialise: Vec::new(),
             timings: Timings::default(),
         }
     }
@@ -89,6 +93,15 @@ pub enum Lanes {
 impl Lanes {
     /// The most that a loop may have.
     pub const MOST: u32 = 64;
+
+    /// What loops run in, given how many Floats a vector holds.
+    fn of(self, floats: u32) -> Vectors {
+        match self {
+            Lanes::Off => Vectors::default(),
+            Lanes::Auto => Vectors { floats, lanes: None },
+            Lanes::Width(lanes) => Vectors { floats, lanes: Some(lanes) },
+        }
+    }
 }
 
 /// A function that the outside can call.
@@ -120,12 +133,14 @@ pub fn compile(
     source: &SourceInfo,
     options: &Options,
 ) -> Result<Module, Error> {
-    Target::new(options.target_cpu.as_deref(), options.opt_level)?;
+    let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.vectors = options.lanes.of(target.doubles());
     loops.forward = options.forward;
     loops.keeps_order = options.math == Math::Exact;
+    specialise(&mut loops, program, &entries, &options.specialise)?;
     passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
     // Passes may have numbered the functions anew.
     for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
@@ -166,6 +181,11 @@ impl Module {
         &self.options
     }
 
+    /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
+    pub fn lanes(&self) -> Vec<String> {
+        passes::lanes::notes(&self.loops)
+    }
+
     /// The lowered program, after the passes.
     pub fn loops(&self) -> &loops::Module {
         &self.loops
@@ -194,7 +214,8 @@ impl Module {
     }
 
     /// An object with the packed form of the entries, which counts what it does.
-    pub(crate) fn counting_code(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
+        self.loops.run_in_order();
         self.make(Form::Object, true, true)
     }
 
@@ -219,7 +240,7 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     if let Err(violation) = module.verify() {
         panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
     }
-    let is_long = longest_function(&module) > LONG_FUNCTION;
+    let is_long = is_long(&module);
     let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
     let optimise =
         || module.run_passes(&format!("default<O{level}>"), request.target.machine(), PassBuilderOptions::create());
@@ -238,12 +259,15 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     }
 }
 
-/// Instructions beyond which a function is compiled at level 1, its registers allocated at level 0: what
-/// comes above takes time with the square of a function's length.
-const LONG_FUNCTION: usize = 5_000;
+/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so many,
+/// or one block in it: what comes above takes time with the square of a block's length.
+const LONG_FUNCTION: usize = 60_000;
+const LONG_BLOCK: usize = 3_000;
 
-fn longest_function(module: &inkwell::module::Module) -> usize {
-    let length =
-        |f: inkwell::values::FunctionValue| f.get_basic_block_iter().map(|b| b.get_instructions().count()).sum();
-    module.get_functions().map(length).max().unwrap_or(0)
+fn is_long(module: &inkwell::module::Module) -> bool {
+    module.get_functions().any(|function| {
+        let lengths: Vec<usize> =
+            function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
+        lengths.iter().any(|length| *length > LONG_BLOCK) || lengths.iter().sum::<usize>() > LONG_FUNCTION
+    })
 }

@@ -97,15 +97,16 @@ fn operations(kernel: Arithmetic, lanes: u32) -> f64 {
 /// Of arrays with so many elements; a run goes over them so many times.
 fn bytes(kernel: Triad, count: usize, times: usize) -> f64 {
     const RUNS: usize = 8;
-    let [mut a, b, c] = [0.0, 1.0, 2.0].map(|x| vec![x; count]);
-    // What the operating system has to do for a first touch is no part of it: `vec!` of zeros touches nothing.
-    a.fill(3.0);
+    let [mut a, mut b, mut c] = [(); 3].map(|()| vec![0.0; count]);
     // SAFETY: the arrays have so many elements.
-    best(RUNS, (24 * count * times) as f64, || {
-        for _ in 0..times {
-            unsafe { kernel(count as u64, 0.5, a.as_mut_ptr(), b.as_ptr(), c.as_ptr()) };
-        }
-    })
+    let run = |a: &mut [f64], b: &[f64], c: &[f64]| unsafe {
+        kernel(count as u64, 0.5, a.as_mut_ptr(), b.as_ptr(), c.as_ptr());
+    };
+    // An array of zeros has no memory before it is written to; that is no part of what is measured.
+    run(&mut b, &a, &c);
+    run(&mut c, &a, &b);
+    run(&mut a, &b, &c);
+    best(RUNS, (24 * count * times) as f64, || (0..times).for_each(|_| run(&mut a, &b, &c)))
 }
 
 /// The elements of an array: the three of them are four times as large as the largest cache, at least 128 MiB, but take

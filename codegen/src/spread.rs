@@ -157,7 +157,7 @@ impl<'a> Finder<'a> {
         looped.body.visit(&mut |stmt| {
             let set = stmt.targets().into_iter().chain(stmt.bound());
             finder.buffers.extend(set.filter(|x| function.locals[x.0 as usize].ty.as_scalar().is_none()));
-            if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
+            if let Stmt::Memory(Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _)) = stmt {
                 finder.forms.insert(*buffer, Form::Shared);
             }
         });
@@ -273,7 +273,7 @@ impl<'a> Finder<'a> {
 
     fn memory(&mut self, memory: &Memory) -> Result<(), Refusal> {
         match memory {
-            Memory::Alloc { buffer, count, .. } => {
+            Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 self.around.insert(*buffer, self.outer.clone());
                 if self.varies(count) {
                     self.raise(*buffer, Form::Each);

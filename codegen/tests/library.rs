@@ -202,10 +202,12 @@ fn the_header_is_c_and_cpp() {
     let offset =
         |field: &str, value: usize| format!("static_assert(offsetof(lmc_context, {field}) == {value}, \"\");\n");
     let text = [
-        "#include <stddef.h>\n#include <assert.h>\n#include \"odd.h\"\n#include \"failing.h\"\n".to_string(),
+        "#include <stddef.h>\n#include <assert.h>\n#include \"odd.h\"\n#include \"failing.h\"\n#include \"lmc_pool.h\"\n".to_string(),
         offset("write", std::mem::offset_of!(abi::Context, write)),
         offset("stack_bytes", std::mem::offset_of!(abi::Context, stack_bytes)),
         offset("arena.peak", std::mem::offset_of!(abi::Context, arena.peak)),
+        offset("threads", std::mem::offset_of!(abi::Context, threads)),
+        offset("threads.workers", std::mem::offset_of!(abi::Context, threads.workers)),
         offset("error", std::mem::offset_of!(abi::Context, error)),
         offset("error.number", std::mem::offset_of!(abi::Context, error.number)),
         offset("error.file", std::mem::offset_of!(abi::Context, error.file)),
@@ -214,12 +216,13 @@ fn the_header_is_c_and_cpp() {
          int32_t use(lmc_context *ctx, double *out) { return lmc_sin(ctx, 0.5, out) + fwd_rev_f2(ctx, out); }\n"
             .to_string(),
     ];
-    let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-fsyntax-only"];
+    let pool = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/pool/include");
+    let warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-fsyntax-only", pool];
     for (compiler, standard, file) in [("cc", "-std=c11", "use.c"), ("c++", "-std=c++17", "use.cc")] {
         std::fs::write(directory.join(file), text.concat()).expect("is written");
         run(Command::new(compiler).arg(standard).args(warnings).arg(file).current_dir(&directory));
     }
-    let dollar = ["-std=gnu11", "-DLMC_DOLLAR_NAMES", "-fsyntax-only", "use.c"];
+    let dollar = ["-std=gnu11", "-DLMC_DOLLAR_NAMES", "-fsyntax-only", pool, "use.c"];
     run(Command::new("cc").args(dollar).current_dir(&directory));
 }
 

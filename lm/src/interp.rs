@@ -85,6 +85,14 @@ pub enum ErrorKind {
     /// A function that is implemented elsewhere returned a status other than 0.
     #[error("an external function failed with status {0}")]
     ExternalFailed(i64),
+    /// In native code, an argument or a size that is another than the function was compiled for.
+    #[error("the function was specialised for {wanted}, but called with {found}")]
+    NotSpecialised {
+        /// What it is.
+        found: i64,
+        /// What it should be.
+        wanted: i64,
+    },
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),

@@ -1,7 +1,7 @@
 //! A picture of time against size, as SVG: both axes logarithmic, so that a power of the size is a straight line and a
 //! constant ratio a constant distance. A bar at each point reaches from the lower to the upper quartile.
 
-use super::report::{Row, seconds_in_words, three_digits};
+use super::report::{Row, Setting, seconds_in_words, three_digits};
 use std::fmt::Write;
 
 /// The times of one function.
@@ -56,7 +56,14 @@ const BOTTOM: f64 = 416.0;
 /// The picture. The first line is what the others are compared with.
 ///
 /// Panics when there is no line, or one without points.
-pub fn svg(title: &str, subtitle: &str, lines: &[Line]) -> String {
+pub fn svg(setting: &Setting, lines: &[Line]) -> String {
+    let title = format!("{}: time against size", setting.function);
+    let threads = match setting.threads {
+        0 => "a thread for each processor".to_string(),
+        1 => "one thread".to_string(),
+        several => format!("{several} threads"),
+    };
+    let subtitle = format!("{}; {}, {threads}; medians and quartiles", setting.input, setting.derivation);
     let points = || lines.iter().flat_map(|line| &line.points);
     let sizes: Vec<u64> = lines[0].points.iter().map(|point| point.size).collect();
     let least = points().map(|p| p.low).fold(f64::INFINITY, f64::min);
@@ -69,10 +76,10 @@ pub fn svg(title: &str, subtitle: &str, lines: &[Line]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          role=\"img\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\">\n\
          <title>{}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n",
-        escaped(title)
+        escaped(&title)
     );
-    text(&mut out, [LEFT, 28.0], "font-size=\"16\" font-weight=\"bold\"", title);
-    text(&mut out, [LEFT, 48.0], "fill=\"#555555\"", subtitle);
+    text(&mut out, [LEFT, 28.0], "font-size=\"16\" font-weight=\"bold\"", &title);
+    text(&mut out, [LEFT, 48.0], "fill=\"#555555\"", &subtitle);
     size_axis(&mut out, &across, &sizes);
     time_axis(&mut out, &up);
     lines.iter().enumerate().for_each(|(i, line)| curve(&mut out, i, line, &across, &up));

@@ -6,6 +6,19 @@ use crate::render::quoted;
 use codegen::Peaks;
 use codegen::loops::{Counts, Work};
 
+/// What all rows have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// The function.
+    pub function: &'a str,
+    /// A few words on its arguments.
+    pub input: &'a str,
+    /// The way to the derivatives.
+    pub derivation: &'a str,
+    /// How many threads there were; 0 is one for each processor.
+    pub threads: usize,
+}
+
 /// What was measured of one entry at one size.
 #[derive(Clone, Debug)]
 pub struct Row {
@@ -87,11 +100,12 @@ pub fn peaks(peaks: &Peaks) -> String {
 }
 
 /// Everything as one JSON object on a line. Times are in seconds, rates per second.
-pub fn json(function: &str, input: &str, derivation: &str, peaks: &Peaks, rows: &[Row]) -> String {
+pub fn json(setting: &Setting, peaks: &Peaks, rows: &[Row]) -> String {
+    let Setting { function, input, derivation, threads } = setting;
     let Peaks { operations, lanes, bytes, arrays, cached_bytes } = peaks;
     let rows: Vec<String> = rows.iter().map(json_row).collect();
     format!(
-        "{{\"function\":{},\"input\":{},\"derivation\":{},\"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
+        "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
          \"bytes\":{bytes:e},\"arrays\":{arrays},\"cached_bytes\":{cached_bytes:e}}},\"rows\":[{}]}}\n",
         quoted(function),
         quoted(input),

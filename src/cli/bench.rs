@@ -7,7 +7,7 @@ use super::failure::Failure;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::bench::measure::Effort;
-use crate::bench::report::{self, Row};
+use crate::bench::report::{self, Row, Setting};
 use crate::bench::{Entry, plot};
 use crate::derivation::Derivation;
 use codegen::{Jit, Peaks};
@@ -29,7 +29,8 @@ pub struct Options {
     /// program has that function and it fits; otherwise random values.
     #[arg(long, value_name = "EXPRESSION")]
     input: Option<String>,
-    /// Values of n in --input; without --input, how many elements random tensors have in each dimension.
+    /// Values of n in --input; without --input, how many elements random tensors have in each dimension: Floats in
+    /// [0, 1), Integers from 0 to n - 1.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     sizes: Vec<u32>,
     /// Seed of random arguments, tangents and cotangents.
@@ -47,6 +48,9 @@ pub struct Options {
     /// Samples are taken for so many seconds for each size, at least.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     time: Duration,
+    /// How many threads native code may use for long loops; 0 is one for each processor.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -85,7 +89,11 @@ fn bench_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mu
     let sizes = sizes(options)?;
     let subject = Subject::new(options, format, watch)?;
     let native = options.native.options(watch);
-    let jit = subject.compiled(Jit::new, &native)?;
+    let mut jit = subject.compiled(Jit::new, &native)?;
+    if options.threads != 1 {
+        let refused = |error| Failure::Wrong(format!("{} threads cannot be had: {error}", options.threads));
+        jit.set_threads(options.threads).map_err(refused)?;
+    }
     // What is counted does not depend on the level, and the code runs once.
     let counting = codegen::Options { opt_level: native.opt_level.min(1), ..native };
     let counting = subject.compiled(Jit::counting, &counting)?;
@@ -117,19 +125,16 @@ fn finish(
     rows: &[Row],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let derivation = options.derivation.name();
+    let function = subject.name().to_string();
+    let (input, derivation) = (subject.description(), options.derivation.name());
+    let setting = Setting { function: &function, input: &input, derivation, threads: options.threads };
     match options.format {
         _ if prints_plot(options) => {}
         Format::Table => writeln!(out, "{}", report::peaks(peaks))?,
-        Format::Json => {
-            let function = subject.name().to_string();
-            write!(out, "{}", report::json(&function, &subject.description(), derivation, peaks, rows))?;
-        }
+        Format::Json => write!(out, "{}", report::json(&setting, peaks, rows))?,
     }
     let Some(path) = &options.plot else { return Ok(()) };
-    let title = format!("{}: time against size", subject.name());
-    let subtitle = format!("{}; {derivation}, one core; medians and quartiles", subject.description());
-    let svg = plot::svg(&title, &subtitle, &plot::lines(rows));
+    let svg = plot::svg(&setting, &plot::lines(rows));
     match prints_plot(options) {
         true => out.write_all(svg.as_bytes())?,
         false => codegen::write_file(path, svg.as_bytes()).map_err(|error| subject.input.not_compiled(error))?,

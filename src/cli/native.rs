@@ -2,7 +2,7 @@
 
 use super::watch::Watch;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use codegen::{Checks, Forward, Lanes, Math, Selection};
+use codegen::{Checks, Forward, Known, Lanes, Math, Selection};
 use std::path::PathBuf;
 
 /// How to compile.
@@ -30,6 +30,10 @@ pub struct NativeOptions {
     /// What becomes of values that a derivative needs, and that were computed for the value.
     #[arg(long, default_value = "auto", value_parser = one_of(FORWARD))]
     forward: Forward,
+    /// A number that a parameter always is, or a size (`n=10`, `t.2=10`, `v.size=10`, `m.size.2=10`,
+    /// `rows.each.size=10`): the functions that have it are compiled for it, and stop with an error otherwise.
+    #[arg(long, value_name = "PARAMETER=NUMBER", value_delimiter = ',')]
+    specialise: Vec<Known>,
     /// Go on with the loops as that pass leaves them; `lower` is before the first. See `lmc compile --emit loops`.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
@@ -46,6 +50,7 @@ impl NativeOptions {
             math: self.math,
             lanes: self.lanes,
             forward: self.forward,
+            specialise: self.specialise.clone(),
             passes: self.after.clone().map_or(Selection::All, Selection::Through),
             timings: watch.timings.clone(),
         }

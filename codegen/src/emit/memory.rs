@@ -7,7 +7,7 @@ use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty, Work};
 use inkwell::IntPredicate;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Linkage;
-use inkwell::types::BasicTypeEnum;
+use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PointerValue};
 use lm::term::Span;
 
@@ -48,6 +48,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let arena = frame.arena().into();
         match memory {
             Memory::Alloc { buffer, count, span } => self.alloc(frame, *buffer, count, *span),
+            Memory::Stack(buffer, count) => self.on_stack(frame, *buffer, count, 1),
             Memory::Zero(b, n) => {
                 let (bytes, buffer) = (self.bytes(frame, b, n), self.operand(frame, b).into_pointer_value());
                 let zero = self.context.i8_type().const_zero();
@@ -138,6 +139,28 @@ impl<'ctx> Emitter<'ctx, '_> {
             vec![asked, emitter.runtime("lmc.free", &[arena.into()]).into_int_value()]
         });
         frame.set(buffer, taken);
+    }
+
+    /// Space in the frame of the function, taken at its start.
+    pub(super) fn on_stack(&mut self, frame: &mut Frame<'ctx, '_>, buffer: Local, count: &Operand, lanes: u32) {
+        let element = frame.function().ty(&Operand::Local(buffer)).element().expect("loops are well-typed");
+        let Operand::Integer(count) = count else { panic!("the size of what lies on the stack is a number") };
+        let count = lanes * u32::try_from(*count).expect("it is small");
+        let here = self.builder.get_insert_block().expect("a function is being built");
+        let start = frame.llvm().get_first_basic_block().expect("the function has a body");
+        match start.get_first_instruction() {
+            Some(first) => self.builder.position_before(&first),
+            None => self.builder.position_at_end(start),
+        }
+        let space = built(self.builder.build_alloca(self.stored(element).array_type(count), ""));
+        let aligned = space.as_instruction().expect("it is an instruction").set_alignment(if lanes == 1 {
+            ALIGN
+        } else {
+            super::lanes::LINE as u32
+        });
+        aligned.expect("it is a power of 2");
+        self.builder.position_at_end(here);
+        frame.set(buffer, space.into());
     }
 
     fn element_bytes(&self, frame: &Frame<'ctx, '_>, buffer: &Operand) -> IntValue<'ctx> {

@@ -80,6 +80,7 @@ fn leaves_arena(block: &Block) -> bool {
                 | Memory::Zero(..)
                 | Memory::Move { .. }
                 | Memory::View(..)
+                | Memory::Stack(..)
                 | Memory::Cast(..) => true,
                 Memory::Alloc { .. }
                 | Memory::Mark(_)

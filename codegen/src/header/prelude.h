@@ -52,7 +52,8 @@ enum {
   LMC_OUT_OF_MEMORY = 9,      /* the bytes that were asked for, the bytes of the arena that were free */
   LMC_BAD_ARGUMENT = 10,      /* which parameter of the C function, from 1 for the one after ctx */
   LMC_SHAPE_MISMATCH = 11,    /* which parameter, the size of the result, the size of the storage */
-  LMC_EXTERNAL_FAILED = 12    /* what the external function returned */
+  LMC_EXTERNAL_FAILED = 12,   /* what the external function returned */
+  LMC_NOT_SPECIALISED = 13    /* the argument or size, and what the function was compiled for */
 };
 
 /* Kinds of printed values. */

@@ -3,11 +3,12 @@
 //!   i + u,  u - i               u the same in all iterations
 //!   c e,    e owned             c a constant, not 0
 //!   e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations
-//!   e m + i + u,  0 <= i < m    a column; e anything
+//!   m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
 //!
-//! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times.
+//! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number could
+//! make a multiple of m of anything.
 
-use crate::loops::{For, Local, Op, Operand, Stmt};
+use crate::loops::{For, Function, Local, Op, Operand, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// To which iteration an index belongs: indices of two iterations differ if their owners are alike.
@@ -42,6 +43,7 @@ const LARGEST_FACTOR: i64 = 1 << 16;
 
 /// What is needed to tell owners.
 pub(super) struct Owning<'a> {
+    function: &'a Function,
     looped: &'a For,
     /// What is set in the loop.
     set: BTreeSet<Local>,
@@ -54,50 +56,82 @@ pub(super) struct Owning<'a> {
 type Term = (Operand, bool);
 
 impl<'a> Owning<'a> {
-    pub(super) fn new(looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
+    pub(super) fn new(function: &'a Function, looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
         let (mut operations, mut ranges) = (HashMap::new(), HashMap::new());
         looped.body.visit(&mut |stmt| match stmt {
             Stmt::Let(x, op, args) => drop(operations.insert(*x, (*op, args.clone()))),
             Stmt::For(inner) => drop(ranges.insert(inner.index, [inner.from.clone(), inner.to.clone()])),
             _ => {}
         });
-        ranges.insert(looped.index, [looped.from.clone(), looped.to.clone()]);
-        Owning { looped, set, operations, ranges }
+        Owning { function, looped, set, operations, ranges }
     }
 
-    /// The owner of the sum of some indices, or of so many that follow it.
-    pub(super) fn owner(&self, index: &[&Operand], count: Option<&Operand>) -> Option<Owner> {
+    /// Those to which the sum of some indices belongs, or so many that follow it.
+    pub(super) fn owners(&self, index: &[&Operand], count: Option<&Operand>) -> Vec<Owner> {
         let (mut terms, mut same) = (Vec::new(), Same::default());
         index.iter().for_each(|a| self.split(a, true, &mut terms, &mut same));
-        let is_index = |a: &Operand| a.local() == Some(self.looped.index);
-        match (&terms[..], count) {
-            ([(a, sign)], None) if is_index(a) => Some(Owner::Index(*sign, same)),
+        let column = if count.is_none() { self.column(&terms, &same) } else { None };
+        self.own(&terms, count, same).into_iter().chain(column).collect()
+    }
+
+    fn owner(&self, index: &Operand) -> Option<Owner> {
+        let (mut terms, mut same) = (Vec::new(), Same::default());
+        self.split(index, true, &mut terms, &mut same);
+        self.own(&terms, None, same)
+    }
+
+    fn own(&self, terms: &[Term], count: Option<&Operand>, same: Same) -> Option<Owner> {
+        match (terms, count) {
+            ([(a, sign)], None) if self.is_index(a) => Some(Owner::Index(*sign, same)),
             ([(q, true)], None) => {
                 let (e, c) = self.product(q, |c| matches!(c, Operand::Integer(_)))?;
                 let Operand::Integer(c) = c else { return None };
-                let owner = self.owner(&[&e], None)?;
+                let owner = self.owner(&e)?;
                 (c != 0 && c.abs() < LARGEST_FACTOR).then(|| Owner::Times(c, Box::new(owner), same))
             }
             ([(q, true)], Some(count)) => self.row(q, count, same),
             ([(q, true), (j, true)], None) | ([(j, true), (q, true)], None) if self.is_product(q) => {
                 let [from, to] = self.ranges.get(&j.local()?)?;
-                if !matches!(from, Operand::Integer(from) if *from >= 0) {
-                    return None;
-                }
-                match is_index(j) {
-                    true => self.product(q, |m| m.same(to)).and_then(|_| Some(Owner::Column(size(to)?, same))),
-                    false => self.row(q, to, same),
-                }
+                (is_not_negative(from) && !self.is_index(j)).then(|| self.row(q, to, same)).flatten()
             }
             _ => None,
         }
+    }
+
+    /// The owner of a column: what is left of the index if what is divided by the number of columns is left out.
+    fn column(&self, terms: &[Term], same: &Same) -> Option<Owner> {
+        let columns = &self.looped.to;
+        let is_multiple = |a: &Operand| {
+            let factor = self.product(a, |m| m.same(columns)).map(|(e, _)| e);
+            a.same(columns) || factor.is_some_and(|e| self.is_moderate(&e))
+        };
+        let mut rest = terms.iter().filter(|(a, _)| !is_multiple(a));
+        let is_column = matches!(rest.next(), Some((a, true)) if self.is_index(a)) && rest.next().is_none();
+        let mut same = same.clone();
+        same.terms.retain(|x, _| !is_multiple(&Operand::Local(*x)));
+        (is_column && is_not_negative(&self.looped.from)).then_some(Owner::Column(size(columns)?, same))
+    }
+
+    fn is_moderate(&self, a: &Operand) -> bool {
+        match a {
+            Operand::Integer(k) => k.abs() < LARGEST_FACTOR,
+            Operand::Local(x) => {
+                let is_counted = self.ranges.get(x).is_some_and(|[from, _]| is_not_negative(from));
+                is_counted || self.function.locals[x.0 as usize].is_size
+            }
+            Operand::Float(_) | Operand::Bool(_) | Operand::Text(_) => false,
+        }
+    }
+
+    fn is_index(&self, a: &Operand) -> bool {
+        a.local() == Some(self.looped.index)
     }
 
     /// The owner of a row of so many columns, whose first element is a product.
     fn row(&self, q: &Operand, columns: &Operand, same: Same) -> Option<Owner> {
         let (e, m) = self.product(q, |m| m.same(columns))?;
         self.is_same(&m).then_some(())?;
-        Some(Owner::Row(size(&m)?, Box::new(self.owner(&[&e], None)?), same))
+        Some(Owner::Row(size(&m)?, Box::new(self.owner(&e)?), same))
     }
 
     fn is_product(&self, q: &Operand) -> bool {
@@ -143,6 +177,10 @@ impl<'a> Owning<'a> {
         let made = || self.operations.get(&x).is_some_and(|(_, args)| args.iter().all(|a| self.is_same(a)));
         !self.set.contains(&x) || made()
     }
+}
+
+fn is_not_negative(a: &Operand) -> bool {
+    matches!(a, Operand::Integer(k) if *k >= 0)
 }
 
 fn size(a: &Operand) -> Option<Size> {

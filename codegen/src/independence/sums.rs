@@ -21,7 +21,7 @@ pub enum Carried {
 }
 
 /// What becomes of what a loop carries, in order.
-pub(super) fn carried(function: &Function, looped: &For) -> Result<Vec<Carried>, Refusal> {
+pub(crate) fn carried(function: &Function, looped: &For) -> Result<Vec<Carried>, Refusal> {
     let each = looped.carried.iter().zip(&looped.body.results);
     each.map(|((y, _), next)| match next.local() {
         Some(next) if next == *y => Ok(Carried::Same),

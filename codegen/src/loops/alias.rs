@@ -63,7 +63,8 @@ impl Aliases {
 
     /// Whether the two may share memory that is written, where both are known.
     pub fn may_share(&self, x: Local, y: Local) -> bool {
-        let is_new = |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order[&y] < *made);
+        let is_new =
+            |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
         x == y || self.shows(x, &self.roots_of(y)) && !is_new(x, y) && !is_new(y, x)
     }
 
@@ -224,7 +225,7 @@ impl Finder<'_> {
 
     fn memory(&mut self, memory: &Memory) {
         match memory {
-            Memory::Alloc { buffer, .. } => {
+            Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
                 self.has(*buffer, Root::Made(*buffer));
                 self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
             }

@@ -4,7 +4,7 @@
 //! that it is entered, without what stands in blocks inside. Only how many bytes `zero`, `move` and `slide` touch is
 //! not known when compiling.
 
-use super::{Block, Function, Memory, Op, Scalar, Stmt, Ty};
+use super::{Block, Function, Memory, Module, Op, Scalar, Stmt, Ty};
 use std::ops::{AddAssign, Index, IndexMut};
 
 /// A kind of work.
@@ -118,7 +118,23 @@ impl Op {
     }
 }
 
+impl Module {
+    /// Lets iterations run one after the other: a block that runs for several lanes at once would count once.
+    pub(crate) fn run_in_order(&mut self) {
+        self.functions.iter_mut().for_each(|function| function.body.run_in_order());
+    }
+}
+
 impl Block {
+    fn run_in_order(&mut self) {
+        for stmt in &mut self.stmts {
+            if let Stmt::For(looped) = stmt {
+                looped.lanes = 1;
+            }
+            stmt.blocks_mut().into_iter().for_each(Block::run_in_order);
+        }
+    }
+
     /// What the statements of the block itself do each time, where that is known when compiling.
     pub fn counts(&self, function: &Function) -> Counts {
         let mut counts = Counts::default();
@@ -162,6 +178,7 @@ impl Memory {
             // How far these three reach is counted when they run.
             Memory::Zero(..) | Memory::Move { .. } | Memory::Slide(..) => {}
             Memory::Alloc { .. }
+            | Memory::Stack(..)
             | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)
@@ -171,5 +188,25 @@ impl Memory {
             | Memory::Slid { .. } => {}
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::loops::parse::parse;
+
+    #[test]
+    fn iterations_run_in_order() {
+        let loops = |lanes: &str| {
+            format!(
+                "fun f(#0: integer, b%1: [float]) -> () {{\n  if true {{\n    for i%2 in 0..#0{lanes} {{\n      \
+                 for j%3 in 0..#0{lanes} {{\n        store b%1[j%3] = 1.0\n        yield\n      }}\n      yield\n    \
+                 }}\n    yield\n  }} else {{\n    yield\n  }}\n  yield\n}}\n"
+            )
+        };
+        let mut module = parse(&loops(" lanes 8"));
+        assert_eq!(module.to_string(), loops(" lanes 8"));
+        module.run_in_order();
+        assert_eq!(module.to_string(), loops(""));
     }
 }

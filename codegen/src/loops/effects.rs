@@ -104,7 +104,8 @@ impl Effects {
             Memory::Slide(_, from, to) => self.releases.extend(from.local().into_iter().chain(to.local())),
             // What is taken is no negative number of elements.
             Memory::Alloc { .. } => self.needs_checks = true,
-            Memory::View(..)
+            Memory::Stack(..)
+            | Memory::View(..)
             | Memory::Cast(..)
             | Memory::Mark(_)
             | Memory::Above(..)

@@ -54,6 +54,8 @@ failures! {
     ShapeMismatch 11 "LMC_SHAPE_MISMATCH" "a result has another size than its storage" |rank| 1 + 2 * rank;
     /// An external function returned a status other than 0; that status.
     ExternalFailed 12 "LMC_EXTERNAL_FAILED" "an external function failed" |_| 1;
+    /// An argument, or a size, that is another than the function was compiled for; the number, and that one.
+    NotSpecialised 13 "LMC_NOT_SPECIALISED" "an argument is not what the function was specialised for" |_| 2;
 }
 
 /// A tensor has no more elements than this. Dimensionless.

@@ -20,6 +20,9 @@ pub enum Memory {
         /// Where an error is in the source.
         span: Span,
     },
+    /// `x = stack n`: a buffer of n elements, not set, on the stack of the function: another one, or the same, each
+    /// time. n is a number.
+    Stack(Local, Operand),
     /// `zero b[0..n]`: the first n elements are zero.
     Zero(Operand, Operand),
     /// `x = load b[i]`.

@@ -186,8 +186,12 @@ pub struct Function {
     /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
     /// passed one of them twice.
     pub between: bool,
+    /// Whether it hardly ever runs, so that no pass should spend code on it.
+    pub cold: bool,
     /// Whether it needs the arena, directly or by what it calls.
     pub allocates: bool,
+    /// Parameters that are buffers of one number throughout, as is checked at the start.
+    pub filled: Vec<(Local, i64)>,
     /// Where the body stands in the source.
     pub span: Span,
 }
@@ -214,8 +218,25 @@ pub struct Module {
     /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
     /// can be called.
     pub exported: Vec<FunId>,
+    /// What loops may run in lanes of.
+    pub vectors: Vectors,
     /// Whether the terms of sums are added in the order of the program.
     pub keeps_order: bool,
+}
+
+/// The vectors that loops may run in lanes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// How many Floats a vector of the processor holds; 1 where loops shall not run in lanes.
+    pub floats: u32,
+    /// How many lanes each loop gets that can run in lanes; none where as many as seem best, in loops where it seems best.
+    pub lanes: Option<u32>,
+}
+
+impl Default for Vectors {
+    fn default() -> Vectors {
+        Vectors { floats: 1, lanes: None }
+    }
 }
 
 /// What an external function gives.

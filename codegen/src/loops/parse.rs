@@ -2,7 +2,8 @@
 //! functions and `$BENCH` are not read; errors have no place.
 
 use super::{
-    ALL_FAILURES, ALL_OPS, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Ty,
+    ALL_FAILURES, ALL_OPS, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt,
+    Ty, Vectors,
 };
 use lm::term::{FunName, Span};
 
@@ -15,7 +16,8 @@ pub(crate) fn parse(text: &str) -> Module {
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
     let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
-    let mut module = Module { functions, exported: vec![FunId(0)], ..Module::default() };
+    let vectors = Vectors { floats: 4, lanes: None };
+    let mut module = Module { functions, exported: vec![FunId(0)], vectors, ..Module::default() };
     module.mark();
     module
 }
@@ -81,7 +83,9 @@ impl Reader<'_> {
             body,
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
+            filled: vec![],
             span: Span::default(),
         }
     }
@@ -201,6 +205,10 @@ impl Reader<'_> {
             ["alloc", element, count] => {
                 let count = self.operand(count);
                 Memory::Alloc { buffer: self.set(target, ty(element)), count, span: Span::default() }
+            }
+            ["stack", element, count] => {
+                let count = self.operand(count);
+                Memory::Stack(self.set(target, ty(element)), count)
             }
             ["mark"] => Memory::Mark(self.set(target, mark)),
             ["load", ..] => {

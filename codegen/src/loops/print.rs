@@ -123,6 +123,10 @@ impl Printer<'_> {
                 let ty = self.function.ty(&Operand::Local(*buffer));
                 format!("{} = alloc {ty} {}", x(buffer), a(count))
             }
+            Memory::Stack(buffer, count) => {
+                let ty = self.function.ty(&Operand::Local(*buffer));
+                format!("{} = stack {ty} {}", x(buffer), a(count))
+            }
             Memory::Zero(b, n) => format!("zero {}[0..{}]", a(b), a(n)),
             Memory::Load(target, b, i) => format!("{} = load {}[{}]", x(target), a(b), a(i)),
             Memory::View(target, b, i) => format!("{} = {}[{}..]", x(target), a(b), a(i)),

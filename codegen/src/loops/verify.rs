@@ -1,15 +1,49 @@
 //! The rules of loops, checked: a violation is a bug of the lowering.
 
-use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
+use super::{Aliases, Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
-/// Checks that locals are set once and before use, in scope, and that types agree.
+use crate::independence::{Effects, Independence};
+use crate::spread::Spread;
+
+/// Checks that locals are set once and before use, in scope, that types agree, and that loops in lanes can run in lanes.
 ///
 /// Errors: the first violation, as text for a bug report.
 pub fn verify(module: &Module) -> Result<(), String> {
     module.functions.iter().try_for_each(|function| {
         let mut checker = Checker { module, function, set: vec![State::Unset; function.locals.len()] };
         checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
-    })
+    })?;
+    lanes(module)
+}
+
+/// Loops in lanes are independent, and have a meaning in lanes.
+fn lanes(module: &Module) -> Check {
+    let has_lanes = |block: &Block| {
+        let mut found = false;
+        block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
+        found
+    };
+    let functions: Vec<&Function> = module.functions.iter().filter(|function| has_lanes(&function.body)).collect();
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let effects = Effects::of(module);
+    for function in functions {
+        let aliases = Aliases::of(function, &effects.written);
+        let mut violation = None;
+        function.body.visit(&mut |stmt| {
+            let Stmt::For(looped) = stmt else { return };
+            if looped.lanes > 1 && violation.is_none() {
+                let refusal = Independence::of(function, &aliases, &effects, looped).err();
+                let refusal = refusal.or_else(|| Spread::of(function, &aliases, looped).err());
+                violation = refusal.map(|refusal| refusal.to_string());
+            }
+        });
+        if let Some(violation) = violation {
+            return Err(format!("lanes in {}: {violation}", function.name));
+        }
+    }
+    Ok(())
 }
 
 /// A local whose block has ended is out of scope for good, and may not be set again.
@@ -149,7 +183,7 @@ impl Checker<'_> {
     fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
         let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
         let (target, given): (Option<Set>, Vec<Given>) = match memory {
-            Memory::Alloc { buffer, count, .. } => {
+            Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 let ty = self.function.locals[buffer.0 as usize].ty;
                 self.element(&Operand::Local(*buffer))?;
                 (Some((*buffer, ty)), vec![(count, integer)])
@@ -236,6 +270,7 @@ impl Checker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loops::parse::parse;
     use crate::loops::{LocalInfo, Op};
     use lm::term::{FunName, Span};
 
@@ -250,7 +285,9 @@ mod tests {
             body: Block { stmts, results: vec![result] },
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
+            filled: vec![],
             span: Span::default(),
         };
         verify(&Module { functions: vec![function], ..Module::default() }).err().unwrap_or_default()
@@ -274,5 +311,20 @@ mod tests {
         assert_eq!(violation(vec![branch], local(2)), "loops of f: %2 is not in scope");
         let short = Stmt::Let(Local(2), Op::MulF, vec![local(0)]);
         assert_eq!(violation(vec![short], local(2)), "loops of f: 1 operands for 2 places");
+    }
+
+    #[test]
+    fn loops_in_lanes_can_run_in_lanes() {
+        let text = |body: &str| {
+            parse(&format!(
+                "fun f(n%0: integer, b%1: [float]) -> () {{\n%7 = for %2 in 0..n%0 lanes 4 carrying (%3 = 0.0) {{\n{body}\n}}\n\
+                 yield\n}}\n"
+            ))
+        };
+        let violation = |body: &str| verify(&text(body)).err().unwrap_or_default();
+        assert_eq!(violation("%4 = add.f %3, 1.0\nyield %4"), "");
+        assert_eq!(violation("%4 = mul.f %3, 2.0\nyield %4"), "lanes in f: %3 is carried, and no sum");
+        let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
+        assert_eq!(violation(address), "lanes in f: %5 is another address in each lane, and looked at");
     }
 }

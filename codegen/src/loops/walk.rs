@@ -115,6 +115,7 @@ impl Memory {
     pub fn target(&self) -> Option<Local> {
         match self {
             Memory::Alloc { buffer: x, .. }
+            | Memory::Stack(x, _)
             | Memory::Load(x, ..)
             | Memory::View(x, ..)
             | Memory::Cast(x, _)
@@ -131,6 +132,7 @@ impl Memory {
     pub fn target_mut(&mut self) -> Option<&mut Local> {
         match self {
             Memory::Alloc { buffer: x, .. }
+            | Memory::Stack(x, _)
             | Memory::Load(x, ..)
             | Memory::View(x, ..)
             | Memory::Cast(x, _)
@@ -147,7 +149,7 @@ impl Memory {
     pub fn operands(&self) -> Vec<&Operand> {
         match self {
             Memory::Mark(_) => vec![],
-            Memory::Alloc { count: a, .. } | Memory::Cast(_, a) | Memory::Release(a) => vec![a],
+            Memory::Alloc { count: a, .. } | Memory::Stack(_, a) | Memory::Cast(_, a) | Memory::Release(a) => vec![a],
             Memory::Zero(a, b)
             | Memory::Load(_, a, b)
             | Memory::View(_, a, b)
@@ -164,7 +166,7 @@ impl Memory {
     pub fn operands_mut(&mut self) -> Vec<&mut Operand> {
         match self {
             Memory::Mark(_) => vec![],
-            Memory::Alloc { count: a, .. } | Memory::Cast(_, a) | Memory::Release(a) => vec![a],
+            Memory::Alloc { count: a, .. } | Memory::Stack(_, a) | Memory::Cast(_, a) | Memory::Release(a) => vec![a],
             Memory::Zero(a, b)
             | Memory::Load(_, a, b)
             | Memory::View(_, a, b)

@@ -44,7 +44,9 @@ impl<'a> Body<'a> {
             body: block,
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
+            filled: vec![],
             span,
         })
     }

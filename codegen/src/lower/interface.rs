@@ -77,7 +77,9 @@ pub(super) fn interface(
         body: block,
         recursive: false,
         between: true,
+        cold: false,
         allocates: false,
+        filled: vec![],
         span,
     };
     Ok((Interface { inputs, outputs, function: next }, Some(function)))

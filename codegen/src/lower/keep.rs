@@ -169,7 +169,13 @@ impl Body<'_> {
                     for tensor in element.tensors() {
                         inner.push(Tensor { buffers: body.slid(&tensor, piece, distance)?, ..(*tensor).clone() });
                     }
-                    body.store_element(&slid, &i, &element.with_tensors(&mut inner.into_iter()));
+                    // What is no buffer stays as it is.
+                    let moved = element.with_tensors(&mut inner.into_iter()).flatten();
+                    for (buffer, component) in slid.buffers.iter().zip(moved) {
+                        if body.ty_of(&component).as_scalar().is_none() {
+                            body.stmts.push(Stmt::Memory(Memory::Store(buffer.clone(), i.clone(), component)));
+                        }
+                    }
                     Ok(vec![])
                 })
             },

@@ -11,8 +11,12 @@ use std::collections::HashMap;
 /// A function of so many statements is small.
 const SMALL: usize = 40;
 
+/// And one of so many is small enough for a loop: an iteration with a call in it cannot run in lanes, nor can what is the
+/// same in each iteration be done before.
+const SMALL_IN_LOOPS: usize = 250;
+
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
-const MOST_STATEMENTS: usize = 700;
+const MOST_STATEMENTS: usize = 1_400;
 
 pub(super) fn inline(module: &mut Module) {
     let calls = count_calls(module);
@@ -24,7 +28,8 @@ pub(super) fn inline(module: &mut Module) {
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
         let (recursive, budget) = (function.recursive, MOST_STATEMENTS.saturating_sub(body.len()));
         let locals_of = &mut locals;
-        Inliner { module, calls: &calls, locals: locals_of, recursive, budget, known: HashMap::new() }.block(&mut body);
+        Inliner { module, calls: &calls, locals: locals_of, recursive, budget, loops: 0, known: HashMap::new() }
+            .block(&mut body);
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -51,6 +56,8 @@ struct Inliner<'a> {
     recursive: bool,
     /// How many statements it may get.
     budget: usize,
+    /// How many loops there are around the block at hand.
+    loops: usize,
     /// What the results of calls are now.
     known: HashMap<Local, Operand>,
 }
@@ -59,7 +66,10 @@ impl Inliner<'_> {
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
+            let loops = usize::from(matches!(stmt, Stmt::For(_)));
+            self.loops += loops;
             stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            self.loops -= loops;
             match stmt {
                 Stmt::Call(xs, callee, args) if self.should(callee) => {
                     let inlined = self.body(callee, args);
@@ -81,7 +91,8 @@ impl Inliner<'_> {
     fn should(&self, callee: FunId) -> bool {
         let function = &self.module.functions[callee.0];
         let length = function.body.len();
-        let wanted = length <= SMALL || self.calls[callee.0] == 1 && !self.recursive;
+        let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
+        let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
         wanted && !function.recursive && !function.between && length <= self.budget
     }
 

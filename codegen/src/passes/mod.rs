@@ -3,18 +3,23 @@
 //!
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
+mod arguments;
 mod bounds;
 mod fusion;
 mod inline;
+pub(crate) mod lanes;
 mod motion;
 mod place;
 mod rectangular;
 mod share;
+mod split;
+mod stack;
 mod stored;
 mod sweep;
 mod tables;
 mod threads;
 mod unchecked;
+mod unroll;
 mod versions;
 
 use crate::error::Error;
@@ -53,6 +58,12 @@ pub const PASSES: &[Pass] = &[
         run: rectangular::rectangular,
     },
     Pass {
+        name: "arguments",
+        purpose: "puts numbers in the place of parameters that are the same number in each call",
+        when: |_| true,
+        run: arguments::arguments,
+    },
+    Pass {
         name: "share",
         purpose: "computes and loads once what is known to be the same, and constants not at all",
         when: |_| true,
@@ -89,6 +100,13 @@ pub const PASSES: &[Pass] = &[
         run: fusion::fusion,
     },
     Pass {
+        name: "split",
+        purpose: "makes loops over ranges of a loop with a conditional that depends on where its index is",
+        when: |_| true,
+        run: split::split,
+    },
+    Pass { name: "unroll", purpose: "writes out loops of few iterations", when: |_| true, run: unroll::unroll },
+    Pass {
         name: "versions",
         purpose: "checks ranges before a loop in place of each index in it",
         when: |checks| checks == Checks::Hoisted,
@@ -100,12 +118,24 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: tables::tables,
     },
+    Pass {
+        name: "stack",
+        purpose: "puts small buffers of constant size on the stack",
+        when: |_| true,
+        run: stack::stack,
+    },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
         name: "threads",
         purpose: "divides loops into chunks, which threads may run",
         when: |_| true,
         run: threads::threads,
+    },
+    Pass {
+        name: "lanes",
+        purpose: "runs iterations of loops at once, in the lanes of vectors",
+        when: |_| true,
+        run: lanes::lanes,
     },
 ];
 
@@ -115,19 +145,25 @@ const ORDER: &[&str] = &[
     "inline",
     "rectangular",
     "share",
+    "arguments",
     "place",
     "motion",
+    "share",
     "stored",
     "bounds",
     "fusion",
+    "split",
+    "unroll",
     "share",
     "bounds",
     "versions",
     "fusion",
     "share",
     "tables",
+    "stack",
     "sweep",
     "threads",
+    "lanes",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.

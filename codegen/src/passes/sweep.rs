@@ -33,7 +33,8 @@ fn idle_marks(block: &mut Block, takes: &[bool]) {
         Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),
         _ => None,
     });
-    for (start, m) in marks.collect::<Vec<_>>() {
+    // From the last one on: what is dropped stands behind its mark, so the earlier ones stay where they are.
+    for (start, m) in marks.collect::<Vec<_>>().into_iter().rev() {
         let Some(last) = block.stmts.iter().rposition(|stmt| releases(stmt, m)) else { continue };
         if !block.stmts[start..=last].iter().any(|stmt| takes_memory(stmt, takes)) {
             drop_releases(block, m);

@@ -23,6 +23,7 @@ fn is_left_out(failure: Failure) -> bool {
         | Failure::OutOfMemory
         | Failure::BadArgument
         | Failure::ShapeMismatch
-        | Failure::ExternalFailed => false,
+        | Failure::ExternalFailed
+        | Failure::NotSpecialised => false,
     }
 }

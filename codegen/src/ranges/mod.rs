@@ -46,10 +46,17 @@ const CONNECTIVES: usize = 3;
 impl Ranges {
     /// At the start of a function.
     pub(crate) fn new(function: &Function) -> Ranges {
-        let kind = |info: &LocalInfo| [info.ty == Scalar::Integer.ty(), info.is_size];
-        let mut ranges = Ranges { locals: function.locals.iter().map(kind).collect(), ..Ranges::default() };
+        let mut ranges = Ranges::default();
+        ranges.know(&function.locals);
         function.params.iter().for_each(|x| ranges.meet(*x, ALL));
         ranges
+    }
+
+    /// The locals of the function, where there are more of them by now.
+    pub(crate) fn know(&mut self, locals: &[LocalInfo]) {
+        let kind = |info: &LocalInfo| [info.ty == Scalar::Integer.ty(), info.is_size];
+        let new = locals.get(self.locals.len()..).unwrap_or_default();
+        self.locals.extend(new.iter().map(kind));
     }
 
     /// To be given to [`Ranges::back_to`] at the end of a block.
@@ -168,6 +175,14 @@ impl Ranges {
             }
             _ => {}
         }
+    }
+
+    /// Of a comparison of Integers, the operation (`eq.i`, `le.i` or `lt.i`) and the difference of its operands.
+    pub(crate) fn comparison(&self, condition: Local) -> Option<(Op, Linear)> {
+        let (op, args) = self.conditions.get(&condition)?;
+        let is_comparison = matches!(op, Op::EqI | Op::LeI | Op::LtI);
+        let difference = is_comparison.then(|| self.form(&args[0]).minus(&self.form(&args[1])))?;
+        difference.map(|difference| (*op, difference))
     }
 
     /// An Integer as a form.

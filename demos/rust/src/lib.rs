@@ -10,6 +10,7 @@ pub struct Context {
     write: Option<unsafe extern "C" fn(*mut c_void, i32, f64, i64, *const c_char)>,
     stack_bytes: u64,
     arena: Arena,
+    threads: Threads,
     error: Error,
 }
 
@@ -22,6 +23,16 @@ struct Arena {
     owned: u64,
     reserved: u64,
 }
+
+/// `lmc_threads` of the header: none here.
+#[repr(C)]
+struct Threads {
+    parallel_for: Option<unsafe extern "C" fn(*mut c_void, Body, *mut c_void, i64)>,
+    pool: *mut c_void,
+    workers: i64,
+}
+
+type Body = unsafe extern "C" fn(*mut c_void, i64, i64);
 
 /// `lmc_error` of the header: the error of the last call that did not return 0.
 #[repr(C)]

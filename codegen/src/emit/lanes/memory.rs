@@ -33,6 +33,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let (cells, value) = (self.cells(frame, lanes, b, i), self.operand(frame, a));
                 self.add_to_cells(frame, lanes, b, &cells, value);
             }
+            Memory::Stack(buffer, count) => match lanes.spread.form(*buffer) {
+                Form::Each => self.on_stack(frame, *buffer, count, lanes.width),
+                Form::Shared | Form::Rows => self.memory_stmt(frame, memory),
+            },
             Memory::Alloc { buffer, count, span } => match lanes.spread.form(*buffer) {
                 Form::Shared => self.memory_stmt(frame, memory),
                 Form::Each => self.alloc_each(frame, lanes, *buffer, count, *span),
@@ -310,4 +314,4 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 /// The bytes of a line of the cache, and of the widest vector.
-const LINE: u64 = 64;
+pub(in crate::emit) const LINE: u64 = 64;

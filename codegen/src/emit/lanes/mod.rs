@@ -14,6 +14,8 @@ mod memory;
 mod tests;
 mod vectors;
 
+pub(super) use memory::LINE;
+
 pub(super) use control::differs_in_lanes;
 
 use super::function::Frame;

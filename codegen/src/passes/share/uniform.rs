@@ -21,7 +21,8 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
     });
     let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
     let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
-    known.filter(|(b, value)| is_alone(*b) && finder.made_after(*b, value)).collect()
+    let own = known.filter(|(b, value)| is_alone(*b) && finder.made_after(*b, value));
+    own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
 }
 
 /// Where locals are set: in which block, as the how-manieth.

@@ -46,7 +46,7 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&self, looped: &'a For) -> Option<Plan> {
         let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
         looped.body.visit(&mut |stmt| inside.extend(stmt.targets().into_iter().chain(stmt.bound())));
-        if !gives_all_back(&looped.body, &inside, &self.world.takes) || !self.is_shallow(looped) {
+        if !gives_all_back(&looped.body, &inside, &self.world.keeps) || !self.is_shallow(looped) {
             return None;
         }
         let found = Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()?;

@@ -19,7 +19,7 @@ mod private;
 mod slice;
 
 use crate::independence::Effects;
-use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt};
+use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt, gives_all_back};
 use build::Builder;
 use legality::Plan;
 use std::collections::{HashMap, HashSet};
@@ -42,23 +42,26 @@ pub(super) fn threads(module: &mut Module) {
 /// What is known of all functions.
 struct World {
     effects: Effects,
-    /// Which functions take from the arena.
-    takes: Vec<bool>,
+    /// Which functions leave something in the arena.
+    keeps: Vec<bool>,
     /// Which ones are recursive, or call one that is.
     recurs: Vec<bool>,
 }
 
 impl World {
     fn of(module: &Module) -> World {
-        let takes = module.functions.iter().map(|function| function.allocates).collect();
+        let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
         let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
         // Those on a cycle of calls recur, so one look at each of the others is enough.
         for id in module.callees_first() {
             let mut calls = false;
-            module.functions[id.0].body.callees(&mut |callee| calls |= recurs[callee.0]);
+            let function = &module.functions[id.0];
+            function.body.callees(&mut |callee| calls |= recurs[callee.0]);
             recurs[id.0] |= calls;
+            let set = (0..function.locals.len() as u32).map(Local).collect();
+            keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module), takes, recurs }
+        World { effects: Effects::of(module), keeps, recurs }
     }
 }
 
@@ -85,7 +88,7 @@ fn chosen_functions(module: &Module) -> Vec<usize> {
     let is_chosen = |i: &usize| {
         let function = &module.functions[*i];
         let called = module.exported.contains(&FunId(*i)) || !in_loops.contains(&FunId(*i));
-        called && !function.between && !function.recursive
+        called && !function.between && !function.cold && !function.recursive
     };
     (0..module.functions.len()).filter(is_chosen).collect()
 }
@@ -96,8 +99,12 @@ struct Planner<'a> {
     world: &'a World,
     function: &'a Function,
     aliases: Aliases,
+    /// The conditions that mostly hold.
+    likely: HashSet<Local>,
     /// What comes before the place at hand, in its block and in those around it.
     before: Vec<&'a [Stmt]>,
+    /// Whether that is in a loop.
+    is_in_loop: bool,
     plans: HashMap<Local, Plan>,
 }
 
@@ -105,7 +112,9 @@ impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
     fn plans(function: &'a Function, module: &'a Module, world: &'a World) -> HashMap<Local, Plan> {
         let aliases = Aliases::of(function, &world.effects.written);
-        let mut planner = Planner { module, world, function, aliases, before: vec![], plans: HashMap::new() };
+        let likely = function.body.likely_conditions();
+        let (before, plans) = (vec![], HashMap::new());
+        let mut planner = Planner { module, world, function, aliases, likely, before, is_in_loop: false, plans };
         planner.block(&function.body);
         planner.plans
     }
@@ -122,6 +131,14 @@ impl<'a> Planner<'a> {
                     self.plans.insert(looped.index, plan);
                 }
                 (Stmt::Bench { .. }, _) => {}
+                (Stmt::For(looped), None) => {
+                    let outer = std::mem::replace(&mut self.is_in_loop, true);
+                    self.block(&looped.body);
+                    self.is_in_loop = outer;
+                }
+                (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
+                    self.block(then);
+                }
                 (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.block(block)),
             }
             self.before.pop();

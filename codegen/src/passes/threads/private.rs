@@ -37,7 +37,17 @@ impl Planner<'_> {
     /// How long the rows of a buffer are that one loop sets, and nothing else.
     fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<Slice> {
         let mut changes = 0;
-        self.function.body.visit(&mut |stmt| changes += usize::from(self.changes(stmt, buffer)));
+        let mut look = |stmt: &Stmt| changes += usize::from(self.changes(stmt, buffer));
+        if self.is_in_loop {
+            // What comes later may have been before.
+            self.function.body.visit(&mut look);
+        } else {
+            looped.body.visit(&mut look);
+            for stmt in visible {
+                look(stmt);
+                stmt.blocks().into_iter().for_each(|block| block.visit(&mut look));
+            }
+        }
         let (made, rows) = visible.iter().enumerate().find_map(|(i, stmt)| match stmt {
             Stmt::For(rows) => stored_row(rows, buffer).map(|length| (i, (rows, length))),
             _ => None,

@@ -41,7 +41,7 @@ fn a_condition_guards_loads() {
 
 #[test]
 fn conditionals_nest() {
-    let text = "fun f(n%0: integer, b%1: [float], r%2: [float]) -> (float) {
+    let text = "fun f(n%0: integer, b%1: [float], r%2: [float], s%18: [float]) -> (float) {
   %3 = for %4 in 0..n%0 lanes W carrying (%5 = 0.0) {
     %6 = load b%1[%4]
     %7 = lt.f %6, 0.0
@@ -59,7 +59,7 @@ fn conditionals_nest() {
     } else {
       %13 = sqrt %6
       %14 = div.f 1.0, %13
-      add r%2[0] += %14
+      add s%18[0] += %14
       yield %14, 2
     }
     %15 = to_float %9
@@ -69,7 +69,7 @@ fn conditionals_nest() {
   }
   yield %3
 }";
-    check(text, |n| vec![I(n), Floats(floats(2, n)), Floats(vec![0.5; n as usize + 1])]);
+    check(text, |n| vec![I(n), Floats(floats(2, n)), Floats(vec![0.5; n as usize + 1]), Floats(vec![0.5])]);
 }
 
 #[test]

@@ -1,0 +1,282 @@
+//! Split: a loop with a conditional that depends on where the index is becomes loops over ranges where that is known.
+//!
+//!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
+//!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//!
+//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is a number, or a local plus a number.
+//! What is carried goes from loop to loop. The conditionals themselves are left to `share`.
+//!
+//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop.
+
+use crate::loops::{Block, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
+use crate::ranges::{ASSUMED, Ranges};
+use std::collections::{HashMap, HashSet};
+
+/// A loop is split so often, the parts included.
+const MOST_SPLITS: usize = 3;
+
+/// All parts of a loop have so many statements at most.
+const MOST_STATEMENTS: usize = 300;
+
+pub(super) fn split(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
+        let mut body = std::mem::take(&mut function.body);
+        let mut ranges = Ranges::new(function);
+        Splitter { locals: &mut function.locals }.block(&mut body, &mut ranges);
+        function.body = body;
+    }
+}
+
+/// A comparison, and where in the loop it changes.
+struct Turn {
+    condition: Local,
+    /// The first index from which on it is otherwise; for `eq.i` the only one where it holds.
+    local: Option<Local>,
+    plus: i64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// It holds before.
+    Before,
+    /// It holds from there on.
+    From,
+    /// It holds there only.
+    At,
+}
+
+struct Splitter<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+}
+
+impl Splitter<'_> {
+    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+        let mut out = Vec::with_capacity(block.stmts.len());
+        for stmt in std::mem::take(&mut block.stmts) {
+            self.stmt(stmt, ranges, MOST_SPLITS, MOST_STATEMENTS, &mut out);
+        }
+        block.stmts = out;
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, ranges: &mut Ranges, splits: usize, budget: usize, out: &mut Vec<Stmt>) {
+        ranges.know(self.locals);
+        if let Some(splits) = splits.checked_sub(1)
+            && let Stmt::For(looped) = &stmt
+            && let Some(turn) = turn(&stmt, looped, ranges)
+            && budget >= looped.body.len() * if turn.kind == Kind::At { 3 } else { 2 }
+        {
+            let parts = self.parts(looped, &turn, ranges, out);
+            let budget = budget / parts.len();
+            parts.into_iter().for_each(|part| self.stmt(part, ranges, splits, budget, out));
+            return;
+        }
+        for i in 0..stmt.blocks().len() {
+            let mark = ranges.mark();
+            ranges.enter(&stmt, i);
+            self.block(stmt.blocks_mut().swap_remove(i), ranges);
+            ranges.back_to(mark);
+        }
+        ranges.see(&stmt);
+        out.push(stmt);
+    }
+
+    /// The loops that a loop becomes.
+    fn parts(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let (a, b) = (&looped.from, &looped.to);
+        let p = self.between(turn, turn.plus, [a, b], ranges, out);
+        let mut ends = vec![(p.clone(), turn.kind == Kind::Before)];
+        if turn.kind == Kind::At {
+            let q = self.between(turn, turn.plus + 1, [&p, b], ranges, out);
+            ends.push((q, true));
+        }
+        ends.push((b.clone(), turn.kind == Kind::From));
+        let mut from = a.clone();
+        ends.retain(|(to, _)| !std::mem::replace(&mut from, to.clone()).same(to));
+        let mut from = a.clone();
+        let mut carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
+        let last = ends.len() - 1;
+        let part = |(i, (to, holds)): (usize, (Operand, bool))| {
+            let mut part = For { to: to.clone(), ..looped.clone() };
+            part.from = std::mem::replace(&mut from, to);
+            part.carried.iter_mut().zip(&carried).for_each(|((_, init), a)| *init = a.clone());
+            drop_condition(&mut part.body, turn.condition);
+            part.body.change_operands(&mut |a| {
+                if a.local() == Some(turn.condition) {
+                    *a = Operand::Bool(holds);
+                }
+            });
+            let part = self.fresh(part, i == last);
+            carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
+            Stmt::For(Box::new(part))
+        };
+        ends.into_iter().enumerate().map(part).collect()
+    }
+
+    /// The loop with locals of its own; the last one sets what the whole loop did.
+    fn fresh(&mut self, looped: For, is_last: bool) -> For {
+        let results = looped.results.clone();
+        let whole = Block { stmts: vec![Stmt::For(Box::new(looped))], results: vec![] };
+        let mut copy = whole.copy(self.locals, HashMap::new());
+        match copy.stmts.pop() {
+            Some(Stmt::For(part)) => For { results: if is_last { results } else { part.results.clone() }, ..*part },
+            other => panic!("the copy of a loop is one: {other:?}"),
+        }
+    }
+
+    /// The place of a turn, plus something, put between two ends.
+    fn between(
+        &mut self,
+        turn: &Turn,
+        plus: i64,
+        [a, b]: [&Operand; 2],
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        let place = match turn.local {
+            None => Operand::Integer(plus),
+            Some(x) if plus == 0 => Operand::Local(x),
+            Some(x) => self.op(Op::AddI, [Operand::Local(x), Operand::Integer(plus)], ranges, out),
+        };
+        let low = self.choice([&place, b], [&place, b], ranges, out);
+        self.choice([a, &low], [&low, a], ranges, out)
+    }
+
+    /// The first of two operands where x <= y, and the second otherwise.
+    fn choice(
+        &mut self,
+        [x, y]: [&Operand; 2],
+        [then, other]: [&Operand; 2],
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        if let (Operand::Integer(x), Operand::Integer(y)) = (x, y) {
+            return if x <= y { then.clone() } else { other.clone() };
+        }
+        let before = out.len();
+        let condition = self.op(Op::LeI, [x.clone(), y.clone()], ranges, out);
+        if let Some(known) = ranges.known(&condition) {
+            out.truncate(before);
+            return if known { then.clone() } else { other.clone() };
+        }
+        let result = self.local(Scalar::Integer);
+        let [then, other] = [then, other].map(|a| Block { stmts: vec![], results: vec![a.clone()] });
+        self.emit(Stmt::If(vec![result], condition, then, other), ranges, out);
+        Operand::Local(result)
+    }
+
+    fn op(&mut self, op: Op, args: [Operand; 2], ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Operand {
+        let x = self.local(op.result());
+        self.emit(Stmt::Let(x, op, args.into()), ranges, out);
+        Operand::Local(x)
+    }
+
+    fn emit(&mut self, stmt: Stmt, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
+        ranges.know(self.locals);
+        ranges.see(&stmt);
+        out.push(stmt);
+    }
+
+    fn local(&mut self, scalar: Scalar) -> Local {
+        self.locals.push(LocalInfo { ty: scalar.ty(), name: None, is_size: false });
+        Local(u32::try_from(self.locals.len() - 1).expect("a function has fewer locals"))
+    }
+}
+
+/// The first comparison in a loop by which it can be split.
+fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
+    let asked = asked(&looped.body);
+    if asked.is_empty() || looped.from.same(&looped.to) {
+        return None;
+    }
+    let mut set: HashSet<Local> = stmt.bound().into_iter().collect();
+    looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    let mark = ranges.mark();
+    ranges.enter(stmt, 0);
+    let found = turn_in(&looped.body, &Wanted { asked, set, index: looped.index }, ranges);
+    ranges.back_to(mark);
+    found
+}
+
+struct Wanted {
+    /// What conditionals ask for.
+    asked: HashSet<Local>,
+    /// What the loop sets.
+    set: HashSet<Local>,
+    index: Local,
+}
+
+fn turn_in(block: &Block, wanted: &Wanted, ranges: &mut Ranges) -> Option<Turn> {
+    block.stmts.iter().find_map(|stmt| {
+        for (i, inner) in stmt.blocks().into_iter().enumerate() {
+            let mark = ranges.mark();
+            ranges.enter(stmt, i);
+            let found = turn_in(inner, wanted, ranges);
+            ranges.back_to(mark);
+            if found.is_some() {
+                return found;
+            }
+        }
+        ranges.see(stmt);
+        match stmt {
+            Stmt::Let(x, ..) if wanted.asked.contains(x) && ranges.known(&Operand::Local(*x)).is_none() => {
+                turn_of(*x, wanted, ranges)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Where a comparison changes: it is linear in the index, and else in what does not change.
+fn turn_of(condition: Local, wanted: &Wanted, ranges: &Ranges) -> Option<Turn> {
+    let (op, difference) = ranges.comparison(condition)?;
+    let k = difference.of(wanted.index);
+    // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
+    let rest = difference.minus(&crate::ranges::Linear::local(wanted.index).times(k)?)?;
+    let gap = i128::from(op == Op::LtI);
+    let (place, kind) = match (op, k) {
+        (Op::EqI, 1) => (rest.times(-1)?, Kind::At),
+        (Op::EqI, -1) => (rest, Kind::At),
+        (_, 1) => (rest.times(-1)?.shifted(1 - gap)?, Kind::Before),
+        (_, -1) => (rest.shifted(gap)?, Kind::From),
+        _ => return None,
+    };
+    let local = match place.terms() {
+        [] => None,
+        [(x, 1)] if !wanted.set.contains(x) && ranges.is_within(*x) => Some(*x),
+        _ => return None,
+    };
+    let plus = i64::try_from(place.at_zero()).ok().filter(|_| place.at_zero().abs() < ASSUMED)?;
+    Some(Turn { condition, local, plus, kind })
+}
+
+/// The comparisons that conditionals ask for, alone or with others.
+fn asked(body: &Block) -> HashSet<Local> {
+    let mut asked = HashSet::new();
+    let mut parts: HashMap<Local, Vec<Local>> = HashMap::new();
+    body.visit(&mut |stmt| match stmt {
+        Stmt::If(xs, condition, then, other) => {
+            asked.extend(condition.local());
+            for (x, results) in xs.iter().zip(then.results.iter().zip(&other.results)) {
+                parts.insert(*x, [results.0, results.1].into_iter().filter_map(Operand::local).collect());
+            }
+        }
+        Stmt::Let(x, Op::And | Op::Or | Op::Not, args) => {
+            parts.insert(*x, args.iter().filter_map(Operand::local).collect());
+        }
+        _ => {}
+    });
+    let mut waiting: Vec<Local> = asked.iter().copied().collect();
+    while let Some(x) = waiting.pop() {
+        let new = parts.get(&x).into_iter().flatten().filter(|part| asked.insert(**part));
+        waiting.extend(new);
+    }
+    asked
+}
+
+fn drop_condition(block: &mut Block, condition: Local) {
+    block.stmts.retain_mut(|stmt| {
+        stmt.blocks_mut().into_iter().for_each(|block| drop_condition(block, condition));
+        !matches!(stmt, Stmt::Let(x, ..) if *x == condition)
+    });
+}
