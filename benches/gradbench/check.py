@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends messages of GradBench to `lmc gradbench`, and compares what comes back with formulas in plain Python.
 
-    check.py LMC [EVAL ...]
+    check.py LMC [--multithreaded] [EVAL ...]
 
 Needs nothing but Python 3. The status is 1 when an output differs by more than 1e-10, or a failure is not answered
 as one.
@@ -105,8 +105,9 @@ def check_protocol(tool):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    wanted = sys.argv[2:]
-    with Tool([sys.argv[1], "gradbench"]) as tool:
+    options = [argument for argument in sys.argv[2:] if argument.startswith("--")]
+    wanted = [argument for argument in sys.argv[2:] if argument not in options]
+    with Tool([sys.argv[1], "gradbench", *options]) as tool:
         wrong = []
         if tool.ask("start", eval="lse", config={"a": 1}) != {"id": 0, "tool": "lmc", "config": {"a": 1}}:
             wrong.append("start: another answer")

@@ -3,9 +3,9 @@
 
     measure.py LMC [--bless] [EVAL ...]
 
-Prints a table; with --bless, puts it into docs/gradbench.md in the place of the one there. Times are the shortest of at
-least five runs in at least half a second, as the tool reports them; one thread is one processor, two threads are
-two with --multithreaded.
+Prints a table; with --bless, puts it into docs/gradbench.md in the place of the one there, with the load of the
+machine, which says how much the times are worth. They are the shortest of at least five runs in at least half a second,
+as the tool reports them; two threads are those of --multithreaded on two processors.
 """
 
 import os
@@ -21,6 +21,7 @@ HEAD = """\
 | eval | size | primal | derivative | ratio | primal, 2 threads | derivative, 2 threads | error |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
+LOAD = "The load of the machine, "
 # The functions that are no derivatives.
 PRIMALS = {"square", "primal", "objective", "cost"}
 
@@ -59,7 +60,7 @@ def row(single, double, module, size, primal, derivative):
     def time(found, function):
         return found[module, size, function][0] if function else None
 
-    errors = [single[module, size, function][1] for function in (primal, derivative) if function]
+    errors = [found[module, size, f][1] for found in (single, double) for f in (primal, derivative) if f]
     one, two = ([time(found, function) for function in (primal, derivative)] for found in (single, double))
     ratio = f"{one[1] / one[0]:.1f}" if primal else "-"
     name = module if primal else f"{module} {derivative}"
@@ -76,6 +77,11 @@ def table(single, double):
     return HEAD + "".join(rows)
 
 
+def load():
+    """How many processes wanted to run, on average over fifteen minutes, ours included."""
+    return f"{LOAD}with {os.cpu_count()} processors, was {os.getloadavg()[2]:.0f}.\n"
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--bless"]
     if not arguments:
@@ -83,11 +89,14 @@ def main():
     lmc, chosen = arguments[0], arguments[1:]
     wanted = [case for case in cases.measured() if not chosen or case.module in chosen]
     processors = sorted(os.sched_getaffinity(0))
-    single = times([lmc, "gradbench"], processors[:1], wanted)
+    single = times([lmc, "gradbench"], processors, wanted)
     double = times([lmc, "gradbench", "--multithreaded"], processors[:2], wanted)
-    made = table(single, double)
+    made = table(single, double) + "\n" + load()
     if "--bless" in sys.argv:
-        PAGE.write_text(re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: made, PAGE.read_text()))
+        old = re.escape(HEAD) + r"(\|.*\n)*\n" + re.escape(LOAD) + r".*\n"
+        page, count = re.subn(old, lambda _: made, PAGE.read_text())
+        assert count == 1, "the page has one table"
+        PAGE.write_text(page)
     print(made, end="")
 
 

@@ -65,8 +65,7 @@ def shaped(tree, numbers):
 def along(f, x, direction):
     """The derivative of f at x along a direction: numbers of the shape of f(x)."""
     moved = [a + 1j * TINY * d for a, d in zip(flat(x), flat(direction))]
-    slopes = [complex(y).imag / TINY for y in flat(f(shaped(x, iter(moved))))]
-    return slopes
+    return [complex(y).imag / TINY for y in flat(f(shaped(x, iter(moved))))]
 
 
 def unit(n, i):
@@ -247,7 +246,7 @@ def ht(theta, us, data):
     for i, (corr, point) in enumerate(zip(data["correspondences"], data["points"])):
         if us:
             a, b, c = (vertices[v] for v in data["model"]["triangles"][corr])
-            (u, v) = us[i]
+            u, v = us[i]
             place = [u * x + v * y + (1 - u - v) * z for x, y, z in zip(a, b, c)]
         else:
             place = vertices[corr]
