@@ -242,7 +242,8 @@ fn on_demos() {
     let mut in_lanes = 0;
     for demo in DEMOS.iter().filter(|demo| demo.text.contains("(def example")) {
         in_lanes += with_large_stack(|| {
-            let case = Case::new(demo.text, demo.fun, &ways());
+            let ways = [width(4, Checks::Full, Math::Exact, 1), width(8, Checks::Hoisted, Math::Fast, 1)];
+            let case = Case::new(demo.text, demo.fun, &ways);
             let point = Interpreter::new(case.pipeline.program()).call(&FunName::base("example"), &[]);
             let point = point.expect("there is an example");
             let args = if params(&case).len() > 1 { point.as_tuple().expect("several").to_vec() } else { vec![point] };

@@ -6,6 +6,7 @@
 //! for other machines, these need a libmvec that is no older.
 
 use crate::llvm::{is_loaded, load_library};
+use crate::loops::{ALL_OPS, Op};
 use inkwell::memory_buffer::MemoryBuffer;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -27,6 +28,17 @@ pub(crate) fn variants(name: &str, arguments: usize, widest: u32) -> Vec<(u32, S
     let fitting = WIDTHS.iter().filter(|(width, _)| *width <= widest && *IS_THERE);
     let symbols = fitting.map(|(width, letter)| (*width, symbol(name, arguments, *width, *letter)));
     symbols.filter(|(_, symbol)| is_loaded(symbol)).collect()
+}
+
+/// For people: what there is for vectors up to a width.
+pub(crate) fn note(widest: u32) -> String {
+    if !*IS_THERE {
+        return format!("{LIBRARY} is not there: functions of libm are called for one Float at a time");
+    }
+    let arguments = |op: &&Op| op.operands().len();
+    let has = |op: &&Op| !variants(op.name(), arguments(op), widest).is_empty();
+    let names: Vec<&str> = ALL_OPS.iter().filter(has).map(|op| op.name()).collect();
+    format!("{LIBRARY} has {} for vectors of up to {widest} Floats", names.join(", "))
 }
 
 /// Whether an object calls one of its functions.

@@ -4,6 +4,7 @@ use crate::emit::target::Target;
 use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
+use crate::libmvec;
 use crate::loops::{self, Forward, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
@@ -186,6 +187,17 @@ impl Module {
         passes::lanes::notes(&self.loops)
     }
 
+    /// For people: how Floats are computed.
+    ///
+    /// Errors: those of [`compile`].
+    pub fn math(&self) -> Result<String, Error> {
+        let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
+        Ok(match self.options.math {
+            Math::Exact => "exact: functions of libm".into(),
+            Math::Fast => format!("fast: {}", libmvec::note(target.doubles())),
+        })
+    }
+
     /// The lowered program, after the passes.
     pub fn loops(&self) -> &loops::Module {
         &self.loops
@@ -240,7 +252,7 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     if let Err(violation) = module.verify() {
         panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
     }
-    let is_long = longest_function(&module) > LONG_FUNCTION;
+    let is_long = is_long(&module);
     let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
     let optimise =
         || module.run_passes(&format!("default<O{level}>"), request.target.machine(), PassBuilderOptions::create());
@@ -259,12 +271,15 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     }
 }
 
-/// Instructions beyond which a function is compiled at level 1, its registers allocated at level 0: what
-/// comes above takes time with the square of a function's length.
-const LONG_FUNCTION: usize = 5_000;
+/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so many,
+/// or one block in it: what comes above takes time with the square of a block's length.
+const LONG_FUNCTION: usize = 60_000;
+const LONG_BLOCK: usize = 3_000;
 
-fn longest_function(module: &inkwell::module::Module) -> usize {
-    let length =
-        |f: inkwell::values::FunctionValue| f.get_basic_block_iter().map(|b| b.get_instructions().count()).sum();
-    module.get_functions().map(length).max().unwrap_or(0)
+fn is_long(module: &inkwell::module::Module) -> bool {
+    module.get_functions().any(|function| {
+        let lengths: Vec<usize> =
+            function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
+        lengths.iter().any(|length| *length > LONG_BLOCK) || lengths.iter().sum::<usize>() > LONG_FUNCTION
+    })
 }

@@ -70,6 +70,8 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
     let native = options.native.options(watch);
     let module =
         codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
+    let math = module.math().map_err(|error| input.not_compiled(error))?;
+    watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
     // All are made before the first is written: when one cannot be made, none is left behind.
     let content = |kind: &Emit| match kind {

@@ -164,7 +164,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, |_| numbers);
             }
-            Stmt::For(looped) if looped.on_threads => self.looped_on_threads(frame, looped),
+            Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
             Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
             Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),

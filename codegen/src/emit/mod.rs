@@ -113,6 +113,11 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
+            if function.cold {
+                for flag in ["cold", "optsize", "noinline"] {
+                    declared.add_attribute(AttributeLoc::Function, self.flag(flag));
+                }
+            }
             self.functions.push(declared);
         }
     }

@@ -186,6 +186,8 @@ pub struct Function {
     /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
     /// passed one of them twice.
     pub between: bool,
+    /// Whether it hardly ever runs, so that no pass should spend code on it.
+    pub cold: bool,
     /// Whether it needs the arena, directly or by what it calls.
     pub allocates: bool,
     /// Parameters that are buffers of one number throughout, as is checked at the start.

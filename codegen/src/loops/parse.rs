@@ -83,6 +83,7 @@ impl Reader<'_> {
             body,
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
             filled: vec![],
             span: Span::default(),

@@ -285,6 +285,7 @@ mod tests {
             body: Block { stmts, results: vec![result] },
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
             filled: vec![],
             span: Span::default(),

@@ -44,6 +44,7 @@ impl<'a> Body<'a> {
             body: block,
             recursive: false,
             between: false,
+            cold: false,
             allocates: false,
             filled: vec![],
             span,

@@ -77,6 +77,7 @@ pub(super) fn interface(
         body: block,
         recursive: false,
         between: true,
+        cold: false,
         allocates: false,
         filled: vec![],
         span,

@@ -16,7 +16,7 @@ const SMALL: usize = 40;
 const SMALL_IN_LOOPS: usize = 250;
 
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
-const MOST_STATEMENTS: usize = 700;
+const MOST_STATEMENTS: usize = 1_400;
 
 pub(super) fn inline(module: &mut Module) {
     let calls = count_calls(module);

@@ -2,27 +2,36 @@
 //!
 //!   for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
 //!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
-//!         if likely same { for k in 0..n { s[#m := #r] } } else { for k in 0..n { #m = load x[k]; s } }
+//!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds, so
-//! that much can be done before the loop over the rows, and rows can run in lanes side by side. The function as a whole
-//! gets two versions. To ask costs little: it is done for functions that load the sizes of all rows in a loop of their
+//! that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function was is
+//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all rows in a loop of their
 //! own anyway.
 
 use crate::loops::{
-    Aliases, Block, For, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
+    Aliases, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
 };
 use std::collections::HashMap;
 
 /// Longer functions get no second version: statements.
-const MOST_STATEMENTS: usize = 700;
+const MOST_STATEMENTS: usize = 2_000;
 
 pub(super) fn rectangular(module: &mut Module) {
     let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for i in 0..module.functions.len() {
+        let function = &module.functions[i];
+        if function.between || function.cold || function.body.len() > MOST_STATEMENTS {
+            continue;
+        }
         let rows = rows(function, &written);
-        if !rows.is_empty() && function.body.len() <= MOST_STATEMENTS {
-            two_versions(function, &rows);
+        if !rows.is_empty() {
+            let slow = FunId(module.functions.len());
+            let function = &mut module.functions[i];
+            let name = function.name.derived("jagged");
+            let copy = Function { name, cold: true, ..function.clone() };
+            two_versions(function, &rows, slow);
+            module.functions.push(copy);
         }
     }
 }
@@ -76,9 +85,8 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-fn two_versions(function: &mut Function, rows: &[Rows]) {
+fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
-    let slow = fast.copy(&mut function.locals, HashMap::new());
     let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
     let mut all = Operand::Bool(true);
     let mut sizes = HashMap::new();
@@ -97,9 +105,14 @@ fn two_versions(function: &mut Function, rows: &[Rows]) {
             *a = Operand::clone(size);
         }
     });
-    let types = function.results.iter();
-    let results: Vec<Local> =
-        types.map(|ty| new(&mut function.locals, LocalInfo { ty: *ty, name: None, is_size: false })).collect();
+    let mut results = || -> Vec<Local> {
+        let types = function.results.iter();
+        types.map(|ty| new(&mut function.locals, LocalInfo { ty: *ty, name: None, is_size: false })).collect()
+    };
+    let [results, given] = [results(), results()];
+    let args = function.params.iter().map(|x| Operand::Local(*x)).collect();
+    let call = Stmt::Call(given.clone(), slow, args);
+    let slow = Block { stmts: vec![call], results: given.into_iter().map(Operand::Local).collect() };
     stmts.push(Stmt::If(results.clone(), likely, fast, slow));
     function.body = Block { stmts, results: results.into_iter().map(Operand::Local).collect() };
 }

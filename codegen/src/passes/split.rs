@@ -19,7 +19,7 @@ const MOST_SPLITS: usize = 3;
 const MOST_STATEMENTS: usize = 300;
 
 pub(super) fn split(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let mut body = std::mem::take(&mut function.body);
         let mut ranges = Ranges::new(function);
         Splitter { locals: &mut function.locals }.block(&mut body, &mut ranges);

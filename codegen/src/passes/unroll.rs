@@ -17,7 +17,7 @@ const MOST_STATEMENTS: usize = 240;
 const MOST_GROWTH: usize = 1200;
 
 pub(super) fn unroll(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
         unroller.block(&mut function.body);
         let replaced = unroller.replaced;

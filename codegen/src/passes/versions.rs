@@ -21,7 +21,7 @@ const MOST_STATEMENTS: usize = 400;
 const LARGEST_COEFFICIENT: i128 = 1 << 16;
 
 pub(super) fn versions(module: &mut Module) {
-    for function in &mut module.functions {
+    for function in module.functions.iter_mut().filter(|function| !function.cold) {
         let mut body = std::mem::take(&mut function.body);
         let mut ranges = Ranges::new(function);
         let likely = body.likely_conditions();

@@ -28,7 +28,7 @@ use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use std::rc::Rc;
 
 /// Statements beyond which a loop's body is not copied.
-const LONG_BODY: usize = 400;
+const LONG_BODY: usize = 60;
 
 /// The loop in lanes at hand.
 #[derive(Clone)]

@@ -32,7 +32,7 @@ pub(super) fn fusion(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let callees = Callees { written: &written, takes: &takes };
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let mut rounds = 0..ROUNDS;
         let mut changed = true;
         while changed && rounds.next().is_some() {

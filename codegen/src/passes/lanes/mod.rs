@@ -76,7 +76,7 @@ fn choices(module: &Module) -> Vec<Choice> {
             reasons: vec![],
         };
         // What stands between C and the rest copies; its buffers may be one twice.
-        if module.vectors.floats > 1 && !function.between {
+        if module.vectors.floats > 1 && !function.between && !function.cold {
             chooser.block(&function.body);
         }
         Choice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }

@@ -8,6 +8,7 @@
 //!   if true s else t                    s                            and what `fold` knows of operations
 //!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //!   x = for .. carrying (y = a) { .. yield y }      x and y are a
+//!   x = for i in 0..n carrying (y = -0.0) { .. yield y + e }; if 0 < n x else 0.0         x, where the sign of 0 is free
 //!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
 //!
 //! An expression is known in the block where it stands and in those inside, after it.
@@ -22,11 +23,12 @@ use uniform::uniform;
 
 pub(super) fn share(module: &mut Module) {
     let written = written(module);
+    let keeps_order = module.keeps_order;
     for function in module.functions.iter_mut().filter(|function| !function.between) {
         let aliases = Aliases::of(function, &written);
         let uniform = uniform(function, &aliases, &written);
         let mut body = std::mem::take(&mut function.body);
-        Sharer::new(aliases, &written, uniform).block(&mut body);
+        Sharer::new(aliases, &written, uniform, keeps_order).block(&mut body);
         function.body = body;
     }
 }
@@ -73,6 +75,9 @@ struct Sharer<'a> {
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: HashMap<Local, (Op, Vec<Operand>)>,
+    /// The sums from -0 on, with the ranges of their loops; empty where -0 is not 0.
+    sums: HashMap<Local, [Operand; 2]>,
+    keeps_order: bool,
     known: HashMap<Known, Operand>,
     /// What was made known, in order, and what it hides.
     learnt: Vec<(Known, Option<Operand>)>,
@@ -82,7 +87,12 @@ struct Sharer<'a> {
 }
 
 impl<'a> Sharer<'a> {
-    fn new(aliases: Aliases, written: &'a [Written], uniform: HashMap<Local, Operand>) -> Sharer<'a> {
+    fn new(
+        aliases: Aliases,
+        written: &'a [Written],
+        uniform: HashMap<Local, Operand>,
+        keeps_order: bool,
+    ) -> Sharer<'a> {
         Sharer {
             aliases,
             written,
@@ -90,6 +100,8 @@ impl<'a> Sharer<'a> {
             replaced: HashMap::new(),
             assumed: vec![],
             made: HashMap::new(),
+            sums: HashMap::new(),
+            keeps_order,
             known: HashMap::new(),
             learnt: vec![],
             times: HashMap::new(),
@@ -219,6 +231,13 @@ impl<'a> Sharer<'a> {
         Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
+    /// Whether a local is a sum, and the condition whether that is of anything.
+    fn is_sum_of_some(&self, sum: Local, condition: &Operand) -> bool {
+        let made = condition.local().and_then(|c| self.made.get(&c));
+        let (Some([from, to]), Some((Op::LtI, args))) = (self.sums.get(&sum), made) else { return false };
+        args[0].same(from) && args[1].same(to)
+    }
+
     /// What a statement writes, in its blocks, too, is not known any more.
     fn forget_written(&mut self, stmt: &Stmt) {
         self.now += 1;
@@ -252,6 +271,9 @@ impl<'a> Sharer<'a> {
         for ((x, a), b) in xs.into_iter().zip(then.results).zip(other.results) {
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
+                (Operand::Local(sum), Operand::Float(0.0)) if self.is_sum_of_some(*sum, &condition) => {
+                    drop(self.replaced.insert(x, a.clone()));
+                }
                 (Operand::Bool(true), Operand::Bool(false)) => drop(self.replaced.insert(x, condition.clone())),
                 _ => {
                     kept.push(x);
@@ -276,6 +298,11 @@ impl<'a> Sharer<'a> {
         self.block(&mut looped.body);
         self.unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
+        for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
+            if !self.keeps_order && init.same(&Operand::Float(-0.0)) {
+                self.sums.insert(*result, [looped.from.clone(), looped.to.clone()]);
+            }
+        }
         let stmt = Stmt::For(looped);
         self.forget_written(&stmt);
         out.push(stmt);

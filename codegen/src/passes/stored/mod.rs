@@ -37,7 +37,7 @@ pub(super) fn stored(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let forward = module.forward;
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         // What is new in a block is not known for those around it before the next round.
         for _ in 0..MOST_ROUNDS {
             let aliases = Aliases::of(function, &written);

@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn tables(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         // What is new in a loop is not known for those in it before the next round.
         for _ in 0..MOST_ROUNDS {
             let aliases = Aliases::of(function, &written);

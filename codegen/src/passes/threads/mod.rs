@@ -88,7 +88,7 @@ fn chosen_functions(module: &Module) -> Vec<usize> {
     let is_chosen = |i: &usize| {
         let function = &module.functions[*i];
         let called = module.exported.contains(&FunId(*i)) || !in_loops.contains(&FunId(*i));
-        called && !function.between && !function.recursive
+        called && !function.between && !function.cold && !function.recursive
     };
     (0..module.functions.len()).filter(is_chosen).collect()
 }
