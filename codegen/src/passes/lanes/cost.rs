@@ -67,8 +67,7 @@ fn operation(op: Op, args: &[Operand]) -> f64 {
     }
 }
 
-/// Whether a function of libm computes it.
-pub(super) fn is_libm(op: Op) -> bool {
+fn is_libm(op: Op) -> bool {
     use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
     matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)
 }

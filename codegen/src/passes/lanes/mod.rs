@@ -3,8 +3,8 @@
 //!   for i in a..b { s }    =    for i in a..b lanes W { s }
 //!
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. What has
-//! no loop, branch, check or function of libm in it and takes no memory is left to LLVM, which makes vectors of it by
-//! itself. What is not likely to run stays as it is.
+//! no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself. What is not
+//! likely to run stays as it is.
 
 mod cost;
 
@@ -180,7 +180,7 @@ impl Chooser<'_> {
 /// Whether LLVM makes vectors of a loop.
 fn is_plain(function: &Function, looped: &For) -> bool {
     let is_simple = looped.body.stmts.iter().all(|stmt| match stmt {
-        Stmt::Let(_, op, _) => !cost::is_libm(*op),
+        Stmt::Let(..) => true,
         Stmt::Memory(memory) => {
             matches!(
                 memory,
