@@ -235,3 +235,28 @@ fn a_scalar_from_outside_is_in_all_lanes() {
 }";
     check(text, |n| vec![I(n), F(1.75), Floats(floats(12, n))]);
 }
+
+#[test]
+fn functions_on_vectors_are_at_most_4_ulp_off() {
+    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
+    let ops = [Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh];
+    let text = text_of_operations(&ops);
+    let plain = Native::new(&text.replace(" lanes W", ""), &Options::exact());
+    let fast = Options { math: Math::Fast, ..Options::exact() };
+    let native = Native::new(&text.replace("lanes W", "lanes 8"), &fast);
+    let n = 2003;
+    for scale in [1.0, 30.0] {
+        let x = floats(13, n).into_iter().map(|x| scale * x).collect();
+        let m = n as usize * ops.len();
+        let args =
+            [I(n), Floats(vec![0.0; m]), Integers(vec![]), Bools(vec![]), Floats(x), Integers(vec![]), Bools(vec![])];
+        let [wanted, found] = [&plain, &native].map(|native| native.call(&args));
+        let (Floats(wanted), Floats(found)) = (&wanted.args[1], &found.args[1]) else { panic!("results are Floats") };
+        for (i, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+            let op = ops[i / n as usize].name();
+            // libm is off by less than 1 itself.
+            let ulps = (wanted.to_bits() as i64).abs_diff(found.to_bits() as i64);
+            assert!(ulps <= 5 || wanted.is_nan() && found.is_nan(), "{op}: {wanted:e} and {found:e}, {ulps} ulp");
+        }
+    }
+}
