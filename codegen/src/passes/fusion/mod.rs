@@ -32,7 +32,7 @@ pub(super) fn fusion(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let callees = Callees { written: &written, takes: &takes };
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && has_loops(&function.body)) {
         let mut rounds = 0..ROUNDS;
         let mut changed = true;
         while changed && rounds.next().is_some() {
@@ -46,6 +46,12 @@ pub(super) fn fusion(module: &mut Module) {
             function.body = body;
         }
     }
+}
+
+fn has_loops(block: &Block) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(_)));
+    found
 }
 
 /// What is known while loops are merged.
