@@ -65,7 +65,8 @@ impl Aliases {
     pub fn may_share(&self, x: Local, y: Local) -> bool {
         let is_new =
             |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
-        x == y || self.shows(x, &self.roots_of(y)) && !is_new(x, y) && !is_new(y, x)
+        let shares = || self.roots.get(&y).map_or_else(|| self.shows(x, &Roots::new()), |roots| self.shows(x, roots));
+        x == y || shares() && !is_new(x, y) && !is_new(y, x)
     }
 
     /// Whether a buffer may be a part of one of the roots.
@@ -105,6 +106,18 @@ impl Aliases {
     pub fn changes(&self, stmt: &Stmt, y: Local, written: &[Written]) -> bool {
         stmt.writes().is_some_and(|x| self.may_share(x, y))
             || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
+    }
+
+    /// The roots of what the statement itself, not its blocks, may change; none where that is not known.
+    pub fn changed_roots(&self, stmt: &Stmt, written: &[Written]) -> Option<Roots> {
+        let mut changed = Roots::new();
+        if let Some(x) = stmt.writes() {
+            changed.extend(self.roots.get(&x).filter(|roots| !roots.is_empty())?);
+        }
+        for x in stmt.hands_over(written) {
+            changed.extend(self.reach(x));
+        }
+        Some(changed)
     }
 
     /// The buffers that may be a part of what a local is allocated as.

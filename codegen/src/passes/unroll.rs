@@ -11,10 +11,10 @@ use std::collections::HashMap;
 const MOST_ITERATIONS: i64 = 16;
 
 /// Unless it becomes longer than so many statements,
-const MOST_STATEMENTS: usize = 240;
+const MOST_STATEMENTS: usize = 400;
 
 /// or its function would grow by more.
-const MOST_GROWTH: usize = 1200;
+const MOST_GROWTH: usize = 2000;
 
 pub(super) fn unroll(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {

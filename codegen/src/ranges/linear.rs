@@ -101,6 +101,11 @@ impl Linear {
     }
 }
 
+/// a - b + gap.
+pub(super) fn difference(a: Linear, b: Linear, gap: i128) -> Option<Linear> {
+    a.minus(&b)?.shifted(gap)
+}
+
 fn sum(a: i128, b: i128) -> Option<i128> {
     a.checked_add(b).filter(|c| c.abs() <= LARGEST)
 }

@@ -15,6 +15,7 @@ mod linear;
 
 pub(crate) use facts::{ASSUMED, Assumed};
 pub(crate) use linear::Linear;
+use linear::difference;
 
 use crate::loops::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
 use facts::{ALL, Facts, Kind, Range};
@@ -54,9 +55,8 @@ impl Ranges {
 
     /// The locals of the function, where there are more of them by now.
     pub(crate) fn know(&mut self, locals: &[LocalInfo]) {
-        let kind = |info: &LocalInfo| [info.ty == Scalar::Integer.ty(), info.is_size];
-        let new = locals.get(self.locals.len()..).unwrap_or_default();
-        self.locals.extend(new.iter().map(kind));
+        let new = locals.iter().skip(self.locals.len());
+        self.locals.extend(new.map(|info| [info.ty == Scalar::Integer.ty(), info.is_size]));
     }
 
     /// To be given to [`Ranges::back_to`] at the end of a block.
@@ -177,12 +177,11 @@ impl Ranges {
         }
     }
 
-    /// Of a comparison of Integers, the operation (`eq.i`, `le.i` or `lt.i`) and the difference of its operands.
+    /// Of a comparison, the operation (`eq.i`, `le.i` or `lt.i`) and the difference of its operands.
     pub(crate) fn comparison(&self, condition: Local) -> Option<(Op, Linear)> {
         let (op, args) = self.conditions.get(&condition)?;
-        let is_comparison = matches!(op, Op::EqI | Op::LeI | Op::LtI);
-        let difference = is_comparison.then(|| self.form(&args[0]).minus(&self.form(&args[1])))?;
-        difference.map(|difference| (*op, difference))
+        let difference = || self.form(&args[0]).minus(&self.form(&args[1]));
+        if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, difference()?)) } else { None }
     }
 
     /// An Integer as a form.
@@ -383,10 +382,6 @@ impl Ranges {
             _ => false,
         }
     }
-}
-
-fn difference(a: Linear, b: Linear, gap: i128) -> Option<Linear> {
-    a.minus(&b)?.shifted(gap)
 }
 
 /// The number that is added to what is carried, in each iteration.

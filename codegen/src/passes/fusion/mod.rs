@@ -16,7 +16,7 @@ mod forward;
 mod merge;
 mod order;
 
-use crate::loops::{Aliases, Block, Callees, Effects, LocalInfo, Memory, Module, Stmt, written};
+use crate::loops::{Aliases, Block, Callees, Effects, Function, LocalInfo, Memory, Module, Stmt, written};
 use equal::Equal;
 
 /// So many statements are looked at for one: the work grows with the length of a block only.
@@ -32,7 +32,8 @@ pub(super) fn fusion(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let callees = Callees { written: &written, takes: &takes };
-    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
+    let is_worth = |function: &Function| !function.between && !function.cold && has_loops(&function.body);
+    for function in module.functions.iter_mut().filter(|function| is_worth(function)) {
         let mut rounds = 0..ROUNDS;
         let mut changed = true;
         while changed && rounds.next().is_some() {
@@ -46,6 +47,12 @@ pub(super) fn fusion(module: &mut Module) {
             function.body = body;
         }
     }
+}
+
+fn has_loops(block: &Block) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(_)));
+    found
 }
 
 /// What is known while loops are merged.

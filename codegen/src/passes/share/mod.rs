@@ -16,7 +16,7 @@
 mod fold;
 mod uniform;
 
-use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Stmt, Written, written};
+use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Root, Stmt, Written, written};
 use fold::folded;
 use std::collections::HashMap;
 use uniform::uniform;
@@ -83,6 +83,8 @@ struct Sharer<'a> {
     learnt: Vec<(Known, Option<Operand>)>,
     /// When what each buffer shows may have changed last, as a number that grows.
     times: HashMap<Local, usize>,
+    /// The buffers of that table by the roots that they may be a part of, and those without any.
+    by_root: HashMap<Option<Root>, Vec<Local>>,
     now: usize,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Sharer<'a> {
             known: HashMap::new(),
             learnt: vec![],
             times: HashMap::new(),
+            by_root: HashMap::new(),
             now: 0,
         }
     }
@@ -227,7 +230,7 @@ impl<'a> Sharer<'a> {
     }
 
     fn element(&mut self, b: &Operand, i: &Operand) -> Known {
-        let time = b.local().map_or(0, |b| *self.times.entry(b).or_insert(0));
+        let time = b.local().map_or(0, |b| self.time_of(b));
         Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
@@ -238,13 +241,35 @@ impl<'a> Sharer<'a> {
         args[0].same(from) && args[1].same(to)
     }
 
+    fn time_of(&mut self, b: Local) -> usize {
+        if let Some(time) = self.times.get(&b) {
+            return *time;
+        }
+        let roots = self.aliases.roots_of(b);
+        for root in roots.iter().map(|root| Some(*root)).chain(roots.is_empty().then_some(None)) {
+            self.by_root.entry(root).or_default().push(b);
+        }
+        self.times.insert(b, 0);
+        0
+    }
+
     /// What a statement writes, in its blocks, too, is not known any more.
     fn forget_written(&mut self, stmt: &Stmt) {
         self.now += 1;
         let mut see = |stmt: &Stmt| {
-            for (buffer, time) in &mut self.times {
-                if self.aliases.changes(stmt, *buffer, self.written) {
-                    *time = self.now;
+            if stmt.writes().is_none() && !matches!(stmt, Stmt::Call(..)) {
+                return;
+            }
+            let buffers: Vec<Local> = match self.aliases.changed_roots(stmt, self.written) {
+                Some(roots) => {
+                    let roots = roots.into_iter().map(Some).chain([None]);
+                    roots.filter_map(|root| self.by_root.get(&root)).flatten().copied().collect()
+                }
+                None => self.times.keys().copied().collect(),
+            };
+            for buffer in buffers {
+                if self.aliases.changes(stmt, buffer, self.written) {
+                    self.times.insert(buffer, self.now);
                 }
             }
         };
