@@ -148,6 +148,7 @@ const ORDER: &[&str] = &[
     "arguments",
     "place",
     "motion",
+    "share",
     "stored",
     "bounds",
     "fusion",
