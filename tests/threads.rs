@@ -10,6 +10,8 @@ use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
 use std::ffi::c_void;
+use std::path::Path;
+use std::process::Command;
 
 /// On both sides of what chunks are aligned to.
 const SIZES: [i64; 8] = [0, 1, 7, 63, 64, 65, 1000, 1009];
@@ -239,7 +241,7 @@ fn memory_may_be_exhausted_in_a_chunk() {
     let text = "(def f Float ((n : Integer) (m : Integer))
       (sumbuild n (lam (i : Integer)
         (let (v (build (mul i m) (lam (j : Integer) (sin (to_float j)))))
-          (fold (lam (t : Tuple Float Float) (max (get$1$2 t) (get$2$2 t))) 0.0 v)))))";
+          (sumbuild (size v) (lam (j : Integer) (mul (index j v) (index (sub (sub (size v) j) 1) v))))))))";
     let mut case = Case::new(text);
     let name = base("f");
     for (bytes, enough) in [(1 << 22, true), (10_000, false)] {
@@ -254,4 +256,21 @@ fn memory_may_be_exhausted_in_a_chunk() {
             }
         }
     }
+}
+
+#[test]
+fn run_takes_a_number_of_threads() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("threads-run.ks");
+    let main = "(def main Integer () (print (run_total 1009 59) \" \" (run_elements 65 923) \"\\n\"))";
+    std::fs::write(&file, PROGRAM.replace("(def main Integer () 0)", main)).expect("the file is written");
+    let run = |options: &[&str]| {
+        let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
+        lmc.arg("run").args(options).arg(&file).output().expect("lmc runs")
+    };
+    let alone = run(&[]);
+    assert!(alone.status.success() && alone.stdout.len() > 1000, "{}", String::from_utf8_lossy(&alone.stderr));
+    for threads in ["0", "1", "2", "5"] {
+        assert_eq!(run(&["--threads", threads]).stdout, alone.stdout, "{threads}");
+    }
+    assert_eq!(run(&["--threads", "2", "--interpret"]).status.code(), Some(2));
 }

@@ -174,6 +174,7 @@ impl<'a> Finder<'a> {
             }
             Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => Refusal::of(stmt).map_or(Ok(()), Err),
             Stmt::Memory(memory) => self.memory(memory),
+            Stmt::For(inner) if inner.on_threads => Err(Refusal::Statement("on threads")),
             Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Check { .. } => Ok(()),
         }
     }

@@ -242,3 +242,9 @@ fn calls_may_add_as_loops_do() {
     assert_eq!(of("store p%0[i%1] = 1.0", "call g(b%1, %5)"), conflict);
     assert_eq!(of(adds, "call g(b%1, %5)\n%6 = load b%1[0]"), conflict);
 }
+
+#[test]
+fn loops_on_threads_stay_where_they_are() {
+    let inner = "for %10 in 0..m%1 on threads {\nyield\n}";
+    assert_eq!(of_body(inner, "").expect_err("it divides the arena"), Refusal::Statement("on threads"));
+}

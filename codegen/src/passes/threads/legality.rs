@@ -49,7 +49,7 @@ impl<'a> Planner<'a> {
         if !gives_all_back(&looped.body, &inside, &self.world.keeps) || !self.is_shallow(looped) {
             return None;
         }
-        let found = Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()?;
+        let found = self.independence(looped)?;
         let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
             Carried::Same => Part::Same,
             Carried::Sum if self.function.ty(&(*x).into()) == Scalar::Float.ty() => Part::Float,
@@ -63,6 +63,10 @@ impl<'a> Planner<'a> {
         let private = found.summed.iter().map(|b| self.private(*b, looped)).collect::<Option<Vec<_>>>()?;
         let cost = estimate(self, looped, &inside);
         Some(Plan { carried, private, cost })
+    }
+
+    pub(super) fn independence(&self, looped: &For) -> Option<Independence> {
+        Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()
     }
 
     /// Whether no function that it calls is recursive: other threads have stacks of their own.

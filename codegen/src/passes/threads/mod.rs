@@ -9,7 +9,7 @@
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop: never
 //! on threads. A loop too short to be divided is one chunk, which is the loop as it was.
 //!
-//! Only the outermost loops that can be divided are; of functions, those that are called from outside, or at least not
+//! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions, those that are called from outside, or at least not
 //! from loops.
 
 mod build;
