@@ -132,9 +132,10 @@ impl Chooser<'_> {
         let place = self.reasons.len();
         let before = self.chosen.len();
         let is_plain = is_plain(self.function, looped);
-        self.around += 1;
+        // The chunks of a loop are no loop that repeats it.
+        self.around += usize::from(!looped.on_threads);
         let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
-        self.around -= 1;
+        self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         if is_plain && !self.is_forced() {
             self.reasons.insert(place, (looped.index, Reason::Plain));
