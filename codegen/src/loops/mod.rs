@@ -190,6 +190,8 @@ pub struct Function {
     pub cold: bool,
     /// Whether it needs the arena, directly or by what it calls.
     pub allocates: bool,
+    /// Parameters that are buffers of rows, and the size of the rows, where all have one and `cold` code is elsewhere.
+    pub row_sizes: Vec<(Local, Operand)>,
     /// Parameters that are buffers of one number throughout, as is checked at the start.
     pub filled: Vec<(Local, i64)>,
     /// Where the body stands in the source.

@@ -84,6 +84,7 @@ impl Reader<'_> {
             recursive: false,
             between: false,
             cold: false,
+            row_sizes: vec![],
             allocates: false,
             filled: vec![],
             span: Span::default(),

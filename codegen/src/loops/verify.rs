@@ -286,6 +286,7 @@ mod tests {
             recursive: false,
             between: false,
             cold: false,
+            row_sizes: vec![],
             allocates: false,
             filled: vec![],
             span: Span::default(),

@@ -45,6 +45,7 @@ impl<'a> Body<'a> {
             recursive: false,
             between: false,
             cold: false,
+            row_sizes: vec![],
             allocates: false,
             filled: vec![],
             span,

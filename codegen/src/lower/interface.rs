@@ -78,6 +78,7 @@ pub(super) fn interface(
         recursive: false,
         between: true,
         cold: false,
+        row_sizes: vec![],
         allocates: false,
         filled: vec![],
         span,

@@ -9,6 +9,7 @@ mod fusion;
 mod inline;
 pub(crate) mod lanes;
 mod motion;
+mod near;
 mod place;
 mod rectangular;
 mod share;
@@ -132,6 +133,12 @@ pub const PASSES: &[Pass] = &[
         run: lanes::lanes,
     },
     Pass {
+        name: "near",
+        purpose: "copies side by side the rows that lanes go through more than once",
+        when: |_| true,
+        run: near::near,
+    },
+    Pass {
         name: "threads",
         purpose: "divides loops into chunks, which threads may run",
         when: |_| true,
@@ -163,6 +170,7 @@ const ORDER: &[&str] = &[
     "stack",
     "sweep",
     "lanes",
+    "near",
     "threads",
 ];
 

@@ -40,6 +40,8 @@ pub(super) fn rectangular(module: &mut Module) {
 struct Rows {
     sizes: Local,
     count: Local,
+    /// The rows.
+    rows: Vec<Local>,
 }
 
 /// The parameters for which it is worth to ask whether their rows are of one size.
@@ -65,8 +67,11 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
         let sizes: Vec<Local> = scalars.iter().rev().take_while(|x| info(x).is_size).copied().collect();
         // Two sizes may be those of a matrix.
         let [count] = sizes[..] else { continue };
-        let integers = buffers.iter().filter(|b| info(b).ty == Scalar::Integer.ty().buffer());
-        found.extend(integers.map(|b| Rows { sizes: *b, count }));
+        for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
+            let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
+            let rows = buffers[i + 1..].iter().take_while(is_row).copied().collect();
+            found.push(Rows { sizes: *b, count, rows });
+        }
     }
     found
 }
@@ -90,10 +95,12 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
     let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
     let mut all = Operand::Bool(true);
     let mut sizes = HashMap::new();
-    for Rows { sizes: buffer, count } in rows {
+    let mut row_sizes = Vec::new();
+    for Rows { sizes: buffer, count, rows } in rows {
         let first = asker.first(*buffer, *count);
         let same = asker.same(*buffer, *count, &first);
         all = if sizes.is_empty() { same } else { asker.op(Op::And, [all, same]) };
+        row_sizes.extend(rows.iter().map(|x| (*x, first.clone())));
         sizes.insert(*buffer, first);
     }
     let likely = asker.op(Op::Likely, [all]);
@@ -105,6 +112,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
             *a = Operand::clone(size);
         }
     });
+    function.row_sizes = row_sizes;
     let mut results = || -> Vec<Local> {
         let types = function.results.iter();
         types.map(|ty| new(&mut function.locals, LocalInfo { ty: *ty, name: None, is_size: false })).collect()

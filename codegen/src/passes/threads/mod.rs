@@ -132,7 +132,7 @@ impl<'a> Planner<'a> {
                 }
                 (Stmt::Bench { .. }, _) => {}
                 // What runs in lanes is divided as a whole, or not at all.
-                (Stmt::For(looped), None) if looped.lanes > 1 => {}
+                (Stmt::For(looped), None) if looped.lanes > 1 || self.independence(looped).is_some() => {}
                 (Stmt::For(looped), None) => {
                     let outer = std::mem::replace(&mut self.is_in_loop, true);
                     self.block(&looped.body);
