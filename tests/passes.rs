@@ -31,6 +31,10 @@ struct Case {
 
 impl Case {
     fn new(text: &str, f: &str) -> Case {
+        Case::with(text, f, ways())
+    }
+
+    fn with(text: &str, f: &str, ways: Vec<(String, codegen::Options)>) -> Case {
         let checked = front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         let f = FunName::base(f);
@@ -43,7 +47,7 @@ impl Case {
         let entries: Vec<FunName> = [f.clone()].into_iter().chain(derivatives.iter().cloned()).collect();
         let info = SourceInfo::new("case.ks", text);
         let jit = |options| Jit::new(pipeline.program(), &entries, &info, &options).unwrap_or_else(|e| panic!("{e}"));
-        let ways = ways().into_iter().map(|(name, options)| (name, jit(options))).collect();
+        let ways = ways.into_iter().map(|(name, options)| (name, jit(options))).collect();
         let unchecked = jit(codegen::Options { checks: Checks::None, ..codegen::Options::exact() });
         Case { pipeline, f, derivatives, ways, unchecked }
     }
@@ -299,7 +303,9 @@ impl Case {
 fn on_demos() {
     for demo in DEMOS.iter().filter(|demo| demo.text.contains("(def example")) {
         with_large_stack(|| {
-            let case = Case::new(demo.text, demo.fun);
+            // Each pass alone is for smaller programs: these take long to compile.
+            let ways = ways().into_iter().filter(|(name, _)| !name.contains("alone")).collect();
+            let case = Case::with(demo.text, demo.fun, ways);
             let point = Interpreter::new(case.pipeline.program()).call(&FunName::base("example"), &[]);
             let point = point.expect("there is an example");
             let args = if params(&case).len() > 1 { point.as_tuple().expect("several").to_vec() } else { vec![point] };

@@ -15,7 +15,10 @@
 //! And what was just allocated shares nothing with what was there before, whatever its roots.
 
 use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Stmt};
+use indexmap::IndexSet;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 /// What is known of the buffers of a function.
 #[derive(Debug, Default)]
@@ -28,6 +31,8 @@ pub struct Aliases {
     order: HashMap<Local, usize>,
     /// When the buffer, or what it is a part of, was allocated, for those that just were.
     made: HashMap<Local, usize>,
+    /// What can be reached from buffers, for those that were asked for.
+    reached: RefCell<HashMap<Local, Rc<Roots>>>,
 }
 
 /// Of a function, the parameters that it writes to.
@@ -48,7 +53,7 @@ pub type Roots = BTreeSet<Root>;
 impl Aliases {
     /// What is known, given what each function of the module writes to.
     pub fn of(function: &Function, written: &[Written]) -> Aliases {
-        let mut finder = Finder { function, written, aliases: Aliases::default(), changed: true };
+        let mut finder = Finder::new(function, written);
         for x in &function.params {
             finder.aliases.enter(*x);
             finder.has(*x, Root::Made(*x));
@@ -58,7 +63,7 @@ impl Aliases {
         while std::mem::take(&mut finder.changed) {
             finder.block(&function.body);
         }
-        finder.aliases
+        finder.found()
     }
 
     /// Whether the two may share memory that is written, where both are known.
@@ -81,8 +86,13 @@ impl Aliases {
     }
 
     /// The roots that a buffer may be a part of, and those of all that lies in it.
-    pub fn reach(&self, x: Local) -> Roots {
-        self.reached_from(self.roots_of(x))
+    pub fn reach(&self, x: Local) -> Rc<Roots> {
+        let known = self.reached.borrow().get(&x).cloned();
+        known.unwrap_or_else(|| {
+            let reached = Rc::new(self.reached_from(self.roots_of(x)));
+            self.reached.borrow_mut().insert(x, reached.clone());
+            reached
+        })
     }
 
     /// All roots there are.
@@ -115,7 +125,7 @@ impl Aliases {
             changed.extend(self.roots.get(&x).filter(|roots| !roots.is_empty())?);
         }
         for x in stmt.hands_over(written) {
-            changed.extend(self.reach(x));
+            changed.extend(self.reach(x).iter());
         }
         Some(changed)
     }
@@ -154,7 +164,9 @@ fn written_by(function: &Function, written: &[Written]) -> Written {
     let mut roots = Roots::new();
     function.body.visit(&mut |stmt| {
         roots.extend(stmt.writes().into_iter().flat_map(|x| aliases.roots_of(x)));
-        roots.extend(stmt.hands_over(written).into_iter().flat_map(|x| aliases.reach(x)));
+        roots.extend(
+            stmt.hands_over(written).into_iter().flat_map(|x| aliases.reach(x).iter().copied().collect::<Vec<_>>()),
+        );
     });
     let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
     let params = function.params.iter().enumerate();
@@ -187,11 +199,57 @@ fn is_buffer(function: &Function, x: Local) -> bool {
 struct Finder<'a> {
     function: &'a Function,
     written: &'a [Written],
+    /// The order in which locals are set, and what was just allocated.
     aliases: Aliases,
+    /// The roots met so far, by number.
+    numbers: IndexSet<Root>,
+    roots: HashMap<Local, Bits>,
+    /// What lies in each root.
+    within: Vec<Bits>,
     changed: bool,
 }
 
-impl Finder<'_> {
+/// A set of small numbers.
+#[derive(Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn of(number: usize) -> Bits {
+        let mut bits = vec![0; number / 64 + 1];
+        bits[number / 64] = 1 << (number % 64);
+        Bits(bits)
+    }
+
+    /// Adds all of another set; whether any of it is new.
+    fn add(&mut self, other: &Bits) -> bool {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        let mut is_new = false;
+        for (own, other) in self.0.iter_mut().zip(&other.0) {
+            is_new |= other & !*own != 0;
+            *own |= other;
+        }
+        is_new
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
+        words.flat_map(|(i, word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * i + bit))
+    }
+}
+
+impl<'a> Finder<'a> {
+    fn new(function: &'a Function, written: &'a [Written]) -> Finder<'a> {
+        let (numbers, roots, within) = (IndexSet::new(), HashMap::new(), vec![]);
+        Finder { function, written, aliases: Aliases::default(), numbers, roots, within, changed: true }
+    }
+
+    fn found(self) -> Aliases {
+        let named = |bits: &Bits| -> Roots { bits.numbers().map(|i| self.numbers[i]).collect() };
+        let roots = self.roots.iter().map(|(x, bits)| (*x, named(bits))).collect();
+        let within = self.numbers.iter().zip(&self.within).map(|(root, bits)| (*root, named(bits))).collect();
+        Aliases { roots, within, ..self.aliases }
+    }
+
     fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
@@ -243,10 +301,8 @@ impl Finder<'_> {
                 self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
-                for root in self.roots(b) {
-                    let within = self.aliases.within.get(&root).cloned().unwrap_or_default();
-                    within.into_iter().for_each(|root| self.has(*x, root));
-                }
+                let inside = self.inside(&self.roots(b));
+                self.have(*x, &inside);
             }
             Memory::Slid { target, buffer, .. } => self.same(*target, buffer),
             Memory::View(x, b, _) | Memory::Cast(x, b) => {
@@ -255,18 +311,16 @@ impl Finder<'_> {
                     self.aliases.made.insert(*x, *made);
                 }
             }
-            Memory::Store(b, _, a) => {
-                for (root, inner) in self.pairs(self.roots(b), self.roots(a)) {
-                    self.holds(root, inner);
-                }
+            Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
+                let (roots, inner) = (self.roots(b), self.roots(a));
+                self.hold(&roots, &inner);
             }
             Memory::Move { to, from, .. } => {
-                for (root, other) in self.pairs(self.roots(to), self.roots(from)) {
-                    let within = self.aliases.within.get(&other).cloned().unwrap_or_default();
-                    within.into_iter().for_each(|inner| self.holds(root, inner));
-                }
+                let (roots, inner) = (self.roots(to), self.inside(&self.roots(from)));
+                self.hold(&roots, &inner);
             }
-            Memory::Load(..)
+            Memory::Store(..)
+            | Memory::Load(..)
             | Memory::Zero(..)
             | Memory::Add(..)
             | Memory::Mark(_)
@@ -280,33 +334,68 @@ impl Finder<'_> {
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
     fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = self.aliases.reached_from(shared.iter().flat_map(|a| self.roots(a)).collect());
-        reached.insert(Root::Made(first));
-        for root in reached {
-            self.holds(Root::Made(first), root);
-            xs.iter().for_each(|x| self.has(*x, root));
+        let mut reached = Bits::of(self.number(Root::Made(first)));
+        for a in shared {
+            reached.add(&self.roots(a));
         }
+        loop {
+            let inside = self.inside(&reached);
+            if !reached.add(&inside) {
+                break;
+            }
+        }
+        let made = Bits::of(self.number(Root::Made(first)));
+        self.hold(&made, &reached);
+        xs.iter().for_each(|x| self.have(*x, &reached));
     }
 
-    fn pairs(&self, left: Roots, right: Roots) -> Vec<(Root, Root)> {
-        left.into_iter().flat_map(|a| right.iter().map(move |b| (a, *b))).collect()
+    /// What lies in any of the roots.
+    fn inside(&self, roots: &Bits) -> Bits {
+        let mut inside = Bits::default();
+        for root in roots.numbers() {
+            inside.add(&self.within[root]);
+        }
+        inside
     }
 
-    fn roots(&self, a: &Operand) -> Roots {
-        a.local().and_then(|x| self.aliases.roots.get(&x)).cloned().unwrap_or_default()
+    fn number(&mut self, root: Root) -> usize {
+        let (number, _) = self.numbers.insert_full(root);
+        self.within.resize_with(self.numbers.len(), Bits::default);
+        number
+    }
+
+    fn roots(&self, a: &Operand) -> Bits {
+        a.local().and_then(|x| self.roots.get(&x)).cloned().unwrap_or_default()
     }
 
     fn same(&mut self, x: Local, a: &Operand) {
-        self.roots(a).into_iter().for_each(|root| self.has(x, root));
+        let roots = self.roots(a);
+        self.have(x, &roots);
+    }
+
+    fn have(&mut self, x: Local, roots: &Bits) {
+        if is_buffer(self.function, x) {
+            self.changed |= self.roots.entry(x).or_default().add(roots);
+        }
     }
 
     fn has(&mut self, x: Local, root: Root) {
-        if is_buffer(self.function, x) {
-            self.changed |= self.aliases.roots.entry(x).or_default().insert(root);
+        let bits = Bits::of(self.number(root));
+        self.have(x, &bits);
+    }
+
+    fn hold(&mut self, roots: &Bits, inner: &Bits) {
+        for root in roots.numbers() {
+            self.changed |= self.within[root].add(inner);
         }
     }
 
     fn holds(&mut self, root: Root, inner: Root) {
-        self.changed |= self.aliases.within.entry(root).or_default().insert(inner);
+        let [root, inner] = [root, inner].map(|root| Bits::of(self.number(root)));
+        self.hold(&root, &inner);
     }
+}
+
+fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
+    a.local().is_some_and(|x| is_buffer(function, x))
 }

@@ -155,7 +155,7 @@ impl Needed {
 
     /// What lies in it, too.
     fn reads_all(&mut self, a: &Operand) {
-        self.read.extend(a.local().into_iter().flat_map(|x| self.aliases.reach(x)));
+        self.read.extend(a.local().into_iter().flat_map(|x| self.aliases.reach(x).iter().copied().collect::<Vec<_>>()));
     }
 
     fn is_needed(&self, stmt: &Stmt) -> bool {

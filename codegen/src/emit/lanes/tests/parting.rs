@@ -246,28 +246,3 @@ fn a_loop_in_lanes_may_stand_anywhere() {
 }";
     check(text, |n| vec![I(n), Floats(floats(8, n))]);
 }
-
-#[test]
-fn in_lanes_no_loop_is_divided_among_threads() {
-    let text = "fun f(n%0: integer, b%1: [float]) -> (float) {
-  %2 = for %3 in 0..n%0 lanes W carrying (%4 = 0.0) {
-    %5 = mark
-    %6 = alloc [float] 3
-    %7 = load b%1[%3]
-    for %8 in 0..3 on threads {
-      %9 = to_float %8
-      %10 = mul.f %7, %9
-      store %6[%8] = %10
-      yield
-    }
-    %11 = load %6[1]
-    %12 = load %6[2]
-    %13 = sub.f %12, %11
-    release %5
-    %14 = add.f %4, %13
-    yield %14
-  }
-  yield %2
-}";
-    check(text, |n| vec![I(n), Floats(floats(9, n))]);
-}
