@@ -3,7 +3,7 @@
 
 mod common;
 
-use codegen::{Checks, Jit, PASSES, Selection, SourceInfo};
+use codegen::{Checks, Forward, Jit, PASSES, Selection, SourceInfo};
 use common::generate_arrays::{Options, Signature, program};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
@@ -106,6 +106,9 @@ fn ways() -> Vec<(String, codegen::Options)> {
         ("all passes, not optimised".to_string(), options(Selection::All, Checks::Hoisted, 0)),
         ("full checks".to_string(), options(Selection::All, Checks::Full, 1)),
     ];
+    for (name, forward) in [("all stored", Forward::Store), ("all computed again", Forward::Recompute)] {
+        ways.push((name.to_string(), codegen::Options { forward, ..Default::default() }));
+    }
     let alone =
         PASSES.iter().map(|pass| (format!("{} alone", pass.name), options(only(&[pass.name]), Checks::Hoisted, 0)));
     ways.extend(alone.filter(|(name, _)| name != "unchecked alone"));
@@ -303,8 +306,8 @@ impl Case {
 fn on_demos() {
     for demo in DEMOS.iter().filter(|demo| demo.text.contains("(def example")) {
         with_large_stack(|| {
-            // Each pass alone is for smaller programs: these take long to compile.
-            let ways = ways().into_iter().filter(|(name, _)| !name.contains("alone")).collect();
+            // Others are for smaller programs: these take long to compile.
+            let ways = ways().into_iter().take(4).collect();
             let case = Case::with(demo.text, demo.fun, ways);
             let point = Interpreter::new(case.pipeline.program()).call(&FunName::base("example"), &[]);
             let point = point.expect("there is an example");

@@ -30,7 +30,7 @@ pub struct Contender {
 pub struct Selection {
     /// Those with no more threads.
     pub threads: usize,
-    /// Those whose names start with one of these; all where there are none.
+    /// Those whose names start with one of these, or are one of these with a point after it; all where there are none.
     pub names: Vec<String>,
 }
 
@@ -38,7 +38,11 @@ impl Selection {
     /// Whether it is one of them. That of the results, lmc with one thread, always is.
     pub fn has(&self, contender: usize) -> bool {
         let Contender { name, threads, kind } = &CONTENDERS[contender];
-        let named = self.names.is_empty() || self.names.iter().any(|wanted| name.starts_with(wanted.as_str()));
+        let named = self.names.is_empty()
+            || self.names.iter().any(|wanted| match wanted.strip_suffix('.') {
+                Some(whole) => *name == whole,
+                None => name.starts_with(wanted.as_str()),
+            });
         *threads <= self.threads && (named || matches!(kind, Kind::Lmc(_)))
     }
 }
