@@ -268,7 +268,8 @@ impl<'a> Sharer<'a> {
                 None => self.times.keys().copied().collect(),
             };
             for buffer in buffers {
-                if self.aliases.changes(stmt, buffer, self.written) {
+                let is_forgotten = self.times.get(&buffer) == Some(&self.now);
+                if !is_forgotten && self.aliases.changes(stmt, buffer, self.written) {
                     self.times.insert(buffer, self.now);
                 }
             }
