@@ -237,14 +237,14 @@ fn the_first_error_counts() {
 
 #[test]
 fn memory_may_be_exhausted_in_a_chunk() {
-    // The last iterations need the most.
+    // The last iterations need the most; in lanes, each lane has memory of its own.
     let text = "(def f Float ((n : Integer) (m : Integer))
       (sumbuild n (lam (i : Integer)
         (let (v (build (mul i m) (lam (j : Integer) (sin (to_float j)))))
           (sumbuild (size v) (lam (j : Integer) (mul (index j v) (index (sub (sub (size v) j) 1) v))))))))";
     let mut case = Case::new(text);
     let name = base("f");
-    for (bytes, enough) in [(1 << 22, true), (10_000, false)] {
+    for (bytes, enough) in [(1 << 26, true), (10_000, false)] {
         for mut jit in ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default()) {
             jit.set_arena(bytes);
             let result = jit.call(&name, &integers(&[200, 300]));
