@@ -5,7 +5,7 @@ use crate::emit::{COUNTERS, packed_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
 use crate::loops::{Counts, Failure, Work};
-use crate::module::{Form, Module, Options, compile};
+use crate::module::{Form, Math, Module, Options, compile};
 use crate::source::SourceInfo;
 use crate::words;
 use indexmap::IndexMap;
@@ -89,6 +89,11 @@ impl Jit {
         let (stack_bytes, arena_bytes) = (0, 0);
         let peak = AtomicU64::new(0);
         Ok(Jit { linked, module, functions, free, counters, stack_bytes, arena_bytes, pool: None, peak })
+    }
+
+    /// How Floats are computed.
+    pub fn math(&self) -> Math {
+        self.module.options().math
     }
 
     /// Lets recursion use that many bytes of the caller's stack, in place of [`abi::DEFAULT_STACK`].

@@ -93,9 +93,10 @@ fn gradcheck_watched(
     if all_agree {
         return Ok(());
     }
-    let (fr, fd, nat) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES, gradcheck::NATIVE);
+    let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
+    let native_limit = gradcheck::native_limit(jit.as_ref());
     Err(Failure::Wrong(format!(
-        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {nat:e} between interpreter and native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {native_limit:e} between interpreter and native code)"
     )))
 }
 
@@ -106,7 +107,7 @@ fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result
         0.0 => "equal".into(),
         error => format!("{error:.1e}"),
     };
-    let point = report.native.point.as_ref().filter(|_| report.native.error > gradcheck::NATIVE);
+    let point = report.native.point.as_ref().filter(|_| report.native.error > report.native_limit);
     let point = point.or(report.differences.point.as_ref());
     let point = point.map_or(String::from("no point in the domain was found"), shortened);
     let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
