@@ -234,8 +234,8 @@ impl Program {
         }
     }
 
-    /// Compiles it as `lmc compile` does, and its arguments.
-    pub fn compile(&self, options: &Options) -> Native {
+    /// Compiles it as `lmc compile` does, and its arguments; calls work on so many threads.
+    pub fn compile(&self, options: &Options, threads: usize) -> Native {
         const ARGUMENTS: &str = "benchmark_arguments";
         let text = self.texts.concat();
         let types = front::load(&Source::new("program.ks", text.as_str())).expect("the program is right").program;
@@ -248,7 +248,11 @@ impl Program {
         entries.push(FunName::base(ARGUMENTS));
         entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|e| panic!("{name}: {e:?}")));
         let jit = Jit::new(pipeline.program(), &entries, &SourceInfo::new("program.ks", &text), options);
-        Native { jit: jit.unwrap_or_else(|e| panic!("{}: {e}", self.name)), entries }
+        let mut jit = jit.unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        if threads > 1 {
+            jit.set_threads(threads).expect("the system starts threads");
+        }
+        Native { jit, entries }
     }
 }
 
