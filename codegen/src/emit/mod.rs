@@ -61,6 +61,8 @@ pub(crate) struct Request<'a> {
     pub target: &'a Target,
     /// How Floats are computed.
     pub math: Math,
+    /// The least work of a chunk.
+    pub grain: u64,
     /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
     /// and result a 64-bit word in an array: that is what the JIT calls.
     pub packed: bool,

@@ -327,5 +327,9 @@ mod tests {
         assert_eq!(violation("%4 = mul.f %3, 2.0\nyield %4"), "lanes in f: %3 is carried, and no sum");
         let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
         assert_eq!(violation(address), "lanes in f: %5 is another address in each lane, and looked at");
+        // Chunks divide the arena, which the lanes share: loops in lanes have none.
+        let inner = |threads: &str| format!("for %4 in 0..n%0{threads} {{\nyield\n}}\nyield %3");
+        assert_eq!(violation(&inner("")), "");
+        assert!(violation(&inner(" on threads")).starts_with("lanes in f: "), "{}", violation(&inner(" on threads")));
     }
 }
