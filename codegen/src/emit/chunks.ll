@@ -127,7 +127,7 @@ define i1 @lmc.enter(ptr %region, i64 %chunk, i64 %worker, ptr %arena, ptr %own)
 }
 
 ; The context that a chunk uses: none where the caller has none.
-define ptr @lmc.own(ptr %region, ptr %own) {
+define ptr @lmc.own(ptr %region, ptr %own) alwaysinline {
   %ctx = load ptr, ptr %region
   %no_context = icmp eq ptr %ctx, null
   %used = select i1 %no_context, ptr null, ptr %own

@@ -2,7 +2,7 @@
 
 use super::{Aliases, Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
-use crate::independence::{Effects, Independence};
+use crate::independence::{Effects, Independence, bests};
 use crate::spread::Spread;
 
 /// Checks that locals are set once and before use, in scope, that types agree, and that loops in lanes can run in lanes.
@@ -36,7 +36,10 @@ fn lanes(module: &Module) -> Check {
             if looped.lanes > 1 && violation.is_none() {
                 let refusal = Independence::of(function, &aliases, &effects, looped).err();
                 let refusal = refusal.or_else(|| Spread::of(function, &aliases, looped).err());
-                violation = refusal.map(|refusal| refusal.to_string());
+                let locals = &function.locals;
+                let unready = || bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
+                let unready = || unready().then(|| "a best element that is carried is not prepared".to_string());
+                violation = refusal.map(|refusal| refusal.to_string()).or_else(unready);
             }
         });
         if let Some(violation) = violation {
@@ -324,7 +327,10 @@ mod tests {
         };
         let violation = |body: &str| verify(&text(body)).err().unwrap_or_default();
         assert_eq!(violation("%4 = add.f %3, 1.0\nyield %4"), "");
-        assert_eq!(violation("%4 = mul.f %3, 2.0\nyield %4"), "lanes in f: %3 is carried, and no sum");
+        assert_eq!(
+            violation("%4 = mul.f %3, 2.0\nyield %4"),
+            "lanes in f: %3 is carried, and neither a sum nor a best element"
+        );
         let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
         assert_eq!(violation(address), "lanes in f: %5 is another address in each lane, and looked at");
         // Chunks divide the arena, which the lanes share: loops in lanes have none.
