@@ -92,9 +92,10 @@ fn programs_agree(spread: usize) {
             if only.as_ref().is_some_and(|only| *only != f) {
                 continue;
             }
-            println!("{f}");
             // One by one, so that a failure of one way does not hide those of others.
             for way in some(&ways, number, spread) {
+                // What is printed last tells where native code crashed.
+                println!("{f}, {}", way.1.name);
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     with_large_stack(|| {
                         let mut tally = Tally::default();
