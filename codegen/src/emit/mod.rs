@@ -28,6 +28,7 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
+use crate::jam;
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;
 use crate::module::Math;
@@ -81,7 +82,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(function, emitter.functions[i]);
+        emitter.define(&jam::expanded(function), emitter.functions[i]);
     }
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
     emitter.keep_variants();
