@@ -5,8 +5,11 @@
 
 mod arguments;
 mod bounds;
+mod carry;
 mod fusion;
 mod inline;
+mod interchange;
+mod jam;
 pub(crate) mod lanes;
 mod motion;
 mod near;
@@ -95,6 +98,12 @@ pub const PASSES: &[Pass] = &[
         run: bounds::bounds,
     },
     Pass {
+        name: "carry",
+        purpose: "adds up in a register what all iterations of a loop add to one element",
+        when: |_| true,
+        run: carry::carry,
+    },
+    Pass {
         name: "fusion",
         purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
         when: |_| true,
@@ -127,6 +136,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
+        name: "interchange",
+        purpose: "gives each sum in memory a nest of loops of its own, those over its terms innermost",
+        when: |_| true,
+        run: interchange::interchange,
+    },
+    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
@@ -144,6 +159,12 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: threads::threads,
     },
+    Pass {
+        name: "jam",
+        purpose: "runs iterations of outer loops side by side, which load once what they share",
+        when: |_| true,
+        run: jam::jam,
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
@@ -158,6 +179,7 @@ const ORDER: &[&str] = &[
     "share",
     "stored",
     "bounds",
+    "carry",
     "fusion",
     "split",
     "unroll",
@@ -169,9 +191,11 @@ const ORDER: &[&str] = &[
     "tables",
     "stack",
     "sweep",
+    "interchange",
     "lanes",
     "near",
     "threads",
+    "jam",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
