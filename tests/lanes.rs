@@ -84,6 +84,76 @@ fn conditions_gathers_and_scatters() {
     }
 }
 
+/// Sums whose derivatives add to rows, to columns and to windows, in nests of several loops.
+const DENSE: [&str; 5] = [
+    "(def f (Tensor 2 Float) ((a : Tensor 2 Float) (b : Tensor 2 Float))
+       (build (tuple (get$1$2 (size a)) (get$2$2 (size b))) (lam (ij : Tuple Integer Integer)
+         (sumbuild (get$2$2 (size a)) (lam (k : Integer)
+           (mul (index (tuple (get$1$2 ij) k) a) (index (tuple k (get$2$2 ij)) b)))))))",
+    "(def f (Tensor 2 Float) ((a : Tensor 2 Float) (b : Tensor 2 Float))
+       (build (tuple (get$1$2 (size a)) (get$1$2 (size b))) (lam (ij : Tuple Integer Integer)
+         (sumbuild (get$2$2 (size a)) (lam (k : Integer)
+           (mul (index (tuple (get$1$2 ij) k) a) (index (tuple (get$2$2 ij) k) b)))))))",
+    "(def f (Vec Float) ((a : Tensor 2 Float) (x : Vec Float))
+       (build (get$1$2 (size a)) (lam (i : Integer)
+         (sumbuild (get$2$2 (size a)) (lam (j : Integer) (mul (index (tuple i j) a) (index j x)))))))",
+    "(def f (Tensor 3 Float) ((kernels : Tensor 3 Float) (image : Tensor 2 Float))
+       (let (((filters rows columns) (size kernels)) ((height width) (size image)))
+         (build (tuple filters (add 1 (sub height rows)) (add 1 (sub width columns)))
+           (lam (at : Tuple Integer Integer Integer)
+             (let ((filter row column) at)
+               (sumbuild (tuple rows columns) (lam (o : Tuple Integer Integer)
+                 (let ((i j) o)
+                   (mul (index (tuple filter i j) kernels) (index (tuple (add row i) (add column j)) image))))))))))",
+    "(def f Float ((a : Tensor 2 Float) (v : Vec Float) (w : Vec Float))
+       (sumbuild (size a) (lam (ij : Tuple Integer Integer)
+         (mul (index ij a) (mul (index (get$1$2 ij) v) (index (get$2$2 ij) w))))))",
+];
+
+#[test]
+fn sums_over_rows_columns_and_windows() {
+    DENSE.iter().for_each(|text| check(text));
+}
+
+#[test]
+fn sums_of_iterations_side_by_side_keep_their_order() {
+    let exact = codegen::Options { opt_level: 1, ..codegen::Options::exact() };
+    let mut side_by_side = 0;
+    for text in DENSE {
+        side_by_side += with_large_stack(|| {
+            let case = Case::new(text, "f", std::slice::from_ref(&exact));
+            let jit = &case.ways[0].jit;
+            let params = params(&case);
+            for (sizes, seed) in [[3, 5], [4, 4], [7, 8], [9, 2], [6, 13]].iter().zip(0..) {
+                let mut random = Sized { random: SplitMix::new(seed), sizes, own: seed % 2 == 0 };
+                let args: Vec<Value> = params.iter().map(|ty| random.value(ty)).collect();
+                let args: Vec<Value> = args.iter().map(thirds).collect();
+                let wanted = Interpreter::new(case.pipeline.program()).call(&case.f, &args);
+                let found = jit.call(&case.f, &args);
+                let same = match (&wanted, &found) {
+                    (Ok(wanted), Ok(found)) => same_bits(wanted, found),
+                    (wanted, found) => wanted.is_err() && found.is_err(),
+                };
+                assert!(same, "{text}, {args:?}: {wanted:?}, {found:?}");
+            }
+            jit.module().loops().to_string().matches(" jam ").count()
+        });
+    }
+    assert!(side_by_side > 0, "nothing runs side by side");
+}
+
+/// A third of each number: so that sums are rounded.
+fn thirds(value: &Value) -> Value {
+    match value {
+        Value::Float(x) => Value::Float(x / 3.0),
+        Value::Tensor(tensor) => {
+            let elements = tensor.elements().iter().map(thirds).collect();
+            Value::Tensor(Arc::new(Tensor::new(tensor.size().to_vec(), elements)))
+        }
+        other => other.clone(),
+    }
+}
+
 #[test]
 fn on_random_programs() {
     let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));

@@ -87,24 +87,19 @@ pub(crate) fn elements<'ctx>(
 
 /// Says of the loop that a branch ends that it is worth no code: it is neither unrolled nor made vectors of.
 pub(crate) fn keep_small(context: &Context, branch: InstructionValue) {
-    let option = |name: &CStr| {
-        let context = context.as_ctx_ref();
-        // SAFETY: the context is alive, and the name has as many bytes as is said.
-        unsafe {
-            let name = LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
-            let value = LLVMValueAsMetadata(LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0));
-            LLVMMDNodeInContext2(context, [name, value].as_mut_ptr(), 2)
-        }
-    };
-    let [unrolled, vectors] = [c"llvm.loop.unroll.enable", c"llvm.loop.vectorize.enable"].map(option);
-    let (context, kind) = (context.as_ctx_ref(), c"llvm.loop");
-    // SAFETY: as above; the branch is of the context. A loop is known by a node whose first operand is itself: it
-    // stands for a node that it replaces, which frees that one.
+    let context = context.as_ctx_ref();
+    let [loops, unrolled, vectors] = [c"llvm.loop", c"llvm.loop.unroll.disable", c"llvm.loop.vectorize.enable"];
+    // SAFETY: the context is alive, the branch is the context's, and names have as many bytes as is said. A loop is known
+    // by a node whose first operand is itself: it stands for a node that it replaces, which frees that one.
     unsafe {
+        let text = |name: &CStr| LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
+        let unrolled = LLVMMDNodeInContext2(context, [text(unrolled)].as_mut_ptr(), 1);
+        let no = LLVMValueAsMetadata(LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0));
+        let vectors = LLVMMDNodeInContext2(context, [text(vectors), no].as_mut_ptr(), 2);
         let itself = LLVMTemporaryMDNode(context, null_mut(), 0);
         let node = LLVMMDNodeInContext2(context, [itself, unrolled, vectors].as_mut_ptr(), 3);
         LLVMMetadataReplaceAllUsesWith(itself, node);
-        let kind = LLVMGetMDKindIDInContext(context, kind.as_ptr(), kind.to_bytes().len() as u32);
+        let kind = LLVMGetMDKindIDInContext(context, loops.as_ptr(), loops.to_bytes().len() as u32);
         LLVMSetMetadata(branch.as_value_ref(), kind, LLVMMetadataAsValue(context, node));
     }
 }

@@ -30,6 +30,7 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
+use crate::jam;
 use crate::loops::{self, Failure, Scalar, Ty};
 use crate::lower::Outside;
 use crate::module::Math;
@@ -86,7 +87,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(i, function);
+        emitter.define(i, &jam::expanded(function));
     }
     emitter.pace = Pace::default();
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));

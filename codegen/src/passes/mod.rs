@@ -8,6 +8,8 @@ mod bounds;
 mod carry;
 mod fusion;
 mod inline;
+mod interchange;
+mod jam;
 pub(crate) mod lanes;
 mod motion;
 mod near;
@@ -134,6 +136,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
+        name: "interchange",
+        purpose: "gives each sum in memory a nest of loops of its own, those over its terms innermost",
+        when: |_| true,
+        run: interchange::interchange,
+    },
+    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
@@ -150,6 +158,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "divides loops into chunks, which threads may run",
         when: |_| true,
         run: threads::threads,
+    },
+    Pass {
+        name: "jam",
+        purpose: "runs iterations of outer loops side by side, which load once what they share",
+        when: |_| true,
+        run: jam::jam,
     },
 ];
 
@@ -177,9 +191,11 @@ const ORDER: &[&str] = &[
     "tables",
     "stack",
     "sweep",
+    "interchange",
     "lanes",
     "near",
     "threads",
+    "jam",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.

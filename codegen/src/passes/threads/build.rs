@@ -322,5 +322,5 @@ fn plain(
     body: Block,
     results: Vec<Local>,
 ) -> Stmt {
-    Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, on_threads: false }))
+    Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, jam: 1, on_threads: false }))
 }
