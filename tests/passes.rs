@@ -94,6 +94,27 @@ fn indices_that_are_computed() {
     }
 }
 
+/// Without checks, too: what stands behind one is not read before a loop without iterations. An empty tensor has no
+/// address that could be read.
+#[test]
+fn loads_of_loops_that_may_not_run() {
+    for text in [
+        "(def f Float ((m : Tensor 2 Float) (v : Vec Float) (k : Integer))
+           (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index (tuple 0 0) m)))))",
+        "(def f (Vec Float) (a : Tensor 3 Float)
+           (let ((p q r) (size a))
+             (build q (lam (j : Integer)
+               (sumbuild p (lam (i : Integer)
+                 (sumbuild r (lam (k : Integer) (mul (index (tuple i j k) a) (index (tuple i j 0) a))))))))))",
+        "(def f (Vec Float) ((rows : Vec (Vec Float)) (v : Vec Float) (n : Integer))
+           (map (lam (x : Float)
+                  (fold (lam (t : Tuple Float Integer) (add (get$1$2 t) (mul x (index 0 (index 0 rows))))) x
+                        (build (if (gt n 2) 2 0) (lam (k : Integer) k)))) v))",
+    ] {
+        check(text);
+    }
+}
+
 #[test]
 fn elements_that_are_passed_on() {
     for text in [

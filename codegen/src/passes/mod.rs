@@ -44,12 +44,6 @@ pub struct Pass {
 /// Every pass, in the order in which they first run.
 pub const PASSES: &[Pass] = &[
     Pass {
-        name: "unchecked",
-        purpose: "leaves out the checks of indices and sizes",
-        when: |checks| checks == Checks::None,
-        run: unchecked::unchecked,
-    },
-    Pass {
         name: "inline",
         purpose: "puts functions that are small, or called once, in the place of their calls",
         when: |_| true,
@@ -84,6 +78,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "does before a loop what is the same in each iteration",
         when: |_| true,
         run: motion::motion,
+    },
+    Pass {
+        name: "unchecked",
+        purpose: "leaves out the checks of indices and sizes",
+        when: |checks| checks == Checks::None,
+        run: unchecked::unchecked,
     },
     Pass {
         name: "stored",
@@ -169,7 +169,6 @@ pub const PASSES: &[Pass] = &[
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
 const ORDER: &[&str] = &[
-    "unchecked",
     "inline",
     "rectangular",
     "share",
@@ -177,6 +176,7 @@ const ORDER: &[&str] = &[
     "place",
     "motion",
     "share",
+    "unchecked",
     "stored",
     "bounds",
     "carry",
