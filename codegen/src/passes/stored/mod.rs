@@ -207,7 +207,7 @@ impl Storer<'_> {
             region.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
             if !ends.iter().any(crosses) && gives_all_back(&region, &set, self.takes) {
                 known.insert(*first, Some(*end));
-            } else if self.takes_anyway(&stmts[..*first]) {
+            } else if self.takes_anyway(&stmts[..*first]) && !releases_older(&region, &set) {
                 known.insert(*first, None);
             }
         }
@@ -218,6 +218,17 @@ impl Storer<'_> {
     fn takes_anyway(&self, stmts: &[Stmt]) -> bool {
         !gives_all_back(&Block { stmts: stmts.to_vec(), results: vec![] }, &HashSet::new(), self.takes)
     }
+}
+
+/// Whether a block gives back what was taken before it, and so all that it takes.
+fn releases_older(block: &Block, set: &HashSet<Local>) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
+            found |= m.local().is_none_or(|m| !set.contains(&m));
+        }
+    });
+    found
 }
 
 /// What comes before and after a statement; the latter with the loops for which it does.
