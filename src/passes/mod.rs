@@ -10,6 +10,7 @@ pub mod laws;
 pub mod lower;
 pub mod merge;
 pub mod narrow;
+pub mod residuals;
 pub mod rules;
 pub mod simplify;
 pub mod sums;
