@@ -70,7 +70,10 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Op::BoolToFloat => to_float(false),
             Op::Hash => self.hash::<S>(args[0]),
-            Op::Chunk => self.runtime("lmc.chunk", &[args[0].into(), args[1].into(), args[2].into()]),
+            Op::Chunk => {
+                let grain = self.i64().const_int(self.request.grain, false);
+                self.runtime("lmc.chunk", &[args[0].into(), args[1].into(), args[2].into(), grain.into()])
+            }
         }
     }
 

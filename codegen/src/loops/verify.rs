@@ -2,7 +2,7 @@
 
 use super::{Aliases, Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
-use crate::independence::{Effects, Independence};
+use crate::independence::{Effects, Independence, bests};
 use crate::jam;
 use crate::spread::Spread;
 
@@ -39,7 +39,10 @@ fn at_once(module: &Module) -> Check {
                 let refusal = Independence::of(function, &aliases, &effects, looped).err();
                 let refusal = refusal.or_else(|| lanes.then(|| Spread::of(function, &aliases, looped).err())?);
                 let refusal = refusal.or_else(|| jam.then(|| jam::refusal(looped))?);
-                violation = refusal.map(|refusal| refusal.to_string());
+                let locals = &function.locals;
+                let unready = || lanes && bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
+                let unready = || unready().then(|| "a best element that is carried is not prepared".to_string());
+                violation = refusal.map(|refusal| refusal.to_string()).or_else(unready);
             }
         });
         if let Some(violation) = violation {
@@ -330,8 +333,15 @@ mod tests {
         };
         let violation = |body: &str| verify(&text(body)).err().unwrap_or_default();
         assert_eq!(violation("%4 = add.f %3, 1.0\nyield %4"), "");
-        assert_eq!(violation("%4 = mul.f %3, 2.0\nyield %4"), "at once in f: %3 is carried, and no sum");
+        assert_eq!(
+            violation("%4 = mul.f %3, 2.0\nyield %4"),
+            "at once in f: %3 is carried, and neither a sum nor a best element"
+        );
         let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
         assert_eq!(violation(address), "at once in f: %5 is another address in each lane, and looked at");
+        // Chunks divide the arena, which the lanes share: loops in lanes have none.
+        let inner = |threads: &str| format!("for %4 in 0..n%0{threads} {{\nyield\n}}\nyield %3");
+        assert_eq!(violation(&inner("")), "");
+        assert!(violation(&inner(" on threads")).starts_with("at once in f: "), "{}", violation(&inner(" on threads")));
     }
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bounds;
+mod carry;
 mod fusion;
 mod inline;
 mod interchange;
@@ -97,6 +98,12 @@ pub const PASSES: &[Pass] = &[
         run: bounds::bounds,
     },
     Pass {
+        name: "carry",
+        purpose: "adds up in a register what all iterations of a loop add to one element",
+        when: |_| true,
+        run: carry::carry,
+    },
+    Pass {
         name: "fusion",
         purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
         when: |_| true,
@@ -172,6 +179,7 @@ const ORDER: &[&str] = &[
     "share",
     "stored",
     "bounds",
+    "carry",
     "fusion",
     "split",
     "unroll",

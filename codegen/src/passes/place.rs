@@ -3,11 +3,14 @@
 //!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
 //!   =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
+//!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c
+//!
 //! n is known at the mark and a size there, or nothing is checked before b is made; m and x are used for nothing else. So nothing moves, and later passes see that what is
 //! read of y is what was stored in b. Memory may be exhausted earlier in a scope than before, but not by more.
 
 use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Operand, Stmt};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub(super) fn place(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between) {
@@ -71,9 +74,43 @@ impl Placer<'_> {
                     block.stmts.insert(scope.mark, alloc);
                     i -= 1;
                 }
-                None => i += 1,
+                None => {
+                    self.several(block, i);
+                    i += 1;
+                }
             }
         }
+    }
+
+    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the rest.
+    fn several(&mut self, block: &mut Block, choice: usize) {
+        let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
+        let stmts = &block.stmts[..choice];
+        let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
+            return;
+        };
+        let places = kept.iter().map(|(_, buffer)| self.movable(stmts, mark, *buffer)).collect::<Option<BTreeSet<_>>>();
+        let Some(places) = places.filter(|places| places.len() == kept.len()) else { return };
+        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
+        for (i, alloc) in places.into_iter().enumerate() {
+            let stmt = block.stmts.remove(alloc);
+            block.stmts.insert(mark + i, stmt);
+        }
+        self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
+    }
+
+    /// Where a buffer is made that may be made at a mark as well.
+    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<usize> {
+        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
+        let alloc = stmts.iter().rposition(is_made)?;
+        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
+        let scope = stmts.get(mark..alloc)?;
+        let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
+        let is_size = match count {
+            Operand::Local(n) => self.locals[n.0 as usize].is_size,
+            count => matches!(count, Operand::Integer(0..=MOST_ELEMENTS)),
+        };
+        (count.local().is_none_or(is_known) && (is_size || !scope.iter().any(may_leave))).then_some(alloc)
     }
 
     /// The scope that ends with the last of these statements.
@@ -86,25 +123,32 @@ impl Placer<'_> {
         let m = m.local().filter(|_| b.local() == Some(buffer))?;
         let release = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m)))?;
         let mark = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
-        let alloc = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer))?;
-        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
-        let scope = stmts.get(mark..alloc)?;
-        let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
-        let is_size = match count {
-            Operand::Local(n) => self.locals[n.0 as usize].is_size,
-            count => matches!(count, Operand::Integer(0..=MOST_ELEMENTS)),
-        };
-        let is_checked = || scope.iter().any(may_leave);
+        let alloc = self.movable(stmts, mark, buffer)?;
         let in_order = alloc < above && above < release && release < choice;
         let alone = self.uses.get(&m) == Some(&2) && self.uses.get(&condition) == Some(&1);
-        let fits = in_order && alone && count.local().is_none_or(is_known) && (is_size || !is_checked());
-        fits.then_some(Scope { mark, alloc, above, choice, result, buffer })
+        (in_order && alone).then_some(Scope { mark, alloc, above, choice, result, buffer })
     }
 }
 
 fn may_leave(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
         || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+}
+
+/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and what is
+/// set from which buffer. Whatever it does otherwise, it gives the same.
+fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
+    let Stmt::If(xs, _, then, _) = stmt else { return None };
+    let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
+    let copied = |(pair, (x, result)): (&[Stmt], (&Local, &Operand))| {
+        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from, .. })] = pair else {
+            return None;
+        };
+        let moves = to.local() == Some(*buffer) && result.local() == Some(*buffer);
+        moves.then_some((*x, from.local()?))
+    };
+    let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
+    (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
 }
 
 /// Of a conditional that gives a copy of a buffer or that itself: what it sets, the condition, and the buffer.

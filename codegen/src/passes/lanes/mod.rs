@@ -8,8 +8,8 @@
 
 mod cost;
 
-use crate::independence::{Effects, Independence, carried};
-use crate::loops::{Aliases, Block, For, Function, Local, Memory, Module, Stmt, Vectors};
+use crate::independence::{Carried, Effects, Independence, carried, prepare};
+use crate::loops::{Aliases, Block, For, Function, Local, LocalInfo, Memory, Module, Stmt, Vectors};
 use crate::refusal::Refusal;
 use crate::spread::Spread;
 use cost::InLanes;
@@ -28,16 +28,23 @@ const ABREAST: u32 = 2;
 pub(super) fn lanes(module: &mut Module) {
     let chosen: Vec<HashMap<Local, u32>> = choices(module).into_iter().map(|choice| choice.lanes).collect();
     for (function, chosen) in module.functions.iter_mut().zip(chosen) {
-        mark(&mut function.body, &chosen);
+        mark(&mut function.body, &chosen, &mut function.locals);
     }
 }
 
-fn mark(block: &mut Block, chosen: &HashMap<Local, u32>) {
-    for stmt in &mut block.stmts {
-        if let Stmt::For(looped) = stmt {
-            looped.lanes = chosen.get(&looped.index).copied().unwrap_or(looped.lanes);
+fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, locals));
+        match stmt {
+            Stmt::For(mut looped) => match chosen.get(&looped.index) {
+                Some(lanes) => {
+                    looped.lanes = *lanes;
+                    block.stmts.extend(prepare(*looped, locals));
+                }
+                None => block.stmts.push(Stmt::For(looped)),
+            },
+            stmt => block.stmts.push(stmt),
         }
-        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen));
     }
 }
 
@@ -216,7 +223,8 @@ fn is_plain(function: &Function, looped: &For) -> bool {
         }
         _ => false,
     });
-    is_simple && carried(function, looped).is_ok()
+    let is_sum = |carried: &Carried| !matches!(carried, Carried::Best(_));
+    is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
 }
 
 /// For people: of each loop, how many lanes it has, or why it has none.
