@@ -70,7 +70,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Op::BoolToFloat => to_float(false),
             Op::Hash => self.hash::<S>(args[0]),
-            Op::Chunk => self.runtime("lmc.chunk", &[args[0].into(), args[1].into(), args[2].into()]),
+            Op::Chunk => self.runtime("lmc.chunk", &args.iter().map(|a| (*a).into()).collect::<Vec<_>>()),
         }
     }
 

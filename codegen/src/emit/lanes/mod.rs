@@ -4,7 +4,8 @@
 //!     = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
 //!
 //! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own is
-//! for these, under a mask, if s is short, else all of the loop is under a mask.
+//! for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in fewer
+//! lanes, so that it costs less than W iterations would.
 
 mod access;
 mod control;
@@ -29,6 +30,9 @@ use std::rc::Rc;
 
 /// Statements beyond which a loop's body is not copied.
 const LONG_BODY: usize = 60;
+
+/// So many vectors side by side make a loop wide.
+const ABREAST: u32 = 2;
 
 /// The loop in lanes at hand.
 #[derive(Clone)]
@@ -93,22 +97,51 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set_lanes(Some(Lanes { width: looped.lanes, spread, mask }));
         looped.carried.iter().zip(&init).for_each(|((x, _), init)| frame.set(*x, *init));
         let sums = sums(frame, looped);
-        let none: Vec<_> = sums.iter().map(|sum| self.spread(self.neutral(sum.op), looped.lanes)).collect();
-        let totals = match looped.body.len() > LONG_BODY {
-            true => self.masked_chunks(frame, looped, &sums, [from, to], none),
-            false => {
-                let (rest, whole) = self.whole_chunks(frame, looped, &sums, [from, to], none);
-                self.rest(frame, looped, &sums, [rest, to], whole)
-            }
-        };
+        let totals = self.totals(frame, looped, &sums, [from, to]);
         frame.set_lanes(None);
         self.leave_scopes(frame, opened);
         looped.results.iter().zip(init.iter()).for_each(|(x, init)| frame.set(*x, *init));
-        for (sum, lanes) in sums.iter().zip(totals) {
-            let total = self.total(sum.op, lanes);
+        for (sum, total) in sums.iter().zip(totals) {
             let value = self.op(sum.op, &[init[sum.place], total]);
             frame.set(looped.results[sum.place], value);
         }
+    }
+
+    /// Runs all iterations; gives what they add to the sums.
+    fn totals(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        looped: &For,
+        sums: &[Sum],
+        [from, to]: [IntValue<'ctx>; 2],
+    ) -> Vec<BasicValueEnum<'ctx>> {
+        let narrow = (ABREAST * self.request.module.vectors.floats).min(looped.lanes);
+        let none = self.nothing(sums, looped.lanes);
+        let is_wide = looped.lanes > narrow;
+        if !is_wide && looped.body.len() > LONG_BODY {
+            let lanes = self.masked_chunks(frame, looped, sums, [from, to], none);
+            return self.each_total(sums, lanes);
+        }
+        let (rest, whole) = self.whole_chunks(frame, looped, sums, [from, to], none);
+        if !is_wide {
+            let lanes = self.rest(frame, looped, sums, [rest, to], whole);
+            return self.each_total(sums, lanes);
+        }
+        let whole = self.each_total(sums, whole);
+        frame.set_width(narrow);
+        let none = self.nothing(sums, narrow);
+        let left = self.masked_chunks(frame, looped, sums, [rest, to], none);
+        let left = self.each_total(sums, left);
+        sums.iter().zip(whole.into_iter().zip(left)).map(|(sum, (a, b))| self.op(sum.op, &[a, b])).collect()
+    }
+
+    /// Sums of nothing, in so many lanes.
+    fn nothing(&self, sums: &[Sum], width: u32) -> Vec<VectorValue<'ctx>> {
+        sums.iter().map(|sum| self.spread(self.neutral(sum.op), width)).collect()
+    }
+
+    fn each_total(&self, sums: &[Sum], lanes: Vec<VectorValue<'ctx>>) -> Vec<BasicValueEnum<'ctx>> {
+        sums.iter().zip(lanes).map(|(sum, lanes)| self.total(sum.op, lanes)).collect()
     }
 
     /// The chunks of W iterations; gives the index after them, and the sums.
@@ -121,7 +154,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         init: Vec<VectorValue<'ctx>>,
     ) -> (IntValue<'ctx>, Vec<VectorValue<'ctx>>) {
         let count = built(self.builder.build_int_sub(to, from, ""));
-        let multiples = self.i64().const_int(u64::from(looped.lanes).wrapping_neg(), false);
+        let multiples = self.i64().const_int(u64::from(frame.width()).wrapping_neg(), false);
         let whole = built(self.builder.build_and(count, multiples, ""));
         let end = built(self.builder.build_int_add(from, whole, ""));
         let all = Mask { on: None, parted: false };
@@ -137,7 +170,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
-        self.chunks(frame, looped, sums, [from, to], init, |emitter, i| emitter.up_to(i, to, looped.lanes)).1
+        let width = frame.width();
+        self.chunks(frame, looped, sums, [from, to], init, |emitter, i| emitter.up_to(i, to, width)).1
     }
 
     /// The iterations that are left, fewer than W.
@@ -153,7 +187,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.builder.get_insert_block().expect("the builder stands in a block");
         let [run, skip] = self.branch(frame, some);
         self.builder.position_at_end(run);
-        let mask = self.up_to(from, to, looped.lanes);
+        let mask = self.up_to(from, to, frame.width());
         let after = self.chunk(frame, looped, sums, from, &before, mask);
         let end = self.branch_to(skip);
         self.builder.position_at_end(skip);
@@ -193,7 +227,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let values: Vec<_> = carried.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect();
         let mask = mask(self, i);
         let next = self.chunk(frame, looped, sums, i, &values, mask);
-        let step = self.i64().const_int(u64::from(looped.lanes), false);
+        let step = self.i64().const_int(u64::from(frame.width()), false);
         let after = built(self.builder.build_int_nsw_add(i, step, ""));
         let last = self.branch_to(header);
         index.add_incoming(&[(&from, before), (&after, last)]);
@@ -214,14 +248,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         before: &[VectorValue<'ctx>],
         mask: Mask<'ctx>,
     ) -> Vec<VectorValue<'ctx>> {
-        let first = self.splat(i.into(), looped.lanes);
-        let index = built(self.builder.build_int_add(first, self.numbers(looped.lanes), ""));
+        let width = frame.width();
+        let first = self.splat(i.into(), width);
+        let index = built(self.builder.build_int_add(first, self.numbers(width), ""));
         frame.set(looped.index, index.into());
         sums.iter().zip(before).for_each(|(sum, value)| frame.set(looped.carried[sum.place].0, (*value).into()));
         frame.set_mask(mask);
         let results = self.block(frame, &looped.body);
         let next = |(sum, before): (&Sum, &VectorValue<'ctx>)| {
-            let next = self.spread(results[sum.place], looped.lanes);
+            let next = self.spread(results[sum.place], width);
             let kept = |on| self.select(on, next.into(), (*before).into()).into_vector_value();
             mask.on.map_or(next, kept)
         };
