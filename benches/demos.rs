@@ -65,9 +65,8 @@ fn main() {
     let mut criterion = criterion("demos");
     let mut rows = Vec::new();
     for demo in DEMOS {
-        let arguments = ARGUMENTS.iter().find(|(name, ..)| *name == demo.name);
-        let (size, arguments) = match arguments {
-            Some((_, size, arguments)) => (*size, arguments.to_string()),
+        let (size, arguments) = match ARGUMENTS.iter().find(|arguments| arguments.demo == demo.name) {
+            Some(arguments) => (arguments.size, arguments.text.to_string()),
             None => ("numbers", numbers(demo)),
         };
         let native = Native::new(demo, &arguments);

@@ -16,13 +16,13 @@ const SECONDS: f64 = 3.0;
 
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
-    let demos = || ARGUMENTS.iter().filter(|(name, ..)| given.is_empty() || given.iter().any(|g| g == name));
+    let demos = || ARGUMENTS.iter().filter(|arguments| given.is_empty() || given.iter().any(|g| g == arguments.demo));
     let checks = [Checks::Full, Checks::Hoisted, Checks::None];
     let checks = checks.map(|checks| Options { checks, ..Options::default() });
     println!(
         "| demo | full | hoisted | none | reverse, full | hoisted | none |\n| --- | --- | --- | --- | --- | --- | --- |"
     );
-    demos().for_each(|(name, _, arguments)| row(name, arguments, &checks));
+    demos().for_each(|arguments| row(arguments.demo, arguments.text, &checks));
     let hoisting: Vec<&str> = PASSES.iter().map(|pass| pass.name).filter(|name| *name != "unchecked").collect();
     let without = |pass: &str| {
         let others = hoisting.iter().filter(|name| **name != pass).map(ToString::to_string).collect();
@@ -33,7 +33,7 @@ fn main() {
     let names = hoisting.join(" | ");
     println!("\n| demo | all | {names} | no pass | reverse, all | {names} | no pass |");
     println!("|{}", " --- |".repeat(2 * ways.len() + 1));
-    demos().for_each(|(name, _, arguments)| row(name, arguments, &ways));
+    demos().for_each(|arguments| row(arguments.demo, arguments.text, &ways));
 }
 
 fn none() -> Options {

@@ -1,8 +1,11 @@
 //! What `cargo bench --bench compare` compares with: the programs written by hand in C++ give what lmc gives, and inputs
 //! are written as NumPy reads them.
 
-#[path = "../benches/compare/clock.rs"]
+#[path = "../benches/measure/arguments.rs"]
 #[allow(dead_code)] // each user uses a part
+mod arguments;
+#[path = "../benches/compare/clock.rs"]
+#[allow(dead_code)]
 mod clock;
 #[path = "../benches/compare/contenders.rs"]
 #[allow(dead_code)]

@@ -9,7 +9,7 @@
 
 mod common;
 
-use codegen::{Jit, SourceInfo};
+use codegen::{Jit, Math, SourceInfo};
 use common::agreement::{all_ways, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate::{Options, programs, text};
 use lm::term::{FunName, Program};
@@ -40,7 +40,7 @@ fn of_programs(cases: u32) {
     let config = common::random::config(cases);
     let smooth = programs(Options { smooth: true, functions: 3, depth: 4 }).prop_map(Box::new);
     // Native code takes most of the time.
-    let natively = prop::bool::weighted(0.1);
+    let natively = prop::option::weighted(0.1, prop_oneof![Just(Math::Exact), Just(Math::Fast)]);
     let outcome = with_large_stack(|| {
         TestRunner::new(config)
             .run(&(smooth, natively), |(program, natively)| agrees(&program, natively).map_err(TestCaseError::fail))
@@ -48,13 +48,13 @@ fn of_programs(cases: u32) {
     match outcome {
         Ok(()) => {}
         Err(TestError::Fail(why, (program, natively))) => {
-            panic!("{why}\nsmallest program (native code: {natively}):\n{}", text(&program))
+            panic!("{why}\nsmallest program (native code: {natively:?}):\n{}", text(&program))
         }
         Err(TestError::Abort(why)) => panic!("{why}"),
     }
 }
 
-fn agrees(program: &Program, natively: bool) -> Result<(), String> {
+fn agrees(program: &Program, natively: Option<Math>) -> Result<(), String> {
     let checked = load(&Source::new("random.ks", &text(program))).map_err(|e| format!("does not read: {e:?}"))?;
     let functions: Vec<FunName> = checked.program.defs.keys().cloned().collect();
     let mut pipeline = Pipeline::new(checked);
@@ -73,16 +73,23 @@ fn agrees(program: &Program, natively: bool) -> Result<(), String> {
     ways_agree(&pipeline, &functions, &stages)
 }
 
+fn options(math: Math) -> codegen::Options {
+    match math {
+        Math::Exact => codegen::Options::exact(),
+        Math::Fast => codegen::Options::default(),
+    }
+}
+
 /// Forward against reverse, finite differences, and native code.
-fn checks(pipeline: &Pipeline, functions: &[FunName], f: &FunName, natively: bool) -> Result<(), String> {
+fn checks(pipeline: &Pipeline, functions: &[FunName], f: &FunName, natively: Option<Math>) -> Result<(), String> {
     let jit = match natively {
-        true => {
+        Some(math) => {
             let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
             let info = SourceInfo::new("random.ks", "");
-            let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::exact());
+            let jit = Jit::new(pipeline.program(), &entries, &info, &options(math));
             Some(jit.map_err(|error| error.to_string())?)
         }
-        false => None,
+        None => None,
     };
     let report = gradcheck::check(pipeline, jit.as_ref(), f, POINTS, 1);
     if report.agrees() { Ok(()) } else { Err(format!("{f}: {report:?}")) }

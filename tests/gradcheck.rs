@@ -16,25 +16,26 @@ const SEED: u64 = 1;
 
 #[test]
 fn demos() {
-    every_program_of("demos");
+    // `./setup test` checks them with default options, by `lmc gradcheck`.
+    every_program_of("demos", &[codegen::Options::exact()]);
 }
 
 #[test]
 fn programs_that_went_wrong_or_might() {
-    every_program_of("tests/cases/gradcheck");
+    every_program_of("tests/cases/gradcheck", &[codegen::Options::exact(), codegen::Options::default()]);
 }
 
-fn every_program_of(folder: &str) {
+fn every_program_of(folder: &str, ways: &[codegen::Options]) {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("the folder is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "ks"));
     paths.sort();
-    let failures: Vec<String> = paths.iter().flat_map(|path| with_large_stack(|| failures(path))).collect();
+    let failures: Vec<String> = paths.iter().flat_map(|path| with_large_stack(|| failures(path, ways))).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The functions of a program that fail, and how.
-fn failures(path: &Path) -> Vec<String> {
+fn failures(path: &Path, ways: &[codegen::Options]) -> Vec<String> {
     let shown = path.display().to_string();
     let source = Source::new(&shown, &fs::read_to_string(path).expect("the program can be read"));
     let checked = front::load(&source).unwrap_or_else(|errors| panic!("{shown}: {errors:?}"));
@@ -47,14 +48,18 @@ fn failures(path: &Path) -> Vec<String> {
     }
     let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let info = SourceInfo::new(source.name(), source.text());
-    let jit = Jit::new(pipeline.program(), &entries, &info, &codegen::Options::exact());
-    let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
     // A program with an example is a large one, and its points are near that example.
     let points = if pipeline.program().defs.contains_key(&FunName::base("example")) { 2 } else { POINTS };
-    let report = |f: &FunName| gradcheck::check(&pipeline, Some(&jit), f, points, SEED);
-    let failing =
-        functions.iter().map(|f| (f, report(f))).filter(|(_, report)| !(report.agrees() && report.points == points));
-    failing.map(|(f, report)| format!("{shown}: {f}: {report:?}")).collect()
+    let failing = |options: &codegen::Options| {
+        let jit = Jit::new(pipeline.program(), &entries, &info, options);
+        let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
+        let report = |f: &FunName| gradcheck::check(&pipeline, Some(&jit), f, points, SEED);
+        let reports = functions.iter().map(|f| (f, report(f)));
+        let failing = reports.filter(|(_, report)| !(report.agrees() && report.points == points));
+        let tell = |(f, report)| format!("{shown}: {f}, {:?}: {report:?}", options.math);
+        failing.map(tell).collect::<Vec<_>>()
+    };
+    ways.iter().flat_map(failing).collect()
 }
 
 /// The folder is no place for functions that nothing is checked about.

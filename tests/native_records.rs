@@ -5,7 +5,7 @@ use codegen::{Jit, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
 use lm::value::Value;
-use lmc::gradcheck::{NATIVE, distance, same_bits};
+use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{LARGE_STACK, front, with_large_stack};
@@ -25,18 +25,21 @@ fn rev() -> FunName {
 
 impl Case {
     fn new(name: &str, text: &str) -> Case {
+        Case::compiled(name, text, &codegen::Options::exact())
+    }
+
+    fn compiled(name: &str, text: &str, options: &codegen::Options) -> Case {
         let checked = front::load(&Source::new(name, text)).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&rev()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let (info, options) = (SourceInfo::new(name, text), codegen::Options::exact());
-        let mut jit = Jit::new(pipeline.program(), &[rev()], &info, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let info = SourceInfo::new(name, text);
+        let mut jit = Jit::new(pipeline.program(), &[rev()], &info, options).unwrap_or_else(|e| panic!("{name}: {e}"));
         jit.set_stack(LARGE_STACK as u64 / 2);
         Case { name: name.to_string(), pipeline, jit }
     }
 
     fn of_file(name: &str) -> Case {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cost").join(name);
-        Case::new(name, &fs::read_to_string(path).expect("the program can be read"))
+        Case::new(name, &text_of(name))
     }
 
     fn args(&self, n: i64) -> [Value; 2] {
@@ -56,8 +59,26 @@ impl Case {
     }
 }
 
+fn text_of(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/cost").join(name);
+    fs::read_to_string(path).expect("the program can be read")
+}
+
 /// How far a program's calls are nested at size n is n, n / 4, or the logarithm of n.
 const FILES: [&str; 4] = ["recursive_product.ks", "loop_by_recursion.ks", "mutual.ks", "halving.ks"];
+
+#[test]
+fn fast_native_code_gives_what_the_interpreter_gives() {
+    with_large_stack(|| {
+        for name in FILES {
+            let case = Case::compiled(name, &text_of(name), &codegen::Options::default());
+            for n in [4, 8, 333, 10_000] {
+                let apart = distance(&case.interpreted(n), &case.run(n).0);
+                assert!(apart <= NATIVE_FAST, "{name} at {n}: {apart}");
+            }
+        }
+    });
+}
 
 #[test]
 fn native_code_gives_what_the_interpreter_gives() {

@@ -1,10 +1,10 @@
 //! What the demos print: `../demos/NAME.ks` prints `../demos/NAME.out`.
 //!
-//! Programs run interpreted, and natively with the very same text, and read back the same when they are printed as KS. Numbers may differ in
+//! Programs run interpreted, and natively with the very same text (up to the last digits with fast arithmetic), and read back the same when they are printed as KS. Numbers may differ in
 //! their last digits, as the functions of C libraries do. `BLESS=1 cargo test --test programs` writes what
 //! is expected anew; read the diff.
 
-use codegen::{Jit, SourceInfo};
+use codegen::{Jit, Math, SourceInfo};
 use lm::alpha;
 use lm::interp::Interpreter;
 use lm::notation::ks;
@@ -19,8 +19,8 @@ use std::path::Path;
 /// The largest relative difference of numbers that agree.
 const TOLERANCE: f64 = 1e-12;
 
-/// What `main` prints.
-fn printed(demo: &Demo) -> Result<String, String> {
+/// What `main` prints; native code with these options prints it, too.
+fn printed(demo: &Demo, options: &codegen::Options) -> Result<String, String> {
     let source = Source::new(&format!("{}.ks", demo.name), demo.text);
     let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
     let mut pipeline = Pipeline::new(checked);
@@ -29,20 +29,19 @@ fn printed(demo: &Demo) -> Result<String, String> {
     let mut text = Vec::new();
     let result = Interpreter::with_output(pipeline.program(), &mut text).call(&main, &[]);
     result.map_err(|error| format!("line {}: {error}", source.position(error.span.start).line))?;
-    let native = native(&pipeline, &main)?;
-    if native != text {
-        return Err(format!("native code prints something else:\n{}", String::from_utf8_lossy(&native)));
-    }
-    Ok(String::from_utf8(text).expect("programs print text"))
+    let text = String::from_utf8(text).expect("programs print text");
+    let native = native(&pipeline, &main, options)?;
+    let same = if options.math == Math::Exact { native == text } else { alike(&native, &text) };
+    if same { Ok(text) } else { Err(format!("native code prints something else:\n{native}")) }
 }
 
 /// What native code prints.
-fn native(pipeline: &Pipeline, main: &FunName) -> Result<Vec<u8>, String> {
-    let (source, options) = (SourceInfo::default(), codegen::Options::exact());
-    let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &source, &options);
+fn native(pipeline: &Pipeline, main: &FunName, options: &codegen::Options) -> Result<String, String> {
+    let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &SourceInfo::default(), options);
     let mut text = Vec::new();
     let result = jit.map_err(|error| error.to_string())?.call_with_output(main, &[], &mut text);
-    result.map(|_| text).map_err(|error| format!("native: {error}"))
+    result.map_err(|error| format!("native: {error}"))?;
+    Ok(String::from_utf8(text).expect("programs print text"))
 }
 
 /// Whether texts are equal up to the last digits of numbers.
@@ -65,7 +64,7 @@ fn close(one: &str, other: &str) -> bool {
 }
 
 fn prints_what_is_expected(demo: &Demo) -> Result<(), String> {
-    let found = printed(demo)?;
+    let found = printed(demo, &codegen::Options::exact())?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("demos/{}.out", demo.name));
     let expected = fs::read_to_string(&file).unwrap_or_default();
     if found.contains("false") {
@@ -99,6 +98,12 @@ fn every_demo(check: fn(&Demo) -> Result<(), String>) {
 #[test]
 fn demos_print_what_is_expected() {
     every_demo(prints_what_is_expected);
+}
+
+#[test]
+#[ignore = "compiles every demo: cargo test --release --test programs -- --ignored"]
+fn demos_print_the_same_with_fast_arithmetic() {
+    every_demo(|demo| printed(demo, &codegen::Options::default()).map(|_| ()));
 }
 
 #[test]

@@ -261,14 +261,17 @@ fn memory_may_be_exhausted_in_a_chunk() {
           (sumbuild (size v) (lam (j : Integer) (mul (index j v) (index (sub (sub (size v) j) 1) v))))))))";
     let mut case = Case::new(text);
     let name = base("f");
-    for (bytes, enough) in [(1 << 26, true), (10_000, false)] {
-        for mut jit in ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default()) {
+    let alone = codegen::Options { lanes: Lanes::Off, ..codegen::Options::default() };
+    let lanes = codegen::Options::default();
+    for (options, bytes, enough) in
+        [(&alone, 1 << 22, true), (&alone, 10_000, false), (&lanes, 1 << 26, true), (&lanes, 10_000, false)]
+    {
+        for mut jit in ways(&mut case, std::slice::from_ref(&name), options) {
             jit.set_arena(bytes);
-            let result = jit.call(&name, &integers(&[200, 300]));
-            match result {
-                Ok(_) => assert!(enough),
+            match jit.call(&name, &integers(&[200, 300])) {
+                Ok(_) => assert!(enough, "{bytes}"),
                 Err(error) => {
-                    assert!(!enough && matches!(error.kind, ErrorKind::OutOfMemory { .. }), "{error}");
+                    assert!(!enough && matches!(error.kind, ErrorKind::OutOfMemory { .. }), "{bytes}: {error}");
                 }
             }
         }

@@ -10,6 +10,9 @@
 //! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
 //! there the run says so, and goes on without them.
 
+#[path = "../measure/arguments.rs"]
+#[allow(dead_code)] // each user uses a part
+mod arguments;
 mod clock;
 mod contenders;
 mod inputs;
@@ -22,6 +25,8 @@ mod python;
 mod report;
 mod rounds;
 mod run;
+#[path = "../measure/units.rs"]
+mod units;
 
 use clock::Clock;
 use contenders::{CONTENDERS, Kind, Selection};

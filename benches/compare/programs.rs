@@ -1,5 +1,6 @@
 //! The programs that are compared: a row each.
 
+use crate::arguments;
 use codegen::{Jit, Options, SourceInfo};
 use lm::term::FunName;
 use lm::timing::Timings;
@@ -81,44 +82,37 @@ const MICRO: Program = Program {
 
 /// All of them.
 pub const PROGRAMS: &[Program] = &[
-    Program { size: "n 1,000, d 10, k 25", arguments: "(model 1000 25 10)", ..GMM },
+    Program { size: "n 1,000, d 10, k 25", arguments: arguments::GMM.text, ..GMM },
     Program { size: "n 1,000, d 20, k 50", arguments: "(model 1000 50 20)", ..GMM },
     Program { size: "n 10,000, d 10, k 25", arguments: "(model 10000 25 10)", ..GMM },
     Program {
         name: "ba",
-        size: "20 cameras, 1,000 points, 5,000 observations",
+        size: arguments::BA.size,
         by_hand: "ba",
         texts: &[include_str!("../../demos/ba.ks"), include_str!("ks/ba.ks")],
         fun: "ba",
         wrt: &[],
-        arguments: "(tuple
-           (build 20 (lam (i : Integer) (Vec_init 0.3 -0.2 ($ranhashdoub i) 0.1 -0.4 0.2 1.5 0.05 -0.02 0.1 -0.03)))
-           (build 1000 (lam (i : Integer)
-             (Vec_init ($ranhashdoub i) ($ranhashdoub (add i 2000)) (add 3.0 ($ranhashdoub (add i 4000))))))
-           (build 5000 (lam (i : Integer) ($ranhashdoub i)))
-           (build 5000 (lam (i : Integer)
-             (tuple (to_integer (mul 20.0 ($ranhashdoub i))) (to_integer (mul 1000.0 ($ranhashdoub (add i 6000)))))))
-           (build 5000 (lam (i : Integer) (Vec_init ($ranhashdoub i) 0.5))))",
+        arguments: arguments::BA.text,
         tasks: &[Task::Value, Task::Other("ba_jacobian", "jacobian")],
     },
     Program {
         name: "lstm",
-        size: "2 layers of 14 cells, 1,024 characters",
+        size: arguments::LSTM.size,
         by_hand: "lstm",
         texts: &[include_str!("../../demos/lstm.ks")],
         fun: "lstm",
         wrt: &[1, 2],
-        arguments: "(network 2 14 1024)",
+        arguments: arguments::LSTM.text,
         tasks: SCALAR,
     },
     Program {
         name: "kmeans",
-        size: "10,000 points of dimension 4, 20 centroids",
+        size: arguments::KMEANS.size,
         by_hand: "kmeans",
         texts: &[include_str!("../../demos/kmeans.ks"), include_str!("ks/kmeans.ks")],
         fun: "kmeans",
         wrt: &[2],
-        arguments: "(tuple (random_rows 0 10000 4) (random_rows 90000 20 4))",
+        arguments: arguments::KMEANS.text,
         tasks: &[Task::Value, Task::Gradient, Task::Both, Task::Other("kmeans_hessian", "hessian")],
     },
     Program {
@@ -128,7 +122,7 @@ pub const PROGRAMS: &[Program] = &[
         texts: &[include_str!("../../demos/lse.ks")],
         fun: "lse",
         wrt: &[],
-        arguments: "(build 100000 (lam (i : Integer) (mul 4.0 ($ranhashdoub i))))",
+        arguments: arguments::LSE.text,
         tasks: SCALAR,
     },
     Program {
@@ -143,31 +137,22 @@ pub const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "ode",
-        size: "20 species, 1,000 steps",
+        size: arguments::ODE.size,
         by_hand: "ode",
         texts: &[include_str!("../../demos/ode.ks")],
         fun: "ode",
         wrt: &[1, 2, 3],
-        arguments: "(tuple (build 20 (lam (i : Integer) (sub ($ranhashdoub i) 0.5)))
-                (build (tuple 20 20) (lam (ij : Tuple Integer Integer)
-                  (neg ($ranhashdoub (add 100 (add (mul 20 (get$1$2 ij)) (get$2$2 ij)))))))
-                (build 20 (lam (i : Integer) (add 0.5 ($ranhashdoub (add 900 i)))))
-                1.0
-                1000)",
+        arguments: arguments::ODE.text,
         tasks: VECTOR,
     },
     Program {
         name: "cnn",
-        size: "10 pictures of 28 x 28, kernels 6 and 16 of 5 x 5",
+        size: arguments::CNN.size,
         by_hand: "cnn",
         texts: &[include_str!("../../demos/cnn.ks")],
         fun: "cnn",
         wrt: &[1, 2, 3, 4, 5, 6],
-        arguments:
-            "(tuple (random 1000 (tuple 6 1 5 5)) (random 2000 6) (random 3000 (tuple 16 6 5 5)) (random 4000 16)
-                (random 5000 (tuple 10 16 4 4)) (random 6000 10)
-                (build 10 (lam (i : Integer) (random (mul 10000 (add i 1)) (tuple 1 28 28))))
-                (build 10 (lam (i : Integer) i)) 2)",
+        arguments: arguments::CNN.text,
         tasks: SCALAR,
     },
     Program { name: "dot", fun: "dot", arguments: "(tuple (random 0 100000) (random 100000 100000))", ..MICRO },
@@ -234,8 +219,8 @@ impl Program {
         }
     }
 
-    /// Compiles it as `lmc compile` does, and its arguments.
-    pub fn compile(&self, options: &Options) -> Native {
+    /// Compiles it as `lmc compile` does, and its arguments; calls work on so many threads.
+    pub fn compile(&self, options: &Options, threads: usize) -> Native {
         const ARGUMENTS: &str = "benchmark_arguments";
         let text = self.texts.concat();
         let types = front::load(&Source::new("program.ks", text.as_str())).expect("the program is right").program;
@@ -248,7 +233,11 @@ impl Program {
         entries.push(FunName::base(ARGUMENTS));
         entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|e| panic!("{name}: {e:?}")));
         let jit = Jit::new(pipeline.program(), &entries, &SourceInfo::new("program.ks", &text), options);
-        Native { jit: jit.unwrap_or_else(|e| panic!("{}: {e}", self.name)), entries }
+        let mut jit = jit.unwrap_or_else(|e| panic!("{}: {e}", self.name));
+        if threads > 1 {
+            jit.set_threads(threads).expect("the system starts threads");
+        }
+        Native { jit, entries }
     }
 }
 

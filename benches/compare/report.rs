@@ -4,6 +4,7 @@ use crate::contenders::{CONTENDERS, Kind};
 use crate::machine;
 use crate::programs::{Program, Task};
 use crate::rounds::{Cell, Effort};
+use crate::units::shown;
 
 /// What was found for a program.
 pub struct Row<'a> {
@@ -194,16 +195,6 @@ fn over_values(rows: &[Row]) -> String {
         }
     }
     table(&headings, lines)
-}
-
-/// Three digits and a unit; a dash where there is none.
-fn shown(seconds: Option<f64>) -> String {
-    let Some(seconds) = seconds else { return "-".to_string() };
-    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
-    let (unit, scale) = units.iter().find(|(_, scale)| seconds >= *scale).unwrap_or(&units[3]);
-    let x = seconds / scale;
-    let digits = if x < 10.0 { 2 } else { usize::from(x < 100.0) };
-    format!("{x:.digits$} {unit}")
 }
 
 fn ratio(a: Option<f64>, b: Option<f64>) -> String {

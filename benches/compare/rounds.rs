@@ -54,7 +54,7 @@ struct Entry<'a> {
 /// A program with all that contenders need.
 struct Prepared<'a> {
     program: &'a Program,
-    /// By row of [`CONTENDERS`]; rows with the same options have the same code.
+    /// By row of [`CONTENDERS`]; rows with the same options and threads have the same code.
     natives: Vec<Option<Rc<Native>>>,
     arguments: Vec<Value>,
     values: Value,
@@ -70,7 +70,7 @@ pub fn measure(
     effort: Effort,
     failures: &mut Vec<String>,
 ) -> Vec<Cell> {
-    let prepared = Prepared::new(program, processes, selection);
+    let prepared = Prepared::new(program, processes, cores, selection);
     let mut entries = prepared.entries(cores, selection, failures);
     for entry in entries.iter_mut().filter(|_| effort.rounds > 0) {
         cores.pin(CONTENDERS[entry.contender].threads);
@@ -114,18 +114,21 @@ impl Entry<'_> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(program: &'a Program, processes: &'a Processes, selection: &Selection) -> Prepared<'a> {
-        let mut compiled: Vec<(MakeOptions, Rc<Native>)> = Vec::new();
+    fn new(program: &'a Program, processes: &'a Processes, cores: &Cores, selection: &Selection) -> Prepared<'a> {
+        let mut compiled: Vec<(MakeOptions, usize, Rc<Native>)> = Vec::new();
         let native = |contender: usize| {
-            let Kind::Lmc(options) = CONTENDERS[contender].kind else { return None };
+            let Contender { threads, kind: Kind::Lmc(options), .. } = CONTENDERS[contender] else { return None };
             if !selection.has(contender) {
                 return None;
             }
-            if let Some((_, native)) = compiled.iter().find(|(known, _)| std::ptr::fn_addr_eq(*known, options)) {
+            let same = |known: MakeOptions, of: usize| std::ptr::fn_addr_eq(known, options) && of == threads;
+            if let Some((.., native)) = compiled.iter().find(|(known, of, _)| same(*known, *of)) {
                 return Some(native.clone());
             }
-            let native = Rc::new(program.compile(&options()));
-            compiled.push((options, native.clone()));
+            // Threads of a pool stay where the one that starts them is.
+            cores.pin(threads);
+            let native = Rc::new(program.compile(&options(), threads));
+            compiled.push((options, threads, native.clone()));
             Some(native)
         };
         let natives: Vec<Option<Rc<Native>>> = (0..CONTENDERS.len()).map(native).collect();

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Sends messages of GradBench to `lmc gradbench`, and compares what comes back with formulas in plain Python.
+"""Sends messages of GradBench to a tool, and compares what comes back with formulas in plain Python.
 
-    check.py LMC [--multithreaded] [EVAL ...]
-
-Needs nothing but Python 3. The status is 1 when an output differs by more than 1e-10, or a failure is not answered
-as one.
+Needs nothing but Python 3. The status is 1 when an output differs by more than 1e-10, or when lmc does not answer a
+failure as one.
 """
 
+import argparse
 import json
 import math
+import shlex
 import sys
 
 import cases
@@ -102,22 +102,34 @@ def check_protocol(tool):
     return wrong
 
 
+def options():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("lmc", metavar="LMC", help="the executable; with --tool, the command of another tool")
+    parser.add_argument("evals", metavar="EVAL", nargs="*", help="what is checked; all evals, where there are none")
+    parser.add_argument("--multithreaded", action="store_true", help="asks the tool for all processors")
+    parser.add_argument("--tool", action="store_true", help="LMC is a command; without evals it has not, and failures")
+    return parser.parse_intermixed_args()
+
+
 def main():
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    options = [argument for argument in sys.argv[2:] if argument.startswith("--")]
-    wanted = [argument for argument in sys.argv[2:] if argument not in options]
-    with Tool([sys.argv[1], "gradbench", *options]) as tool:
+    chosen = options()
+    command = shlex.split(chosen.lmc) if chosen.tool else [chosen.lmc, "gradbench"]
+    with Tool(command + ["--multithreaded"] * chosen.multithreaded) as tool:
         wrong = []
-        if tool.ask("start", eval="lse", config={"a": 1}) != {"id": 0, "tool": "lmc", "config": {"a": 1}}:
+        answer = tool.ask("start", eval="lse", config={"a": 1})
+        name = answer["tool"] if chosen.tool else "lmc"
+        if answer != {"id": 0, "tool": name, "config": {"a": 1}}:
             wrong.append("start: another answer")
-        checked = [case for case in cases.small() if not wanted or case.module in wanted]
+        checked = [case for case in cases.small() if not chosen.evals or case.module in chosen.evals]
         for module in dict.fromkeys(case.module for case in checked):
             answer = tool.ask("define", module=module)
-            if answer.get("success") is not True:
+            if answer.get("success") is not True and chosen.tool and not chosen.evals:
+                checked = [case for case in checked if case.module != module]
+                print(f"without {module}: {answer.get('error')}")
+            elif answer.get("success") is not True:
                 wrong.append(f"define {module}: {answer.get('error')}")
         wrong += check_cases(tool, checked)
-        if not wanted:
+        if not chosen.evals and not chosen.tool:
             wrong += check_protocol(tool)
         status = tool.close()
         if status != 0:

@@ -1,6 +1,9 @@
 //! What the benches of whole demos share: native code of a function and its reverse derivative, arguments
 //! given as KS, and medians.
 
+mod arguments;
+mod units;
+
 use codegen::{Jit, Prepared, SourceInfo};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use lm::term::FunName;
@@ -14,58 +17,8 @@ use lmc::source::Source;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Arguments, and what to call their size. The other demos take numbers.
-pub const ARGUMENTS: [(&str, &str, &str); 10] = [
-    ("lse", "100,000 numbers", "(build 100000 (lam (i : Integer) (mul 4.0 ($ranhashdoub i))))"),
-    ("gmm", "1,000 points, dimension 10, 25 Gaussians", "(model 1000 25 10)"),
-    (
-        "ba",
-        "20 cameras, 1,000 points, 5,000 observations",
-        "(tuple
-           (build 20 (lam (i : Integer) (Vec_init 0.3 -0.2 ($ranhashdoub i) 0.1 -0.4 0.2 1.5 0.05 -0.02 0.1 -0.03)))
-           (build 1000 (lam (i : Integer)
-             (Vec_init ($ranhashdoub i) ($ranhashdoub (add i 2000)) (add 3.0 ($ranhashdoub (add i 4000))))))
-           (build 5000 (lam (i : Integer) ($ranhashdoub i)))
-           (build 5000 (lam (i : Integer)
-             (tuple (to_integer (mul 20.0 ($ranhashdoub i))) (to_integer (mul 1000.0 ($ranhashdoub (add i 6000)))))))
-           (build 5000 (lam (i : Integer) (Vec_init ($ranhashdoub i) 0.5))))",
-    ),
-    ("lstm", "2 layers of 14 cells, 1,024 characters", "(network 2 14 1024)"),
-    (
-        "kmeans",
-        "10,000 points of dimension 4, 20 centroids",
-        "(tuple (random_rows 0 10000 4) (random_rows 90000 20 4))",
-    ),
-    (
-        "cnn",
-        "10 pictures of 28 x 28, kernels 6 and 16 of 5 x 5",
-        "(tuple (random 1000 (tuple 6 1 5 5)) (random 2000 6) (random 3000 (tuple 16 6 5 5)) (random 4000 16)
-                (random 5000 (tuple 10 16 4 4)) (random 6000 10)
-                (build 10 (lam (i : Integer) (random (mul 10000 (add i 1)) (tuple 1 28 28))))
-                (build 10 (lam (i : Integer) i)) 2)",
-    ),
-    (
-        "black_scholes",
-        "10,000 options",
-        "(tuple (build 10000 (lam (i : Integer) (add 40.0 (mul 80.0 ($ranhashdoub i)))))
-                (build 10000 (lam (i : Integer) (add 40.0 (mul 80.0 ($ranhashdoub (add i 20000))))))
-                0.1
-                (build 10000 (lam (i : Integer) (add 0.1 ($ranhashdoub (add i 40000)))))
-                (build 10000 (lam (i : Integer) (add 0.5 ($ranhashdoub (add i 60000))))))",
-    ),
-    (
-        "ode",
-        "20 species, 1,000 steps",
-        "(tuple (build 20 (lam (i : Integer) (sub ($ranhashdoub i) 0.5)))
-                (build (tuple 20 20) (lam (ij : Tuple Integer Integer)
-                  (neg ($ranhashdoub (add 100 (add (mul 20 (get$1$2 ij)) (get$2$2 ij)))))))
-                (build 20 (lam (i : Integer) (add 0.5 ($ranhashdoub (add 900 i)))))
-                1.0
-                1000)",
-    ),
-    ("det", "50 x 50", "(random_matrix 0 50)"),
-    ("minors", "7 x 7", "(random_matrix 0 7)"),
-];
+pub use arguments::ARGUMENTS;
+pub use units::shown;
 
 /// A demo as native code, with arguments.
 pub struct Native {
@@ -172,16 +125,6 @@ pub fn median(bench: &str, group: &str, name: &str) -> Option<f64> {
     let path = folder(bench).join(group).join(name).join("new/estimates.json");
     let estimates: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).expect("JSON");
     Some(estimates["median"]["point_estimate"].as_f64().expect("a number") * 1e-9)
-}
-
-/// Three digits and a unit; a dash where there is none.
-pub fn shown(seconds: Option<f64>) -> String {
-    let Some(seconds) = seconds else { return "-".to_string() };
-    let units = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
-    let (unit, scale) = units.iter().find(|(_, scale)| seconds >= *scale).unwrap_or(&units[3]);
-    let x = seconds / scale;
-    let digits = if x < 10.0 { 2 } else { usize::from(x < 100.0) };
-    format!("{x:.digits$} {unit}")
 }
 
 /// The medians of the times of calls, in seconds, for `seconds` in all. The calls take turns, so that what else the

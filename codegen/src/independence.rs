@@ -3,6 +3,7 @@
 //! They may where all that one iteration leaves for others to see is
 //!
 //!   y' = y + e               sums (`sums`)
+//!   y' = max y x             the largest element, and what is chosen with it (`best`)
 //!   add b[e] += x            sums in memory, if nobody looks at b in the loop
 //!   store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
 //!                            looks at them, or at what lies in them
@@ -14,14 +15,19 @@
 //! Errors of checks are not considered: which iteration's error is reported is for those who run them to say.
 
 mod adding;
+mod best;
 mod owned;
+mod prepare;
 mod sums;
 
 use crate::loops::{
-    Aliases, For, FunId, Function, Local, Memory, Module, Operand, Root, Scalar, Stmt, Written, written,
+    Aliases, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Root, Scalar, Stmt, Written, written,
 };
 use crate::refusal::Refusal;
+pub(crate) use best::bests;
+pub use best::{Best, Taken};
 use owned::{Owner, Owning};
+pub(crate) use prepare::prepare;
 use std::collections::{BTreeSet, HashMap};
 pub use sums::Carried;
 pub(crate) use sums::carried;
@@ -90,7 +96,7 @@ impl Independence {
         effects: &Effects,
         looped: &For,
     ) -> Result<Independence, Refusal> {
-        let carried = carried(function, looped)?;
+        let carried = carried(&function.locals, looped)?;
         let mut finder = Finder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
@@ -302,8 +308,8 @@ fn is_buffer(function: &Function, x: Local) -> bool {
 }
 
 /// Whether a scalar can be summed up.
-fn is_number(function: &Function, x: Local) -> bool {
-    matches!(function.locals[x.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer))
+fn is_number(locals: &[LocalInfo], x: Local) -> bool {
+    matches!(locals[x.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod error;
 mod header;
 pub mod independence;
 mod interface;
+mod jam;
 mod jit;
 mod layout;
 mod libmvec;

@@ -2,12 +2,20 @@
 //!
 //! * aliases of functions (`LLVMAddAlias2`);
 //! * addresses of array elements, which inkwell has, but unsafe, and vectors of them, which it has not;
+//! * nodes of metadata that refer to themselves, as those of loops do;
 //! * loading of shared libraries (`LLVMLoadLibraryPermanently`);
 //! * ORC's LLJIT over an object in memory. Objects, and not IR, because LLJIT compiles IR with a
 //!   target machine of its own, for a plain x86-64.
 
 use inkwell::builder::Builder;
-use inkwell::llvm_sys::core::{LLVMAddAlias2, LLVMBuildGEP2, LLVMGlobalGetValueType};
+use inkwell::context::AsContextRef;
+use inkwell::context::Context;
+use inkwell::llvm_sys::core::{
+    LLVMAddAlias2, LLVMBuildGEP2, LLVMConstInt, LLVMGetMDKindIDInContext, LLVMGlobalGetValueType,
+    LLVMInt1TypeInContext, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMSetMetadata,
+    LLVMValueAsMetadata,
+};
+use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetGlobalPrefix,
@@ -18,7 +26,9 @@ use inkwell::llvm_sys::support::{LLVMLoadLibraryPermanently, LLVMSearchForAddres
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::types::BasicType;
-use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, IntValue, PointerValue, VectorValue};
+use inkwell::values::{
+    AsValueRef, BasicValueEnum, FunctionValue, InstructionValue, IntValue, PointerValue, VectorValue,
+};
 use std::ffi::{CStr, CString};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
@@ -73,6 +83,25 @@ pub(crate) fn elements<'ctx>(
     // SAFETY: the values are alive and of the builder's context; an address of a vector or an index of one makes a
     // vector of addresses.
     unsafe { VectorValue::new(LLVMBuildGEP2(builder, ty, base.as_value_ref(), indices.as_mut_ptr(), 1, c"".as_ptr())) }
+}
+
+/// Says of the loop that a branch ends that it is worth no code: it is neither unrolled nor made vectors of.
+pub(crate) fn keep_small(context: &Context, branch: InstructionValue) {
+    let context = context.as_ctx_ref();
+    let [loops, unrolled, vectors] = [c"llvm.loop", c"llvm.loop.unroll.disable", c"llvm.loop.vectorize.enable"];
+    // SAFETY: the context is alive, the branch is the context's, and names have as many bytes as is said. A loop is known
+    // by a node whose first operand is itself: it stands for a node that it replaces, which frees that one.
+    unsafe {
+        let text = |name: &CStr| LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
+        let unrolled = LLVMMDNodeInContext2(context, [text(unrolled)].as_mut_ptr(), 1);
+        let no = LLVMValueAsMetadata(LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0));
+        let vectors = LLVMMDNodeInContext2(context, [text(vectors), no].as_mut_ptr(), 2);
+        let itself = LLVMTemporaryMDNode(context, null_mut(), 0);
+        let node = LLVMMDNodeInContext2(context, [itself, unrolled, vectors].as_mut_ptr(), 3);
+        LLVMMetadataReplaceAllUsesWith(itself, node);
+        let kind = LLVMGetMDKindIDInContext(context, loops.as_ptr(), loops.to_bytes().len() as u32);
+        LLVMSetMetadata(branch.as_value_ref(), kind, LLVMMetadataAsValue(context, node));
+    }
 }
 
 /// Makes the symbols of a shared library symbols of the running process, for good. Whether that went well.

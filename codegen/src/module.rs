@@ -36,6 +36,10 @@ pub struct Options {
     pub math: Math,
     /// How many iterations of a loop run at once.
     pub lanes: Lanes,
+    /// The least work of a chunk of a loop on threads, in units of about a quarter of a nanosecond, 1 to 2^20: see
+    /// `docs/threads.md`. How sums are divided depends on it. [`Options::GRAIN`] suits threads; with 1, short loops are
+    /// divided, too, for tests.
+    pub grain: u64,
     /// Which passes over loops run.
     pub passes: Selection,
     /// What is known of arguments: the entries that have them check it, and are compiled for it.
@@ -54,6 +58,7 @@ impl Default for Options {
             forward: Forward::default(),
             math: Math::default(),
             lanes: Lanes::default(),
+            grain: Options::GRAIN,
             passes: Selection::default(),
             specialise: Vec::new(),
             timings: Timings::default(),
@@ -62,6 +67,9 @@ impl Default for Options {
 }
 
 impl Options {
+    /// What makes a chunk worth a thread: about 25 us.
+    pub const GRAIN: u64 = 100_000;
+
     /// For code whose results are the interpreter's to the bit.
     pub fn exact() -> Options {
         Options { math: Math::Exact, lanes: Lanes::Off, ..Options::default() }
@@ -238,8 +246,9 @@ impl Module {
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
         let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
-        let math = self.options.math;
-        let request = Request { module, symbols: &symbols, interfaces, source, target: &target, math, packed, counted };
+        let Options { math, grain, .. } = self.options;
+        let request =
+            Request { module, symbols: &symbols, interfaces, source, target: &target, math, grain, packed, counted };
         made(&request, form, &self.options)
     }
 }

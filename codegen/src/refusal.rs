@@ -12,7 +12,7 @@ pub enum Refusal {
     Address(Local),
     /// Memory is given back to a mark by some lanes only, while others may need what is above it.
     Release(Local),
-    /// A carried value is no sum.
+    /// A carried value is no sum, and neither the largest of elements nor the smallest, nor chosen with one.
     Carried(Local),
     /// An iteration writes to the first buffer where another one may see it, in the second.
     Conflict(Local, Local),
@@ -30,7 +30,7 @@ impl Display for Refusal {
             Refusal::Statement(name) => write!(f, "it has `{name}`"),
             Refusal::Address(Local(x)) => write!(f, "%{x} is another address in each lane, and looked at"),
             Refusal::Release(Local(m)) => write!(f, "some lanes release %{m}, which others may be above of"),
-            Refusal::Carried(Local(y)) => write!(f, "%{y} is carried, and no sum"),
+            Refusal::Carried(Local(y)) => write!(f, "%{y} is carried, and neither a sum nor a best element"),
             Refusal::Conflict(Local(b), Local(c)) if b == c => {
                 write!(f, "what is written to %{b} may be another iteration's")
             }

@@ -180,6 +180,7 @@ impl Teller<'_> {
             carried: vec![],
             body,
             lanes: 1,
+            jam: 1,
             on_threads: false,
         })));
     }

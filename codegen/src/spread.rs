@@ -261,7 +261,7 @@ impl<'a> Finder<'a> {
     }
 
     fn looped(&mut self, id: usize, looped: &For) -> Result<(), Refusal> {
-        let For { results, index, from, to, carried, body, lanes: _, on_threads: _ } = looped;
+        let For { results, index, from, to, carried, body, lanes: _, jam: _, on_threads: _ } = looped;
         let parts = self.varies(from) || self.varies(to);
         self.vary(*index, self.varies(from))?;
         for (i, (y, init)) in carried.iter().enumerate() {

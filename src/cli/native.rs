@@ -50,6 +50,7 @@ impl NativeOptions {
             math: self.math,
             lanes: self.lanes,
             forward: self.forward,
+            grain: codegen::Options::GRAIN,
             specialise: self.specialise.clone(),
             passes: self.after.clone().map_or(Selection::All, Selection::Through),
             timings: watch.timings.clone(),

@@ -14,6 +14,8 @@ pub mod generate_arrays;
 #[allow(dead_code)]
 pub mod generate_scaled;
 #[allow(dead_code)]
+pub mod native;
+#[allow(dead_code)]
 pub mod page;
 #[allow(dead_code)]
 pub mod random;
@@ -21,3 +23,5 @@ pub mod random;
 pub mod shrink;
 #[allow(dead_code)]
 pub mod table;
+#[allow(dead_code)]
+pub mod ways;

@@ -127,7 +127,7 @@ define i1 @lmc.enter(ptr %region, i64 %chunk, i64 %worker, ptr %arena, ptr %own)
 }
 
 ; The context that a chunk uses: none where the caller has none.
-define ptr @lmc.own(ptr %region, ptr %own) {
+define ptr @lmc.own(ptr %region, ptr %own) alwaysinline {
   %ctx = load ptr, ptr %region
   %no_context = icmp eq ptr %ctx, null
   %used = select i1 %no_context, ptr null, ptr %own
@@ -194,14 +194,14 @@ declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 
 ; How many iterations make a chunk. It depends on nothing but what is computed, and so do results.
 ;
-;   chunks   at most 64, and none with less than 100,000 units of cost, about 25 us; one alone where there would be
-;            fewer than four, which is 100 us in all
-;   own      what each chunk adds to on its own is zeroed and added up: that is to be less than a 32nd of the work, and
-;            less than 2^22 elements in all
+;   chunks   at most 64, and none with less than `grain` units of cost, 100,000 but for tests, about 25 us; one alone
+;            where there would be fewer than four, which is 100 us in all
+;   own      what each chunk adds to on its own is zeroed and added up: that is to be less than a 32nd of the work, for
+;            tests of so much of it as the grain is smaller, and less than 2^22 elements in all
 ;   length   a multiple of 64 where there are 1024 iterations, so that chunks begin where vectors and lines of the
 ;            cache do; of 8 where there are 128; of the lanes of the loop, for a vector that is not full costs as one
 ;            that is
-define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %lanes) {
+define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %lanes, i64 %grain) {
 start:
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %weigh, label %one
@@ -210,18 +210,22 @@ weigh:
   %product = extractvalue { i64, i1 } %both, 0
   %overflow = extractvalue { i64, i1 } %both, 1
   %work = select i1 %overflow, i64 9223372036854775807, i64 %product
-  %enough = icmp sge i64 %work, 400000
+  %least = shl i64 %grain, 2
+  %enough = icmp sge i64 %work, %least
   br i1 %enough, label %divide, label %one
 divide:
-  %by_cost = udiv i64 %work, 100000
+  %by_cost = udiv i64 %work, %grain
   %few = call i64 @llvm.smin.i64(i64 %by_cost, i64 64)
   %few_each = call i64 @llvm.smin.i64(i64 %few, i64 %n)
   %has_own = icmp sgt i64 %own, 0
   br i1 %has_own, label %limit, label %length
 limit:
-  ; An element takes about 4 units.
+  ; An element takes about 4 units, 128 with the work that is to go with it: as 128 is to 100,000, 4 is to 3125.
   %own_work = call i64 @llvm.smin.i64(i64 %own, i64 1099511627776)
-  %dear = shl i64 %own_work, 7
+  %weighed = mul i64 %own_work, %grain
+  %times_4 = shl i64 %weighed, 2
+  %scaled = udiv i64 %times_4, 3125
+  %dear = call i64 @llvm.smax.i64(i64 %scaled, i64 1)
   %by_own = udiv i64 %work, %dear
   %by_memory = udiv i64 4194304, %own_work
   %fewer = call i64 @llvm.smin.i64(i64 %few_each, i64 %by_own)

@@ -8,7 +8,6 @@
 use super::function::{Frame, Hidden};
 use super::{Emitter, built};
 use crate::loops::{For, Local};
-use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, StructType};
@@ -36,11 +35,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let body = body.as_global_value().as_pointer_value();
         let args = [frame.ctx().into(), frame.arena().into(), body.into(), env.into(), count.into()];
         let status = self.runtime("lmc.chunks", &args).into_int_value();
-        let fine = built(self.builder.build_int_compare(IntPredicate::EQ, status, self.i32().const_zero(), ""));
-        let [good, bad] = self.branch(frame, fine);
-        self.builder.position_at_end(bad);
-        self.leave(frame, status);
-        self.builder.position_at_end(good);
+        self.check_status(frame, status);
     }
 
     fn environment(&self, frame: &Frame<'ctx, '_>, used: &[Local]) -> StructType<'ctx> {

@@ -36,7 +36,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let call = built(self.builder.build_indirect_call(ty, address, &values, ""));
         let status = call.try_as_basic_value().unwrap_basic().into_int_value();
         let fine = built(self.builder.build_int_compare(IntPredicate::EQ, status, self.i32().const_zero(), ""));
-        self.check(frame, fine, Failure::ExternalFailed, *span, |emitter| {
+        self.check_with(frame, fine, Failure::ExternalFailed, *span, |emitter| {
             vec![built(emitter.builder.build_int_s_extend(status, emitter.i64(), ""))]
         });
         if let Some(lent) = lent {

@@ -1,15 +1,16 @@
 //! The body of a function.
 
+use super::failures::Reports;
 use super::lanes::{Lanes, Mask, differs_in_lanes};
+use super::pace::Pace;
 use super::results::Incoming;
 use super::scopes::Scopes;
 use super::sums::sums;
 use super::{Emitter, built};
-use crate::loops::{Aliases, Block, Failure, For, Function, Local, Operand, Stmt};
+use crate::loops::{Aliases, Block, For, Function, Local, Operand, Stmt};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use lm::term::Span;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -22,12 +23,15 @@ pub(super) struct Frame<'ctx, 'f> {
     locals: Vec<Option<BasicValueEnum<'ctx>>>,
     failed: BasicBlock<'ctx>,
     errors: Vec<Incoming<'ctx>>,
+    reports: Reports<'ctx>,
     /// Which buffers may share memory, where that is known.
     aliases: Option<Rc<Aliases>>,
     /// What is told of the loop at hand.
     scopes: Option<Scopes<'ctx>>,
     /// What is set to the next value of a sum that a loop carries.
     sums: HashSet<Local>,
+    /// The conditions that mostly hold.
+    likely: Rc<HashSet<Local>>,
     /// The loop in lanes at hand.
     lanes: Option<Lanes<'ctx>>,
 }
@@ -44,7 +48,24 @@ pub(super) struct Hidden<'ctx> {
 /// How many parameters that takes.
 pub(super) const HIDDEN: usize = 4;
 
-impl<'ctx> Frame<'ctx, '_> {
+impl<'ctx, 'f> Frame<'ctx, 'f> {
+    fn new(function: &'f Function, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
+        Frame {
+            function,
+            value,
+            hidden,
+            locals: vec![None; function.locals.len()],
+            failed,
+            errors: vec![],
+            reports: Reports::new(),
+            aliases: None,
+            scopes: None,
+            sums: HashSet::new(),
+            likely: Rc::default(),
+            lanes: None,
+        }
+    }
+
     pub(super) fn ctx(&self) -> PointerValue<'ctx> {
         self.hidden.ctx
     }
@@ -66,12 +87,21 @@ impl<'ctx> Frame<'ctx, '_> {
         (self.failed, &self.errors)
     }
 
+    /// Where the function is left with a status, from a block.
+    pub(super) fn failed(&mut self, status: IntValue<'ctx>, from: BasicBlock<'ctx>) -> BasicBlock<'ctx> {
+        self.errors.push((status.into(), from));
+        self.failed
+    }
+
+    /// The blocks that report errors.
+    pub(super) fn reports(&mut self) -> &mut Reports<'ctx> {
+        &mut self.reports
+    }
+
     /// The frame of another LLVM function that does a part of this one's work.
     pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
-        let locals = vec![None; self.locals.len()];
-        let (function, errors) = (self.function, vec![]);
-        let (aliases, sums) = (self.aliases.clone(), self.sums.clone());
-        Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None }
+        let (aliases, sums, likely) = (self.aliases.clone(), self.sums.clone(), self.likely.clone());
+        Frame { aliases, sums, likely, ..Frame::new(self.function, value, hidden, failed) }
     }
 
     /// The function as LLVM has it.
@@ -123,18 +153,20 @@ impl<'ctx> Frame<'ctx, '_> {
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
-    pub(super) fn define(&mut self, function: &Function, value: FunctionValue<'ctx>) {
+    pub(super) fn define(&mut self, index: usize, function: &Function) {
+        let value = self.functions[index];
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
-        let locals = vec![None; function.locals.len()];
         // The buffers of a function between may be one twice.
         let aliases = (!function.between).then(|| Rc::new(Aliases::of(function, &self.written)));
         let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
         let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
         let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
-        let sums = sums(&function.body);
-        let mut frame =
-            Frame { function, value, hidden, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
+        let mut frame = Frame::new(function, value, hidden, failed);
+        frame.aliases = aliases;
+        frame.sums = sums(&function.body);
+        frame.likely = Rc::new(function.body.likely_conditions());
+        self.pace = Pace { repeats: self.repeated[index], rare: function.cold };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -154,6 +186,13 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        let pace = self.pace_in(stmt, frame.lanes.is_none());
+        let around = std::mem::replace(&mut self.pace, pace);
+        self.stmt_at_pace(frame, stmt);
+        self.pace = around;
+    }
+
+    fn stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         if let Some(lanes) = frame.lanes.clone()
             && differs_in_lanes(&lanes, stmt)
         {
@@ -173,7 +212,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Check { condition, failure, numbers, span } => {
                 let condition = self.operand(frame, condition).into_int_value();
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
-                self.check(frame, condition, *failure, *span, |_| numbers);
+                self.check(frame, condition, *failure, *span, &numbers);
             }
             Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
             Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
@@ -194,23 +233,22 @@ impl<'ctx> Emitter<'ctx, '_> {
             vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
         all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
         let outcome = self.invoke(frame.value, callee, all);
-        let zero = self.i32().const_zero();
-        let fine = built(self.builder.build_int_compare(IntPredicate::EQ, outcome.status, zero, ""));
-        let [good, bad] = self.branch(frame, fine);
-        self.builder.position_at_end(bad);
-        self.leave(frame, outcome.status);
-        self.builder.position_at_end(good);
+        self.check_status(frame, outcome.status);
         for (i, x) in xs.iter().enumerate() {
             frame.set(*x, self.result(callee, &outcome, i));
         }
     }
 
     fn conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
+        let is_likely = condition.local().is_some_and(|x| frame.likely.contains(&x));
         let condition = self.operand(frame, condition).into_int_value();
-        let starts = self.branch(frame, condition);
+        let [on, other] = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");
-        let ends: Vec<_> =
-            starts.into_iter().zip(arms).map(|(start, arm)| self.arm(frame, xs, start, arm, join)).collect();
+        let first = self.arm(frame, xs, on, arms[0], join);
+        let around = self.pace;
+        self.pace.rare |= is_likely;
+        let ends = [first, self.arm(frame, xs, other, arms[1], join)];
+        self.pace = around;
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
             let ty = self.local_ty(frame, *x);
@@ -258,6 +296,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.leave_scopes(frame, opened);
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
+        self.end_loop(end);
         index.add_incoming(&[(&from, before), (&after, end)]);
         for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
             phi.add_incoming(&[(init, before), (next, end)]);
@@ -266,40 +305,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         looped.results.iter().zip(&carried).for_each(|(x, phi)| frame.set(*x, phi.as_basic_value()));
     }
 
-    pub(super) fn check(
-        &mut self,
-        frame: &mut Frame<'ctx, '_>,
-        condition: IntValue<'ctx>,
-        failure: Failure,
-        span: Span,
-        numbers: impl FnOnce(&Self) -> Vec<IntValue<'ctx>>,
-    ) {
-        let [good, bad] = self.branch(frame, condition);
-        self.builder.position_at_end(bad);
-        let numbers = numbers(self);
-        let mut status = self.fail(frame.ctx(), failure, &numbers, span);
-        if failure == Failure::RecursionTooDeep {
-            // A function without an end could do nothing but fail, LLVM would find: what stands after the call of
-            // itself is never reached, so the call is the last thing it does, and a loop without end.
-            status = self.hidden(status);
-        }
-        self.leave(frame, status);
-        self.builder.position_at_end(good);
-    }
-
     /// A recursive function must not run into the end of the stack.
     fn watch_stack(&mut self, frame: &mut Frame<'ctx, '_>) {
         let here = self.frame_address();
         let [here, limit] = [here, frame.limit()].map(|p| built(self.builder.build_ptr_to_int(p, self.i64(), "")));
         let fits = built(self.builder.build_int_compare(IntPredicate::UGE, here, limit, ""));
         let depth = frame.depth();
-        self.check(frame, fits, Failure::RecursionTooDeep, frame.function.span, |_| vec![depth]);
-    }
-
-    /// Returns an error.
-    pub(super) fn leave(&mut self, frame: &mut Frame<'ctx, '_>, status: IntValue<'ctx>) {
-        let from = self.branch_to(frame.failed);
-        frame.errors.push((status.into(), from));
+        self.check_depth(frame, fits, depth);
     }
 
     /// Tells what the accesses of a loop cannot touch, unless a loop around it has told that. Whether it was told here.

@@ -3,12 +3,13 @@
 use super::function::Frame;
 use super::{Emitter, built};
 use crate::llvm;
-use crate::loops::{Failure, Local, Memory, Operand, Scalar, Ty, Work};
+use crate::loops::{Local, Memory, Operand, Scalar, Ty, Work};
 use inkwell::IntPredicate;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue, PointerValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
 
 const RUNTIME: [&str; 2] = [include_str!("runtime.ll"), include_str!("chunks.ll")];
@@ -35,13 +36,23 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// Calls a function of the run time that gives a value.
     pub(super) fn runtime(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let function = self.module.get_function(name).expect("the run time has the function");
-        built(self.builder.build_call(function, args, "")).try_as_basic_value().unwrap_basic()
+        self.call_apart(function, args).try_as_basic_value().unwrap_basic()
     }
 
     /// Calls a function of the run time for what it does.
     pub(super) fn runtime_effect(&self, name: &str, args: &[BasicMetadataValueEnum<'ctx>]) {
         let function = self.module.get_function(name).expect("the run time has the function");
-        built(self.builder.build_call(function, args, ""));
+        self.call_apart(function, args);
+    }
+
+    /// A function of the run time is called where it runs once, unless its body is as short as a call.
+    fn call_apart(&self, function: FunctionValue<'ctx>, args: &[BasicMetadataValueEnum<'ctx>]) -> CallSiteValue<'ctx> {
+        let call = built(self.builder.build_call(function, args, ""));
+        let always = Attribute::get_named_enum_kind_id("alwaysinline");
+        if function.get_enum_attribute(AttributeLoc::Function, always).is_none() {
+            self.keep_apart(call);
+        }
+        call
     }
 
     pub(super) fn memory_stmt(&mut self, frame: &mut Frame<'ctx, '_>, memory: &Memory) {
@@ -131,13 +142,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn alloc(&mut self, frame: &mut Frame<'ctx, '_>, buffer: Local, count: &Operand, span: Span) {
         let bytes = self.element_bytes(frame, &Operand::Local(buffer));
         let count = self.operand(frame, count).into_int_value();
-        let arena = frame.arena();
-        let taken = self.runtime("lmc.alloc", &[arena.into(), count.into(), bytes.into()]);
-        let fine = built(self.builder.build_is_not_null(taken.into_pointer_value(), ""));
-        self.check(frame, fine, Failure::OutOfMemory, span, |emitter| {
-            let asked = built(emitter.builder.build_int_mul(count, bytes, ""));
-            vec![asked, emitter.runtime("lmc.free", &[arena.into()]).into_int_value()]
-        });
+        let taken = self.take(frame, count, bytes, span);
         frame.set(buffer, taken);
     }
 

@@ -13,11 +13,13 @@ mod chunks;
 mod counters;
 mod entry;
 mod external;
+mod failures;
 mod function;
 mod lanes;
 mod math;
 mod memory;
 mod ops;
+mod pace;
 mod results;
 mod scopes;
 mod shape;
@@ -28,7 +30,8 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
-use crate::loops::{self, Scalar, Ty};
+use crate::jam;
+use crate::loops::{self, Failure, Scalar, Ty};
 use crate::lower::Outside;
 use crate::module::Math;
 use crate::source::SourceInfo;
@@ -41,6 +44,7 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
+use pace::Pace;
 use std::sync::Arc;
 use target::Target;
 
@@ -58,6 +62,8 @@ pub(crate) struct Request<'a> {
     pub target: &'a Target,
     /// How Floats are computed.
     pub math: Math,
+    /// The least work of a chunk.
+    pub grain: u64,
     /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
     /// and result a 64-bit word in an array: that is what the JIT calls.
     pub packed: bool,
@@ -81,8 +87,9 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(function, emitter.functions[i]);
+        emitter.define(i, &jam::expanded(function));
     }
+    emitter.pace = Pace::default();
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
     emitter.keep_variants();
     emitter.module
@@ -99,13 +106,30 @@ struct Emitter<'ctx, 'a> {
     written: Vec<loops::Written>,
     /// How many alias scopes there are.
     scopes: usize,
+    /// The errors that may be reported, by what they are and where they point.
+    sites: IndexMap<(Failure, u32, u32, usize), PointerValue<'ctx>>,
+    /// Which functions may run more than once in a call of an entry.
+    repeated: Vec<bool>,
+    /// How often the code at hand runs.
+    pace: Pace,
 }
 
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
         let builder = context.create_builder();
-        let written = loops::written(request.module);
-        Emitter { context, module, builder, request, functions: vec![], texts: IndexMap::new(), written, scopes: 0 }
+        Emitter {
+            context,
+            module,
+            builder,
+            request,
+            functions: vec![],
+            texts: IndexMap::new(),
+            written: loops::written(request.module),
+            scopes: 0,
+            sites: IndexMap::new(),
+            repeated: request.module.repeated(),
+            pace: Pace::default(),
+        }
     }
 
     fn declare(&mut self) {
@@ -114,7 +138,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             if function.cold {
-                for flag in ["cold", "optsize", "noinline"] {
+                for flag in ["cold", "minsize", "optsize", "noinline"] {
                     declared.add_attribute(AttributeLoc::Function, self.flag(flag));
                 }
             }

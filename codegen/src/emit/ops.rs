@@ -70,7 +70,11 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Op::BoolToFloat => to_float(false),
             Op::Hash => self.hash::<S>(args[0]),
-            Op::Chunk => self.runtime("lmc.chunk", &args.iter().map(|a| (*a).into()).collect::<Vec<_>>()),
+            Op::Chunk => {
+                let grain = self.i64().const_int(self.request.grain, false);
+                let args: Vec<_> = args.iter().map(|a| (*a).into()).chain([grain.into()]).collect();
+                self.runtime("lmc.chunk", &args)
+            }
         }
     }
 

@@ -54,6 +54,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let slot = (!in_registers(function)).then(|| self.slot(caller, self.memory(function)));
         args.extend(slot.map(BasicMetadataValueEnum::from));
         let call = built(self.builder.build_call(self.functions[callee], &args, ""));
+        self.keep_long_apart(call, callee);
         let value = call.try_as_basic_value().unwrap_basic();
         match slot {
             Some(slot) => Outcome { status: value.into_int_value(), results: Place::Memory(slot) },

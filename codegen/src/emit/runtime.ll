@@ -275,13 +275,13 @@ define i64 @lmc.free(ptr %arena) {
   ret i64 %free
 }
 
-define ptr @lmc.mark(ptr %arena) {
+define ptr @lmc.mark(ptr %arena) alwaysinline {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   %top = load ptr, ptr %top_field
   ret ptr %top
 }
 
-define void @lmc.release(ptr %arena, ptr %mark) {
+define void @lmc.release(ptr %arena, ptr %mark) alwaysinline {
   %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
   store ptr %mark, ptr %top_field
   ret void

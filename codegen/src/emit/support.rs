@@ -33,12 +33,17 @@ impl<'ctx> Emitter<'ctx, '_> {
         span: Span,
     ) -> IntValue<'ctx> {
         let site = self.site(failure, span, numbers.len());
+        self.tell(ctx, site, numbers);
+        self.i32().const_int(failure as u64, false)
+    }
+
+    /// Reports the error of a site.
+    pub(super) fn tell(&self, ctx: PointerValue<'ctx>, site: PointerValue<'ctx>, numbers: &[IntValue<'ctx>]) {
         let name = format!("lmc.fail.{}", numbers.len());
         let report = self.module.get_function(&name).unwrap_or_else(|| self.define_fail(&name, numbers.len()));
         let mut args: Vec<BasicMetadataValueEnum> = vec![ctx.into(), site.into()];
         args.extend(numbers.iter().map(|number| BasicMetadataValueEnum::from(*number)));
         built(self.builder.build_call(report, &args, ""));
-        self.i32().const_int(failure as u64, false)
     }
 
     /// The number, but LLVM does not know that; in a register, so that calls can still become loops.
@@ -103,7 +108,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// An error as it is at one place of the source: a constant, but for the numbers.
-    fn site(&mut self, failure: Failure, span: Span, numbers: usize) -> PointerValue<'ctx> {
+    pub(super) fn site(&mut self, failure: Failure, span: Span, numbers: usize) -> PointerValue<'ctx> {
+        let key = (failure, span.start, span.end, numbers);
+        if let Some(site) = self.sites.get(&key) {
+            return *site;
+        }
         let known = span != Span::default();
         let (line, column) = if known { self.request.source.position(span.start) } else { (0, 0) };
         let places = [failure as u32, line as u32, column as u32, span.start, span.end, numbers as u32];
@@ -117,6 +126,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         site.set_linkage(Linkage::Private);
         site.set_constant(true);
         site.set_unnamed_addr(true);
+        self.sites.insert(key, site.as_pointer_value());
         site.as_pointer_value()
     }
 

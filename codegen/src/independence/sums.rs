@@ -1,4 +1,4 @@
-//! Sums that a loop carries.
+//! Sums that a loop carries. (What else it may carry: `best`.)
 //!
 //!   y, y + e, y - e                                        are y and something in which y does not occur
 //!   if c then (y + e) else y                               likewise
@@ -6,8 +6,9 @@
 //!
 //! So an iteration adds something, whatever y is, if nothing else is done with such values.
 
+use super::best::bests;
 use super::is_number;
-use crate::loops::{Block, For, Function, Local, Op, Operand, Stmt};
+use crate::loops::{Block, For, Local, LocalInfo, Op, Operand, Stmt};
 use crate::refusal::Refusal;
 use std::collections::BTreeSet;
 
@@ -16,17 +17,23 @@ use std::collections::BTreeSet;
 pub enum Carried {
     /// Something is added in each iteration.
     Sum,
+    /// It is the largest or smallest of elements, one of each iteration, or chosen with it: of the [`super::Best`] of that number.
+    Best(usize),
     /// It stays as it is.
     Same,
 }
 
 /// What becomes of what a loop carries, in order.
-pub(crate) fn carried(function: &Function, looped: &For) -> Result<Vec<Carried>, Refusal> {
-    let each = looped.carried.iter().zip(&looped.body.results);
-    each.map(|((y, _), next)| match next.local() {
+pub(crate) fn carried(locals: &[LocalInfo], looped: &For) -> Result<Vec<Carried>, Refusal> {
+    let bests = bests(locals, looped);
+    let each = looped.carried.iter().zip(&looped.body.results).enumerate();
+    each.map(|(i, ((y, _), next))| match next.local() {
         Some(next) if next == *y => Ok(Carried::Same),
-        _ if is_number(function, *y) && is_sum(&looped.body, *y, next) => Ok(Carried::Sum),
-        _ => Err(Refusal::Carried(*y)),
+        _ if is_number(locals, *y) && is_sum(&looped.body, *y, next) => Ok(Carried::Sum),
+        _ => {
+            let best = bests.iter().position(|best| best.members().any(|member| member == i));
+            best.map(Carried::Best).ok_or(Refusal::Carried(*y))
+        }
     })
     .collect()
 }

@@ -52,8 +52,27 @@ fn sums_are_carried() {
 }
 
 #[test]
+fn bests_are_carried() {
+    let load = "%10 = load p%5[%9]\n";
+    assert_eq!(shown(&format!("{load}%11 = max.f y%8, %10"), "%11"), "Best(0);");
+    let chosen = |arms: &str| format!("{load}%12 = lt.f y%8, %10\n%11 = if %12 {{\n{arms}\n}}");
+    assert_eq!(shown(&chosen("yield %10\n} else {\nyield y%8"), "%11"), "Best(0);");
+    assert_eq!(shown(&chosen("yield y%8\n} else {\nyield %10"), "%11"), "Best(0);");
+    let refused = "%8 is carried, and neither a sum nor a best element";
+    // Something else is taken than what was compared, or the best is looked at.
+    assert_eq!(shown(&chosen("yield 1.0\n} else {\nyield y%8"), "%11"), refused);
+    assert_eq!(shown(&chosen("%13 = mul.f y%8, 2.0\nyield %10\n} else {\nyield y%8"), "%11"), refused);
+    let stored = format!("{}\nstore b%2[%9] = %11", chosen("yield %10\n} else {\nyield y%8"));
+    assert_eq!(shown(&stored, "%11"), refused);
+    // Where NaN is taken the loop may run twice, so it leaves nothing but the best.
+    let stored = |max: &str| format!("{load}store b%2[%9] = %10\n%11 = max.f {max}");
+    assert_eq!(shown(&stored("%10, y%8"), "%11"), "Best(0);stored %2;");
+    assert_eq!(shown(&stored("y%8, %10"), "%11"), refused);
+}
+
+#[test]
 fn what_is_no_sum_is_refused() {
-    let refused = "%8 is carried, and no sum";
+    let refused = "%8 is carried, and neither a sum nor a best element";
     assert_eq!(shown("%10 = sub.f 1.0, y%8", "%10"), refused);
     assert_eq!(shown("%10 = add.f y%8, y%8", "%10"), refused);
     assert_eq!(shown("%10 = mul.f y%8, 2.0", "%10"), refused);

@@ -42,6 +42,17 @@ impl Module {
         calls
     }
 
+    /// Of each function, whether it may run more than once in a call of an exported one: it is recursive, or called in a
+    /// loop, or by one that may. What is called from a few places does not count.
+    pub fn repeated(&self) -> Vec<bool> {
+        let mut repeated: Vec<bool> = self.functions.iter().map(|function| function.recursive).collect();
+        for caller in self.callees_first().into_iter().rev() {
+            let often = repeated[caller.0];
+            self.functions[caller.0].body.calls_at_pace(often, &mut |callee, often| repeated[callee.0] |= often);
+        }
+        repeated
+    }
+
     /// Finds anew which functions are recursive, and which allocate.
     pub fn mark(&mut self) {
         self.mark_recursive();
@@ -85,6 +96,17 @@ impl Block {
                 *callee = new(*callee);
             }
             stmt.blocks_mut().into_iter().for_each(|block| block.renumber(new));
+        }
+    }
+
+    /// Visits the functions that a block calls, with whether they are called in a loop, or all of it is repeated.
+    fn calls_at_pace(&self, often: bool, visit: &mut impl FnMut(FunId, bool)) {
+        for stmt in &self.stmts {
+            if let Stmt::Call(_, callee, _) = stmt {
+                visit(*callee, often);
+            }
+            let often = often || matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
+            stmt.blocks().into_iter().for_each(|block| block.calls_at_pace(often, visit));
         }
     }
 

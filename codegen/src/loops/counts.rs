@@ -130,6 +130,7 @@ impl Block {
         for stmt in &mut self.stmts {
             if let Stmt::For(looped) = stmt {
                 looped.lanes = 1;
+                looped.jam = 1;
             }
             stmt.blocks_mut().into_iter().for_each(Block::run_in_order);
         }

@@ -3,7 +3,7 @@
 //!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
 //!   block    ::= statement* yield a1, ..., ak
 //!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a [lanes n] [on threads] carrying (y = a ..) block
+//!              |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
 //!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
 //!   T        ::= float | integer | bool | text | mark | [T]
 //!
@@ -134,6 +134,8 @@ pub struct For {
     pub body: Block,
     /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
     pub lanes: u32,
+    /// How many iterations run side by side, statement by statement; 1 for one after the other. See `jam`.
+    pub jam: u32,
     /// Whether iterations may run at the same time, on several threads, each with an arena of its own: then nothing is
     /// carried, and the first index is 0. See `passes::threads`.
     pub on_threads: bool,

@@ -151,8 +151,9 @@ impl Reader<'_> {
         let (range, carried) = text.strip_suffix(')').and_then(|t| t.split_once(" carrying (")).unwrap_or((text, ""));
         let (index, range) = range.split_once(" in ").expect("a loop has a range");
         let (range, on_threads) = range.strip_suffix(" on threads").map_or((range, false), |range| (range, true));
+        let (range, jam) = range.split_once(" jam ").unwrap_or((range, "1"));
         let (range, lanes) = range.split_once(" lanes ").unwrap_or((range, "1"));
-        let lanes = lanes.parse().expect("lanes are counted");
+        let [lanes, jam] = [lanes, jam].map(|n| n.parse().expect("iterations are counted"));
         let (from, to) = range.split_once("..").expect("a range has two ends");
         let [from, to] = [from, to].map(|a| self.operand(a));
         let carried: Vec<(&str, Operand)> = list(carried)
@@ -165,7 +166,7 @@ impl Reader<'_> {
         let body = self.block();
         assert_eq!(self.lines.next(), Some("}"));
         let results = self.set_all(targets, &types);
-        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes, on_threads }))
+        Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes, jam, on_threads }))
     }
 
     /// A statement that sets nothing.

@@ -102,15 +102,16 @@ impl Printer<'_> {
     }
 
     fn looped(&self, f: &mut Formatter<'_>, looped: &For, depth: usize) -> fmt::Result {
-        let For { results, index, from, to, carried, body, lanes, on_threads } = looped;
+        let For { results, index, from, to, carried, body, lanes, jam, on_threads } = looped;
         let indent = "  ".repeat(depth);
         let range = format!("{} in {}..{}", self.local(*index), self.operand(from), self.operand(to));
         let carried: Vec<String> =
             carried.iter().map(|(x, init)| format!("{} = {}", self.local(*x), self.operand(init))).collect();
         let carrying = if carried.is_empty() { String::new() } else { format!(" carrying ({})", carried.join(", ")) };
         let lanes = if *lanes == 1 { String::new() } else { format!(" lanes {lanes}") };
+        let jam = if *jam == 1 { String::new() } else { format!(" jam {jam}") };
         let threads = if *on_threads { " on threads" } else { "" };
-        writeln!(f, "{indent}{}for {range}{lanes}{threads}{carrying} {{", self.targets(results))?;
+        writeln!(f, "{indent}{}for {range}{lanes}{jam}{threads}{carrying} {{", self.targets(results))?;
         self.block(f, body, depth + 1)?;
         writeln!(f, "{indent}}}")
     }

@@ -2,7 +2,8 @@
 
 use super::{Aliases, Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
-use crate::independence::{Effects, Independence};
+use crate::independence::{Effects, Independence, bests};
+use crate::jam;
 use crate::spread::Spread;
 
 /// Checks that locals are set once and before use, in scope, that types agree, and that loops in lanes can run in lanes.
@@ -13,17 +14,17 @@ pub fn verify(module: &Module) -> Result<(), String> {
         let mut checker = Checker { module, function, set: vec![State::Unset; function.locals.len()] };
         checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
     })?;
-    lanes(module)
+    at_once(module)
 }
 
-/// Loops in lanes are independent, and have a meaning in lanes.
-fn lanes(module: &Module) -> Check {
-    let has_lanes = |block: &Block| {
+/// Loops in lanes, or whose iterations run side by side, are independent, and have a meaning there.
+fn at_once(module: &Module) -> Check {
+    let is_asked = |block: &Block| {
         let mut found = false;
-        block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
+        block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1 || looped.jam > 1));
         found
     };
-    let functions: Vec<&Function> = module.functions.iter().filter(|function| has_lanes(&function.body)).collect();
+    let functions: Vec<&Function> = module.functions.iter().filter(|function| is_asked(&function.body)).collect();
     if functions.is_empty() {
         return Ok(());
     }
@@ -33,14 +34,20 @@ fn lanes(module: &Module) -> Check {
         let mut violation = None;
         function.body.visit(&mut |stmt| {
             let Stmt::For(looped) = stmt else { return };
-            if looped.lanes > 1 && violation.is_none() {
+            let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
+            if (lanes || jam) && violation.is_none() {
                 let refusal = Independence::of(function, &aliases, &effects, looped).err();
-                let refusal = refusal.or_else(|| Spread::of(function, &aliases, looped).err());
-                violation = refusal.map(|refusal| refusal.to_string());
+                let refusal = refusal.or_else(|| lanes.then(|| Spread::of(function, &aliases, looped).err())?);
+                let refusal = refusal.or_else(|| jam.then(|| jam::refusal(looped))?);
+                let locals = &function.locals;
+                let unready = || bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
+                let unready =
+                    || (lanes && unready()).then(|| "a best element that is carried is not prepared".to_string());
+                violation = refusal.map(|refusal| refusal.to_string()).or_else(unready);
             }
         });
         if let Some(violation) = violation {
-            return Err(format!("lanes in {}: {violation}", function.name));
+            return Err(format!("at once in {}: {violation}", function.name));
         }
     }
     Ok(())
@@ -162,9 +169,12 @@ impl Checker<'_> {
     }
 
     fn looped(&mut self, looped: &For) -> Result<Vec<Local>, String> {
-        let For { results, index, from, to, carried, body, lanes: _, on_threads } = looped;
+        let For { results, index, from, to, carried, body, lanes, jam, on_threads } = looped;
         if *on_threads && !(carried.is_empty() && from.same(&Operand::Integer(0))) {
             return Err("a loop on threads carries something, or starts elsewhere than at 0".into());
+        }
+        if *jam > 1 && (*lanes > 1 || *on_threads) {
+            return Err("the iterations of a loop run side by side, and in lanes or on threads".into());
         }
         let integer = Scalar::Integer.ty();
         self.operands(&[from.clone(), to.clone()], &[integer; 2])?;
@@ -324,8 +334,15 @@ mod tests {
         };
         let violation = |body: &str| verify(&text(body)).err().unwrap_or_default();
         assert_eq!(violation("%4 = add.f %3, 1.0\nyield %4"), "");
-        assert_eq!(violation("%4 = mul.f %3, 2.0\nyield %4"), "lanes in f: %3 is carried, and no sum");
+        assert_eq!(
+            violation("%4 = mul.f %3, 2.0\nyield %4"),
+            "at once in f: %3 is carried, and neither a sum nor a best element"
+        );
         let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
-        assert_eq!(violation(address), "lanes in f: %5 is another address in each lane, and looked at");
+        assert_eq!(violation(address), "at once in f: %5 is another address in each lane, and looked at");
+        // Chunks divide the arena, which the lanes share: loops in lanes have none.
+        let inner = |threads: &str| format!("for %4 in 0..n%0{threads} {{\nyield\n}}\nyield %3");
+        assert_eq!(violation(&inner("")), "");
+        assert!(violation(&inner(" on threads")).starts_with("at once in f: "), "{}", violation(&inner(" on threads")));
     }
 }

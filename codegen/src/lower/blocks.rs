@@ -197,6 +197,7 @@ impl Body<'_> {
             carried,
             body,
             lanes: 1,
+            jam: 1,
             on_threads: false,
         })));
         Ok(results.into_iter().map(Operand::Local).collect())

@@ -5,8 +5,11 @@
 
 mod arguments;
 mod bounds;
+mod carry;
 mod fusion;
 mod inline;
+mod interchange;
+mod jam;
 pub(crate) mod lanes;
 mod motion;
 mod near;
@@ -40,12 +43,6 @@ pub struct Pass {
 
 /// Every pass, in the order in which they first run.
 pub const PASSES: &[Pass] = &[
-    Pass {
-        name: "unchecked",
-        purpose: "leaves out the checks of indices and sizes",
-        when: |checks| checks == Checks::None,
-        run: unchecked::unchecked,
-    },
     Pass {
         name: "inline",
         purpose: "puts functions that are small, or called once, in the place of their calls",
@@ -83,6 +80,12 @@ pub const PASSES: &[Pass] = &[
         run: motion::motion,
     },
     Pass {
+        name: "unchecked",
+        purpose: "leaves out the checks of indices and sizes",
+        when: |checks| checks == Checks::None,
+        run: unchecked::unchecked,
+    },
+    Pass {
         name: "stored",
         purpose: "stores what one loop computes for a later one that would compute it again",
         when: |_| true,
@@ -93,6 +96,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "drops the checks that always hold",
         when: |checks| checks == Checks::Hoisted,
         run: bounds::bounds,
+    },
+    Pass {
+        name: "carry",
+        purpose: "adds up in a register what all iterations of a loop add to one element",
+        when: |_| true,
+        run: carry::carry,
     },
     Pass {
         name: "fusion",
@@ -127,6 +136,12 @@ pub const PASSES: &[Pass] = &[
     },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
+        name: "interchange",
+        purpose: "gives each sum in memory a nest of loops of its own, those over its terms innermost",
+        when: |_| true,
+        run: interchange::interchange,
+    },
+    Pass {
         name: "lanes",
         purpose: "runs iterations of loops at once, in the lanes of vectors",
         when: |_| true,
@@ -144,11 +159,16 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: threads::threads,
     },
+    Pass {
+        name: "jam",
+        purpose: "runs iterations of outer loops side by side, which load once what they share",
+        when: |_| true,
+        run: jam::jam,
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
 const ORDER: &[&str] = &[
-    "unchecked",
     "inline",
     "rectangular",
     "share",
@@ -156,8 +176,10 @@ const ORDER: &[&str] = &[
     "place",
     "motion",
     "share",
+    "unchecked",
     "stored",
     "bounds",
+    "carry",
     "fusion",
     "split",
     "unroll",
@@ -169,9 +191,11 @@ const ORDER: &[&str] = &[
     "tables",
     "stack",
     "sweep",
+    "interchange",
     "lanes",
     "near",
     "threads",
+    "jam",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.

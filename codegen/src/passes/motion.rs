@@ -7,7 +7,7 @@
 //!
 //! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only from
 //! in front of the first check in the loop: what makes it right was known before the loop then. (So this comes before
-//! `bounds`, which drops checks because a loop runs.) A buffer moves where the loop gives back all that it takes, and
+//! `bounds`, which drops checks because a loop runs, and before `unchecked`.) A buffer moves where the loop gives back all that it takes, and
 //! nobody gets hold of the buffer: the arena is in the end as it was.
 
 use crate::loops::{

@@ -223,6 +223,7 @@ fn each(builder: &mut Builder, size: &Operand, stmts: impl FnOnce(Local, Local) 
         carried: vec![],
         body: Block { stmts: stmts(index, x).into(), results: vec![] },
         lanes: 1,
+        jam: 1,
         on_threads: false,
     }))
 }

@@ -3,17 +3,14 @@
 //!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
 //!   =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
+//!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//!
 //! n is known at the mark and a size there, or nothing is checked before b is made; m and x are used for nothing else. So nothing moves, and later passes see that what is
 //! read of y is what was stored in b. Memory may be exhausted earlier in a scope than before, but not by more.
-//!
-//! A scope that keeps several buffers asks where they lie, and copies them one by one or as one piece. What was there
-//! before the mark does not lie above it; so if the others are made in the scope itself, there is nothing to ask:
-//!
-//!   m = mark; s; b = alloc n; t; y, z = if .. { release m; copies of a, b } else { .. slide .. to m .. }
-//!   =  b = alloc n; m = mark; s; t; release m;  y := a, z := b                          a is there at the mark
 
 use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Operand, Stmt};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 pub(super) fn place(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between) {
@@ -55,16 +52,6 @@ struct Scope {
     buffer: Local,
 }
 
-/// The end of a scope that keeps several buffers.
-struct Several {
-    mark: usize,
-    /// What is made before the mark instead.
-    allocs: Vec<usize>,
-    choice: usize,
-    /// What is kept is called, and is.
-    kept: Vec<(Local, Operand)>,
-}
-
 impl Placer<'_> {
     fn replace(&self, a: &mut Operand) {
         while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
@@ -78,9 +65,6 @@ impl Placer<'_> {
             block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
             block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
             block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
-            if let Some(several) = self.several(&block.stmts[..=i]) {
-                self.keep(block, several);
-            }
             match self.scope(&block.stmts[..=i]) {
                 Some(scope) => {
                     self.replaced.insert(scope.result, Operand::Local(scope.buffer));
@@ -90,49 +74,46 @@ impl Placer<'_> {
                     block.stmts.insert(scope.mark, alloc);
                     i -= 1;
                 }
-                None => i += 1,
+                None => {
+                    self.several(block, i);
+                    i += 1;
+                }
             }
         }
     }
 
-    fn keep(&mut self, block: &mut Block, several: Several) {
-        let Stmt::Memory(Memory::Mark(mark)) = &block.stmts[several.mark] else { panic!("a scope begins at a mark") };
-        block.stmts[several.choice] = Stmt::Memory(Memory::Release(Operand::Local(*mark)));
-        for (place, alloc) in (several.mark..).zip(several.allocs) {
-            let alloc = block.stmts.remove(alloc);
-            block.stmts.insert(place, alloc);
+    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the rest.
+    fn several(&mut self, block: &mut Block, choice: usize) {
+        let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
+        let stmts = &block.stmts[..choice];
+        let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
+            return;
+        };
+        // What was there before the mark stays where it is.
+        let is_made = |buffer: &Local| stmts[mark..].iter().any(|stmt| stmt.targets().contains(buffer));
+        let made: Vec<Local> = kept.iter().map(|(_, buffer)| *buffer).filter(is_made).collect();
+        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<BTreeSet<_>>>();
+        let Some(places) = places.filter(|places| places.len() == made.len()) else { return };
+        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
+        for (i, alloc) in places.into_iter().enumerate() {
+            let stmt = block.stmts.remove(alloc);
+            block.stmts.insert(mark + i, stmt);
         }
-        self.replaced.extend(several.kept);
+        self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
     }
 
-    /// The scope that ends with the last of these statements, and keeps several buffers.
-    fn several(&self, stmts: &[Stmt]) -> Option<Several> {
-        let choice = stmts.len() - 1;
-        let (m, kept) = copied(&stmts[choice])?;
-        let mark = stmts.iter().rposition(|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
-        let asks = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Above(..)));
-        let used: usize = stmts[mark..choice].iter().filter(asks).chain([&stmts[choice]]).map(|s| mentions(s, m)).sum();
-        let mut allocs = Vec::new();
-        for buffer in kept.iter().filter_map(|(_, b)| b.local()) {
-            let set = stmts[mark..choice].iter().position(|stmt| stmt.targets().contains(&buffer));
-            allocs.extend(set.map(|at| mark + at));
-        }
-        allocs.sort_unstable();
-        allocs.dedup();
-        let fits = allocs.iter().all(|alloc| self.may_stand_at(stmts, mark, *alloc));
-        (fits && self.uses.get(&m) == Some(&used)).then_some(Several { mark, allocs, choice, kept })
-    }
-
-    /// Whether an `alloc` may stand before the mark of its scope instead.
-    fn may_stand_at(&self, stmts: &[Stmt], mark: usize, alloc: usize) -> bool {
-        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return false };
-        let scope = &stmts[mark..alloc];
+    /// Where a buffer is made that may be made at a mark as well.
+    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<usize> {
+        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
+        let alloc = stmts.iter().rposition(is_made)?;
+        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
+        let scope = stmts.get(mark..alloc)?;
         let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
         let is_size = match count {
             Operand::Local(n) => self.locals[n.0 as usize].is_size,
             count => matches!(count, Operand::Integer(0..=MOST_ELEMENTS)),
         };
-        count.local().is_none_or(is_known) && (is_size || !scope.iter().any(may_leave))
+        (count.local().is_none_or(is_known) && (is_size || !scope.iter().any(may_leave))).then_some(alloc)
     }
 
     /// The scope that ends with the last of these statements.
@@ -145,17 +126,32 @@ impl Placer<'_> {
         let m = m.local().filter(|_| b.local() == Some(buffer))?;
         let release = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m)))?;
         let mark = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
-        let alloc = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer))?;
-        let in_order = mark < alloc && alloc < above && above < release && release < choice;
+        let alloc = self.movable(stmts, mark, buffer)?;
+        let in_order = alloc < above && above < release && release < choice;
         let alone = self.uses.get(&m) == Some(&2) && self.uses.get(&condition) == Some(&1);
-        let fits = in_order && alone && self.may_stand_at(stmts, mark, alloc);
-        fits.then_some(Scope { mark, alloc, above, choice, result, buffer })
+        (in_order && alone).then_some(Scope { mark, alloc, above, choice, result, buffer })
     }
 }
 
 fn may_leave(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
         || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+}
+
+/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and what is
+/// set from which buffer. Whatever it does otherwise, it gives the same.
+fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
+    let Stmt::If(xs, _, then, _) = stmt else { return None };
+    let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
+    let copied = |(pair, (x, result)): (&[Stmt], (&Local, &Operand))| {
+        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from, .. })] = pair else {
+            return None;
+        };
+        let moves = to.local() == Some(*buffer) && result.local() == Some(*buffer);
+        moves.then_some((*x, from.local()?))
+    };
+    let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
+    (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
 }
 
 /// Of a conditional that gives a copy of a buffer or that itself: what it sets, the condition, and the buffer.
@@ -171,34 +167,4 @@ fn kept(stmt: &Stmt) -> Option<(Local, Local, Local)> {
     };
     let moves = c == copy && to.local() == Some(*c) && from.local() == Some(*b) && n.same(count);
     (moves && other.stmts.is_empty()).then_some((*x, *condition, *b))
-}
-
-/// Of a conditional that gives copies of buffers after it has released a mark, or after a slide to the mark: the mark, what
-/// it sets, and of what.
-fn copied(stmt: &Stmt) -> Option<(Local, Vec<(Local, Operand)>)> {
-    let Stmt::If(xs, _, then, other) = stmt else { return None };
-    let (Stmt::Memory(Memory::Release(m)), moves) = then.stmts.split_first()? else { return None };
-    let m = m.local()?;
-    let slides = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Slide(_, _, to)) if to.local() == Some(m));
-    let mut from = HashMap::new();
-    for pair in moves.chunks(2) {
-        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from: b, .. })] = pair else {
-            return None;
-        };
-        from.insert(to.local().filter(|to| to == buffer)?, b.clone());
-    }
-    let kept = xs.iter().zip(&then.results).map(|(x, copy)| Some((*x, from.get(&copy.local()?)?.clone())));
-    let kept = kept.collect::<Option<Vec<_>>>()?;
-    other.stmts.iter().any(slides).then_some((m, kept))
-}
-
-/// How often a local is an operand of a statement, and inside of it.
-fn mentions(stmt: &Stmt, x: Local) -> usize {
-    let is_x = |a: &&Operand| a.local() == Some(x);
-    let mut count = stmt.operands().into_iter().filter(is_x).count();
-    for block in stmt.blocks() {
-        count += block.results.iter().filter(is_x).count();
-        count += block.stmts.iter().map(|stmt| mentions(stmt, x)).sum::<usize>();
-    }
-    count
 }

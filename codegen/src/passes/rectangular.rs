@@ -186,6 +186,7 @@ impl Asker<'_> {
             carried: vec![(so_far, Operand::Bool(true))],
             body: Block { stmts, results: vec![Operand::Local(next)] },
             lanes: 1,
+            jam: 1,
             on_threads: false,
         })));
         Operand::Local(same)

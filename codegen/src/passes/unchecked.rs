@@ -1,4 +1,7 @@
 //! Unchecked: what `--checks none` leaves out, indices and sizes. A program that would stop there does anything at all.
+//!
+//! One that would not must not read what it does not read, either. `motion` learns from the checks in front of a load
+//! whether it may be done before a loop that has no iteration, so it comes first.
 
 use crate::loops::{Block, Failure, Module, Stmt};
 

@@ -47,6 +47,8 @@ struct Search {
 }
 
 const DEPTH: usize = 7;
+/// How long ways may be that lead to questions, shorter ones first.
+const DEPTHS: [usize; 4] = [1, 2, 4, DEPTH];
 const STEPS: usize = 300;
 const RESIDUALS: usize = 3;
 
@@ -157,8 +159,14 @@ impl Facts {
     /// with assumptions. There are few at most.
     pub(crate) fn residuals(&self, form: &Linear, kind: &dyn Fn(Local) -> Kind) -> Vec<(Linear, Assumed)> {
         let mut found = Vec::new();
-        let search = Search { with_assumptions: true, depth: DEPTH };
-        self.eliminate((form.clone(), vec![]), kind, search, &mut { STEPS }, &mut found);
+        // What takes few facts asks for little: a long way from fact to fact may end at what hardly ever holds.
+        for depth in DEPTHS {
+            let search = Search { with_assumptions: true, depth };
+            self.eliminate((form.clone(), vec![]), kind, search, &mut { STEPS }, &mut found);
+            if found.len() == RESIDUALS {
+                break;
+            }
+        }
         found
     }
 

@@ -58,7 +58,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let fails = self.except(holds);
         let fails = lanes.mask.on.map_or(fails, |on| self.both(on, fails));
         let none = built(self.builder.build_not(self.any(fails), ""));
-        self.check(frame, none, *failure, *span, |emitter| {
+        self.check_with(frame, none, *failure, *span, |emitter| {
             let first = emitter.first(fails);
             let of_first = |number: &BasicValueEnum<'ctx>| match number {
                 BasicValueEnum::VectorValue(v) => built(emitter.builder.build_extract_element(*v, first, "")),

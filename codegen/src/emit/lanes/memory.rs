@@ -10,7 +10,7 @@ use crate::emit::function::Frame;
 use crate::emit::memory::ALIGN;
 use crate::emit::{Emitter, built};
 use crate::llvm;
-use crate::loops::{Failure, Local, Memory, Op, Operand, Ty};
+use crate::loops::{Local, Memory, Op, Operand, Ty};
 use crate::spread::{Form, Layout};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
@@ -137,20 +137,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(buffer, llvm::elements(&self.builder, ty, base, before.into()).into());
     }
 
-    fn take(
+    pub(in crate::emit) fn take(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         count: IntValue<'ctx>,
         bytes: IntValue<'ctx>,
         span: Span,
     ) -> BasicValueEnum<'ctx> {
-        let arena = frame.arena();
-        let taken = self.runtime("lmc.alloc", &[arena.into(), count.into(), bytes.into()]);
-        let fine = built(self.builder.build_is_not_null(taken.into_pointer_value(), ""));
-        self.check(frame, fine, Failure::OutOfMemory, span, |emitter| {
-            let asked = built(emitter.builder.build_int_mul(count, bytes, ""));
-            vec![asked, emitter.runtime("lmc.free", &[arena.into()]).into_int_value()]
-        });
+        let taken = self.runtime("lmc.alloc", &[frame.arena().into(), count.into(), bytes.into()]);
+        self.check_memory(frame, taken.into_pointer_value(), [count, bytes], span);
         taken
     }
 

@@ -3,11 +3,14 @@
 //!   for i in a..b lanes W carrying (y = c) s
 //!     = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
 //!
+//! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
+//!
 //! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own is
 //! for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in fewer
 //! lanes, so that it costs less than W iterations would.
 
 mod access;
+mod best;
 mod control;
 mod math;
 mod memory;
@@ -21,6 +24,7 @@ pub(super) use control::differs_in_lanes;
 
 use super::function::Frame;
 use super::{Emitter, built};
+use crate::independence::{Carried, bests, carried};
 use crate::loops::{Aliases, For, Local, Op, Operand, Scalar};
 use crate::spread::Spread;
 use inkwell::IntPredicate;
@@ -31,7 +35,7 @@ use std::rc::Rc;
 /// Statements beyond which a loop's body is not copied.
 const LONG_BODY: usize = 60;
 
-/// So many vectors side by side make a loop wide.
+/// More than so many vectors side by side make a loop wide.
 const ABREAST: u32 = 2;
 
 /// The loop in lanes at hand.
@@ -96,60 +100,60 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mask = Mask { on: None, parted: false };
         frame.set_lanes(Some(Lanes { width: looped.lanes, spread, mask }));
         looped.carried.iter().zip(&init).for_each(|((x, _), init)| frame.set(*x, *init));
-        let sums = sums(frame, looped);
-        let totals = self.totals(frame, looped, &sums, [from, to]);
+        let own = own(frame, looped);
+        let start = |own: &Own| self.spread(own.addition.map_or(init[own.place], |op| self.neutral(op)), looped.lanes);
+        let none: Vec<_> = own.iter().map(start).collect();
+        let totals = self.all_chunks(frame, looped, &own, [from, to], none);
         frame.set_lanes(None);
         self.leave_scopes(frame, opened);
         looped.results.iter().zip(init.iter()).for_each(|(x, init)| frame.set(*x, *init));
-        for (sum, total) in sums.iter().zip(totals) {
-            let value = self.op(sum.op, &[init[sum.place], total]);
-            frame.set(looped.results[sum.place], value);
+        for (own, lanes) in own.iter().zip(&totals) {
+            if let Some(op) = own.addition {
+                let total = self.total(op, *lanes);
+                frame.set(looped.results[own.place], self.op(op, &[init[own.place], total]));
+            }
+        }
+        for best in bests(&frame.function().locals, looped) {
+            let lanes = |place: usize| own.iter().position(|own| own.place == place).map(|i| totals[i]);
+            let members: Vec<_> = best.members().map(|i| lanes(i).expect("each lane has its own")).collect();
+            for (place, value) in best.members().zip(self.best_lane(&best, members)) {
+                frame.set(looped.results[place], value);
+            }
         }
     }
 
-    /// Runs all iterations; gives what they add to the sums.
-    fn totals(
+    /// All iterations; gives what lanes carry after them.
+    fn all_chunks(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         [from, to]: [IntValue<'ctx>; 2],
-    ) -> Vec<BasicValueEnum<'ctx>> {
-        let narrow = (ABREAST * self.request.module.vectors.floats).min(looped.lanes);
-        let none = self.nothing(sums, looped.lanes);
-        let is_wide = looped.lanes > narrow;
-        if !is_wide && looped.body.len() > LONG_BODY {
-            let lanes = self.masked_chunks(frame, looped, sums, [from, to], none);
-            return self.each_total(sums, lanes);
+        none: Vec<VectorValue<'ctx>>,
+    ) -> Vec<VectorValue<'ctx>> {
+        let narrow = ABREAST * self.request.module.vectors.floats;
+        let sums: Option<Vec<Op>> = own.iter().map(|own| own.addition).collect();
+        match sums.filter(|_| looped.lanes > narrow) {
+            Some(sums) => {
+                let (rest, wide) = self.whole_chunks(frame, looped, own, [from, to], none);
+                frame.set_width(narrow);
+                let folded = sums.into_iter().zip(wide).map(|(op, lanes)| self.folded(op, lanes, narrow)).collect();
+                self.masked_chunks(frame, looped, own, [rest, to], folded)
+            }
+            None if looped.body.len() > LONG_BODY => self.masked_chunks(frame, looped, own, [from, to], none),
+            None => {
+                let (rest, whole) = self.whole_chunks(frame, looped, own, [from, to], none);
+                self.rest(frame, looped, own, [rest, to], whole)
+            }
         }
-        let (rest, whole) = self.whole_chunks(frame, looped, sums, [from, to], none);
-        if !is_wide {
-            let lanes = self.rest(frame, looped, sums, [rest, to], whole);
-            return self.each_total(sums, lanes);
-        }
-        let whole = self.each_total(sums, whole);
-        frame.set_width(narrow);
-        let none = self.nothing(sums, narrow);
-        let left = self.masked_chunks(frame, looped, sums, [rest, to], none);
-        let left = self.each_total(sums, left);
-        sums.iter().zip(whole.into_iter().zip(left)).map(|(sum, (a, b))| self.op(sum.op, &[a, b])).collect()
     }
 
-    /// Sums of nothing, in so many lanes.
-    fn nothing(&self, sums: &[Sum], width: u32) -> Vec<VectorValue<'ctx>> {
-        sums.iter().map(|sum| self.spread(self.neutral(sum.op), width)).collect()
-    }
-
-    fn each_total(&self, sums: &[Sum], lanes: Vec<VectorValue<'ctx>>) -> Vec<BasicValueEnum<'ctx>> {
-        sums.iter().zip(lanes).map(|(sum, lanes)| self.total(sum.op, lanes)).collect()
-    }
-
-    /// The chunks of W iterations; gives the index after them, and the sums.
+    /// The chunks of W iterations; gives the index after them, and what lanes carry.
     fn whole_chunks(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> (IntValue<'ctx>, Vec<VectorValue<'ctx>>) {
@@ -158,7 +162,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let whole = built(self.builder.build_and(count, multiples, ""));
         let end = built(self.builder.build_int_add(from, whole, ""));
         let all = Mask { on: None, parted: false };
-        self.chunks(frame, looped, sums, [from, end], init, |_, _| all)
+        self.chunks(frame, looped, own, [from, end], init, |_, _| all)
     }
 
     /// All iterations in chunks, each under a mask.
@@ -166,12 +170,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
         let width = frame.width();
-        self.chunks(frame, looped, sums, [from, to], init, |emitter, i| emitter.up_to(i, to, width)).1
+        self.chunks(frame, looped, own, [from, to], init, |emitter, i| emitter.up_to(i, to, width)).1
     }
 
     /// The iterations that are left, fewer than W.
@@ -179,7 +183,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         [from, to]: [IntValue<'ctx>; 2],
         before: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
@@ -188,7 +192,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let [run, skip] = self.branch(frame, some);
         self.builder.position_at_end(run);
         let mask = self.up_to(from, to, frame.width());
-        let after = self.chunk(frame, looped, sums, from, &before, mask);
+        let after = self.chunk(frame, looped, own, from, &before, mask);
         let end = self.branch_to(skip);
         self.builder.position_at_end(skip);
         let meet = |(a, b): (&VectorValue<'ctx>, &VectorValue<'ctx>)| {
@@ -205,12 +209,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         Mask { on: Some(on), parted: false }
     }
 
-    /// A loop over chunks; gives the index after the last, and the sums.
+    /// A loop over chunks; gives the index after the last, and what lanes carry.
     fn chunks(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         [from, end]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
         mask: impl Fn(&Self, IntValue<'ctx>) -> Mask<'ctx>,
@@ -226,7 +230,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(body);
         let values: Vec<_> = carried.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect();
         let mask = mask(self, i);
-        let next = self.chunk(frame, looped, sums, i, &values, mask);
+        let next = self.chunk(frame, looped, own, i, &values, mask);
         let step = self.i64().const_int(u64::from(frame.width()), false);
         let after = built(self.builder.build_int_nsw_add(i, step, ""));
         let last = self.branch_to(header);
@@ -238,12 +242,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         (i, values)
     }
 
-    /// W iterations from i on; gives the sums after them.
+    /// W iterations from i on; gives what lanes carry after them.
     fn chunk(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        sums: &[Sum],
+        own: &[Own],
         i: IntValue<'ctx>,
         before: &[VectorValue<'ctx>],
         mask: Mask<'ctx>,
@@ -252,15 +256,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         let first = self.splat(i.into(), width);
         let index = built(self.builder.build_int_add(first, self.numbers(width), ""));
         frame.set(looped.index, index.into());
-        sums.iter().zip(before).for_each(|(sum, value)| frame.set(looped.carried[sum.place].0, (*value).into()));
+        own.iter().zip(before).for_each(|(own, value)| frame.set(looped.carried[own.place].0, (*value).into()));
         frame.set_mask(mask);
         let results = self.block(frame, &looped.body);
-        let next = |(sum, before): (&Sum, &VectorValue<'ctx>)| {
-            let next = self.spread(results[sum.place], width);
+        let next = |(own, before): (&Own, &VectorValue<'ctx>)| {
+            let next = self.spread(results[own.place], width);
             let kept = |on| self.select(on, next.into(), (*before).into()).into_vector_value();
             mask.on.map_or(next, kept)
         };
-        sums.iter().zip(before).map(next).collect()
+        own.iter().zip(before).map(next).collect()
     }
 
     /// What changes nothing when it is added.
@@ -281,14 +285,20 @@ pub(super) fn addition(scalar: Option<Scalar>) -> Op {
     }
 }
 
-/// A carried value that is a sum; the others stay what they are.
-struct Sum {
+/// A carried value that each lane has its own of; the others stay what they are.
+struct Own {
     place: usize,
-    op: Op,
+    /// Of a sum.
+    addition: Option<Op>,
 }
 
-fn sums(frame: &Frame, looped: &For) -> Vec<Sum> {
-    let stays = |i: usize| looped.body.results[i].local() == Some(looped.carried[i].0);
+fn own(frame: &Frame, looped: &For) -> Vec<Own> {
+    let carried = carried(&frame.function().locals, looped).expect("a loop with lanes can run in them");
     let op = |i: usize| addition(frame.function().ty(&Operand::Local(looped.results[i])).as_scalar());
-    (0..looped.carried.len()).filter(|i| !stays(*i)).map(|place| Sum { place, op: op(place) }).collect()
+    let own = |(place, carried): (usize, &Carried)| match carried {
+        Carried::Sum => Some(Own { place, addition: Some(op(place)) }),
+        Carried::Best(_) => Some(Own { place, addition: None }),
+        Carried::Same => None,
+    };
+    carried.iter().enumerate().filter_map(own).collect()
 }

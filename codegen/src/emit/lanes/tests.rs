@@ -54,6 +54,7 @@ impl Native {
             source: &SourceInfo::default(),
             target: &target,
             math: options.math,
+            grain: options.grain,
             packed: true,
             counted: false,
         };

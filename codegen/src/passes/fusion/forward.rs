@@ -3,7 +3,10 @@
 //!   store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
 //!   store b[i] = x; add b[i] += y        z = x + y; store b[i] = z
 //!   store b[i] = x; store b[i] = y       store b[i] = y                      unless it is read between
+//!
+//! What a loop stores of what it carries is known in it, and after it: `states`.
 
+use super::states::{States, states};
 use crate::loops::{Access, Aliases, Block, Callees, Effects, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 
@@ -81,17 +84,35 @@ impl Forwarder<'_> {
             Stmt::Memory(Memory::Store(b, i, a)) => self.store(b, i, a, out),
             Stmt::Let(..) | Stmt::Check { .. } => out.push(Some(stmt)),
             mut stmt => {
+                let (states, index, end) = self.states(&stmt);
                 self.see(&stmt);
                 for block in stmt.blocks_mut() {
                     let mut outer = self.known.clone();
                     // What was stored outside is not left out because of what is stored in here.
                     self.known.iter_mut().for_each(|element| element.stored = None);
+                    states.iter().for_each(|states| self.know(states.buffer, &index, states.before));
                     self.block(block);
                     std::mem::swap(&mut self.known, &mut outer);
                 }
+                states.iter().for_each(|states| self.know(states.buffer, &end, states.last));
                 out.push(Some(stmt));
             }
         }
+    }
+
+    /// The buffers that have the states of a loop; its index and its end.
+    fn states(&self, stmt: &Stmt) -> (Vec<States>, Operand, Operand) {
+        let Stmt::For(looped) = stmt else { return (vec![], Operand::Integer(0), Operand::Integer(0)) };
+        let first = |b: Local| Some(self.known[self.find(&b.into(), &looped.from)?].value.clone());
+        let found = states(looped, self.locals, self.aliases, self.callees, first);
+        (found, looped.index.into(), looped.to.clone())
+    }
+
+    fn know(&mut self, buffer: Local, index: &Operand, value: Local) {
+        if self.known.len() == MOST_KNOWN {
+            self.known.remove(0);
+        }
+        self.known.push(Element { buffer, index: index.clone(), value: value.into(), stored: None });
     }
 
     fn find(&self, b: &Operand, i: &Operand) -> Option<usize> {

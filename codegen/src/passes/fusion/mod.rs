@@ -15,6 +15,7 @@ mod equal;
 mod forward;
 mod merge;
 mod order;
+mod states;
 
 use crate::loops::{Aliases, Block, Callees, Effects, Function, LocalInfo, Memory, Module, Stmt, written};
 use equal::Equal;

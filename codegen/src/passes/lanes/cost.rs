@@ -67,6 +67,13 @@ fn operation(op: Op, args: &[Operand]) -> f64 {
     }
 }
 
+/// Whether a function of libm is computed in a block.
+pub(super) fn calls_libm(block: &Block) -> bool {
+    let mut calls = false;
+    block.visit(&mut |stmt| calls |= matches!(stmt, Stmt::Let(_, op, _) if is_libm(*op) && *op != Op::Lgamma));
+    calls
+}
+
 fn is_libm(op: Op) -> bool {
     use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
     matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)

@@ -3,13 +3,13 @@
 //!   for i in a..b { s }    =    for i in a..b lanes W { s }
 //!
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. What has
-//! no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself. What is not
-//! likely to run stays as it is.
+//! no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself, but for functions
+//! of libm that may be computed for vectors. What is not likely to run stays as it is, and so do nests of which `interchange` chose a loop.
 
 mod cost;
 
-use crate::independence::{Effects, Independence, carried};
-use crate::loops::{Aliases, Block, For, Function, Local, Memory, Module, Operand, Stmt, Vectors};
+use crate::independence::{Carried, Effects, Independence, carried, prepare};
+use crate::loops::{Aliases, Block, For, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
 use crate::refusal::Refusal;
 use crate::spread::Spread;
 use cost::InLanes;
@@ -38,16 +38,23 @@ const LONG: f64 = 4.0;
 pub(super) fn lanes(module: &mut Module) {
     let chosen: Vec<HashMap<Local, u32>> = choices(module).into_iter().map(|choice| choice.lanes).collect();
     for (function, chosen) in module.functions.iter_mut().zip(chosen) {
-        mark(&mut function.body, &chosen);
+        mark(&mut function.body, &chosen, &mut function.locals);
     }
 }
 
-fn mark(block: &mut Block, chosen: &HashMap<Local, u32>) {
-    for stmt in &mut block.stmts {
-        if let Stmt::For(looped) = stmt {
-            looped.lanes = chosen.get(&looped.index).copied().unwrap_or(1);
+fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, locals));
+        match stmt {
+            Stmt::For(mut looped) => match chosen.get(&looped.index) {
+                Some(lanes) => {
+                    looped.lanes = *lanes;
+                    block.stmts.extend(prepare(*looped, locals));
+                }
+                None => block.stmts.push(Stmt::For(looped)),
+            },
+            stmt => block.stmts.push(stmt),
         }
-        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen));
     }
 }
 
@@ -139,14 +146,21 @@ impl Chooser<'_> {
     }
 
     fn looped(&mut self, looped: &For) -> f64 {
+        if looped.lanes > 1 {
+            return self.settled(looped);
+        }
         let place = self.reasons.len();
         let before = self.chosen.len();
-        let is_plain = is_plain(self.function, looped);
+        // Behind its last whole vector LLVM calls functions of libm for one number at a time, lanes for those that are left.
+        let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
         // The chunks of a loop are no loop that repeats it.
         self.around += usize::from(!looped.on_threads);
         let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
+        if has_lanes(&looped.body) {
+            return otherwise;
+        }
         if is_plain && !self.is_forced() {
             self.reasons.insert(place, (looped.index, Reason::Plain));
             return otherwise;
@@ -169,6 +183,18 @@ impl Chooser<'_> {
         otherwise
     }
 
+    /// What a loop costs that runs in lanes already.
+    fn settled(&self, looped: &For) -> f64 {
+        let lanes = looped.lanes;
+        let chunks = (cost::iterations(looped) / f64::from(lanes)).ceil();
+        let spread = Spread::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them");
+        chunks * (self.price(&spread, lanes).block(&looped.body) + 1.0)
+    }
+
+    fn price<'s>(&'s self, spread: &'s Spread, lanes: u32) -> InLanes<'s> {
+        InLanes { spread, likely: &self.likely, floats: self.vectors.floats, lanes }
+    }
+
     /// How many lanes a loop would get, and what it would cost.
     fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
         let Vectors { floats, lanes } = self.vectors;
@@ -179,13 +205,15 @@ impl Chooser<'_> {
             return Err(Reason::Short);
         }
         let independence = Independence::of(self.function, &self.aliases, self.effects, looped);
-        if independence.map_err(Reason::Refused)?.has_sums() && self.keeps_order {
+        let independence = independence.map_err(Reason::Refused)?;
+        if independence.has_sums() && self.keeps_order {
             return Err(Reason::Order);
         }
+        let carries_best = independence.carried.iter().any(|carried| !matches!(carried, Carried::Same | Carried::Sum));
         let spread = Spread::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
-        let body = |lanes| InLanes { spread: &spread, likely: &self.likely, floats, lanes }.block(&looped.body) + 1.0;
+        let body = |lanes| self.price(&spread, lanes).block(&looped.body) + 1.0;
         let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
-        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0;
+        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
         Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))
     }
 }
@@ -203,6 +231,13 @@ fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
     wide
 }
 
+/// Whether a pass before this one chose loops of a block.
+fn has_lanes(block: &Block) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
+    found
+}
+
 /// Whether LLVM makes vectors of a loop.
 fn is_plain(function: &Function, looped: &For) -> bool {
     let is_simple = looped.body.stmts.iter().all(|stmt| match stmt {
@@ -215,17 +250,31 @@ fn is_plain(function: &Function, looped: &For) -> bool {
         }
         _ => false,
     });
-    is_simple && carried(function, looped).is_ok()
+    let is_sum = |carried: &Carried| !matches!(carried, Carried::Best(_));
+    is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
 }
 
 /// For people: of each loop, how many lanes it has, or why it has none.
 pub(crate) fn notes(module: &Module) -> Vec<String> {
-    let functions = module.functions.iter().zip(choices(module));
+    let mut in_order = module.clone();
+    in_order.run_in_order();
+    let functions = module.functions.iter().zip(choices(&in_order));
     let note = |(function, choice): (&Function, Choice)| -> Vec<String> {
+        let mut settled = HashMap::new();
+        function.body.visit(&mut |stmt| {
+            if let Stmt::For(looped) = stmt
+                && looped.lanes > 1
+            {
+                settled.insert(looped.index, looped.lanes);
+            }
+        });
         let of = |(index, reason): &(Local, Reason)| {
             let name = function.locals[index.0 as usize].name.as_deref().unwrap_or("");
-            let lanes = choice.lanes.get(index).map(|lanes| format!(" in {lanes} lanes:")).unwrap_or_default();
+            let lanes = settled.get(index).map(|lanes| format!(" in {lanes} lanes:")).unwrap_or_default();
             let reason = match reason {
+                _ if settled.contains_key(index) && !choice.lanes.contains_key(index) => {
+                    "its nest is for them".to_string()
+                }
                 Reason::Refused(refusal) => refusal.to_string(),
                 Reason::Plain => "left to LLVM".to_string(),
                 Reason::Order => "sums keep their order".to_string(),

@@ -165,6 +165,7 @@ impl Tabler<'_> {
                     carried,
                     body,
                     lanes: 1,
+                    jam: 1,
                     on_threads: false,
                 })));
             }

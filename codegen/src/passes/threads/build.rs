@@ -1,9 +1,10 @@
 //! The loops over chunks, in place of those that are divided.
 
 use super::cost::let_integer;
-use super::legality::{Part, Plan};
+use super::legality::{Part, Plan, parts};
 use super::private::Private;
-use crate::loops::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use crate::independence::{Best, bests, carried, prepare};
+use crate::loops::{self, Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
 use std::collections::HashMap;
 
@@ -48,24 +49,40 @@ impl Builder<'_> {
         }
     }
 
+    /// What carries a best is made ready first.
     fn divide(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
+        let index = looped.index;
+        for stmt in prepare(looped, self.locals) {
+            match stmt {
+                Stmt::For(looped) if looped.index == index => self.divide_ready(*looped, plan, out),
+                stmt => out.push(stmt),
+            }
+        }
+    }
+
+    fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
+        let carried = carried(self.locals, &looped).expect("the iterations are independent");
+        let kinds = parts(&carried, self.locals, &looped);
+        let bests = bests(self.locals, &looped);
         let iterations = self.difference(&looped.to, &looped.from, out);
         let (length, count) = self.lengths(&iterations, &looped, plan, out);
-        let takes = !(plan.carried.is_empty() && plan.private.is_empty());
+        let takes = !(kinds.is_empty() && plan.private.is_empty());
         let mark = takes.then(|| self.local(Scalar::Mark.ty()));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
-        let sums = plan.carried.iter().zip(&looped.carried);
-        let sums = sums.map(|(_, (x, _))| self.alloc(self.ty(*x).buffer(), &count, out)).collect();
+        let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| self.ty(*x)).collect();
+        let sums = types.into_iter().map(|ty| self.alloc(ty.buffer(), &count, out)).collect();
         let private = plan.private.iter().map(|private| self.private(private, &count, out)).collect();
         let division = Division { length, count, sums, private };
         let results = looped.results.clone();
-        self.chunks(looped, plan, &division, out);
+        self.chunks(looped, plan, &kinds, &division, out);
         for (private, parts) in plan.private.iter().zip(&division.private) {
             self.combine(private, *parts, &division.count, out);
         }
-        for ((part, parts), result) in plan.carried.iter().zip(&division.sums).zip(results) {
-            self.total(*part, *parts, result, &division.count, out);
+        let sums = kinds.iter().zip(&division.sums).zip(&results).filter(|((kind, _), _)| **kind != Part::Best);
+        for ((kind, parts), result) in sums {
+            self.total(*kind, *parts, *result, &division.count, out);
         }
+        bests.iter().for_each(|best| self.best(best, &division, &results, out));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Release(m.into()))));
     }
 
@@ -135,7 +152,7 @@ impl Builder<'_> {
     }
 
     /// The loop over chunks.
-    fn chunks(&mut self, mut looped: For, plan: &Plan, division: &Division, out: &mut Vec<Stmt>) {
+    fn chunks(&mut self, mut looped: For, plan: &Plan, kinds: &[Part], division: &Division, out: &mut Vec<Stmt>) {
         let chunk = self.local(INTEGER);
         let mut stmts = Vec::new();
         let start = let_integer(Op::MulI, [chunk.into(), division.length.clone()], &mut stmts, self.locals);
@@ -147,7 +164,7 @@ impl Builder<'_> {
         let is_full = let_integer(Op::LeI, [full.clone(), looped.to.clone()], &mut stmts, self.locals);
         let to = self.choose(is_full, full, looped.to.clone(), INTEGER, &mut stmts);
         (looped.from, looped.to) = (from, to);
-        self.start_sums(&mut looped, plan, chunk, &mut stmts);
+        self.start_sums(&mut looped, kinds, chunk, &mut stmts);
         let mut own = HashMap::new();
         for (private, parts) in plan.private.iter().zip(&division.private) {
             own.insert(private.buffer, self.load(*parts, &chunk.into(), &mut stmts));
@@ -171,9 +188,9 @@ impl Builder<'_> {
     }
 
     /// The first chunk goes on from what was there, the others start from nothing.
-    fn start_sums(&mut self, looped: &mut For, plan: &Plan, chunk: Local, out: &mut Vec<Stmt>) {
+    fn start_sums(&mut self, looped: &mut For, kinds: &[Part], chunk: Local, out: &mut Vec<Stmt>) {
         let mut is_first = None;
-        for ((x, init), part) in looped.carried.iter_mut().zip(&plan.carried) {
+        for ((x, init), part) in looped.carried.iter_mut().zip(kinds) {
             let Some((nothing, _)) = part.sum().filter(|(nothing, _)| !init.same(nothing)) else { continue };
             let test = is_first.take();
             let test = test.unwrap_or_else(|| let_integer(Op::EqI, [chunk.into(), ZERO], out, self.locals));
@@ -228,6 +245,35 @@ impl Builder<'_> {
         out.push(plain(chunk, ONE, count.clone(), vec![(so_far, first.into())], body, vec![result]));
     }
 
+    /// The best of the chunks' bests, one after the other: the equal ones as in the loop, but that what a chunk started from
+    /// is not one of its elements.
+    fn best(&mut self, best: &Best, division: &Division, results: &[Local], out: &mut Vec<Stmt>) {
+        let members: Vec<usize> = best.members().collect();
+        let parts: Vec<Local> = members.iter().map(|i| division.sums[*i]).collect();
+        let init: Vec<Operand> = parts.iter().map(|parts| self.load(*parts, &ZERO, out).into()).collect();
+        let types: Vec<Ty> = members.iter().map(|i| self.ty(results[*i])).collect();
+        let chunk = self.local(INTEGER);
+        let mut stmts = Vec::new();
+        let theirs: Vec<Local> = parts.iter().map(|parts| self.load(*parts, &chunk.into(), &mut stmts)).collect();
+        let so_far: Vec<Local> = types.iter().map(|ty| self.local(*ty)).collect();
+        let scalar = types[0].as_scalar().expect("bests are numbers");
+        let (op, args) = best.taken.comparison(scalar, so_far[0].into(), theirs[0].into());
+        let mut builder = loops::Builder { locals: self.locals };
+        let mut better = builder.op(op, args, &mut stmts);
+        let place = best.place.and_then(|place| members.iter().position(|member| *member == place));
+        if let Some(place) = place.filter(|_| best.taken.last) {
+            let is_own = builder.op(Op::LtI, [Operand::Integer(i64::MIN), theirs[place].into()], &mut stmts);
+            better = builder.op(Op::And, [better, is_own], &mut stmts);
+        }
+        let next: Vec<Local> = types.iter().map(|ty| builder.local(*ty)).collect();
+        let [taken, kept] =
+            [&theirs, &so_far].map(|all| Block { stmts: vec![], results: all.iter().map(|x| (*x).into()).collect() });
+        stmts.push(Stmt::If(next.clone(), better, taken, kept));
+        let body = Block { stmts, results: next.into_iter().map(Operand::Local).collect() };
+        let ends = members.iter().map(|i| results[*i]).collect();
+        out.push(plain(chunk, ONE, division.count.clone(), so_far.into_iter().zip(init).collect(), body, ends));
+    }
+
     fn difference(&mut self, to: &Operand, from: &Operand, out: &mut Vec<Stmt>) -> Operand {
         match from {
             Operand::Integer(0) => to.clone(),
@@ -277,5 +323,5 @@ fn plain(
     body: Block,
     results: Vec<Local>,
 ) -> Stmt {
-    Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, on_threads: false }))
+    Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes: 1, jam: 1, on_threads: false }))
 }

@@ -5,14 +5,12 @@ use super::Planner;
 use super::cost::{Cost, estimate};
 use super::private::Private;
 use crate::independence::{Carried, Independence};
-use crate::loops::{For, Local, Op, Operand, Scalar, gives_all_back};
+use crate::loops::{For, Local, LocalInfo, Op, Operand, Scalar, gives_all_back};
 use std::collections::HashSet;
 
 /// How to divide a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Of what is carried.
-    pub(super) carried: Vec<Part>,
     pub(super) private: Vec<Private>,
     /// Of one iteration.
     pub(super) cost: Cost,
@@ -27,18 +25,31 @@ pub(super) enum Part {
     Float,
     /// A sum of Integers.
     Integer,
+    /// The best of elements, or what is chosen with it.
+    Best,
 }
 
 impl Part {
     /// The sum of nothing, and its addition.
     pub(super) fn sum(self) -> Option<(Operand, Op)> {
         match self {
-            Part::Same => None,
+            Part::Same | Part::Best => None,
             // -0 + x is x, for all x.
             Part::Float => Some((Operand::Float(-0.0), Op::AddF)),
             Part::Integer => Some((Operand::Integer(0), Op::AddI)),
         }
     }
+}
+
+/// What chunks know of what a loop carries.
+pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> Vec<Part> {
+    let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
+        Carried::Same => Part::Same,
+        Carried::Best(_) => Part::Best,
+        Carried::Sum if locals[x.0 as usize].ty == Scalar::Float.ty() => Part::Float,
+        Carried::Sum => Part::Integer,
+    };
+    carried.iter().zip(&looped.carried).map(part).collect()
 }
 
 impl<'a> Planner<'a> {
@@ -50,19 +61,14 @@ impl<'a> Planner<'a> {
             return None;
         }
         let found = self.independence(looped)?;
-        let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
-            Carried::Same => Part::Same,
-            Carried::Sum if self.function.ty(&(*x).into()) == Scalar::Float.ty() => Part::Float,
-            Carried::Sum => Part::Integer,
-        };
-        let carried: Vec<Part> = found.carried.iter().zip(&looped.carried).map(part).collect();
+        let carried = parts(&found.carried, &self.function.locals, looped);
         let adds_up = carried.contains(&Part::Float) || !found.summed.is_empty();
         if adds_up && self.module.keeps_order {
             return None;
         }
         let private = found.summed.iter().map(|b| self.private(*b, looped)).collect::<Option<Vec<_>>>()?;
         let cost = estimate(self, looped, &inside);
-        Some(Plan { carried, private, cost })
+        Some(Plan { private, cost })
     }
 
     pub(super) fn independence(&self, looped: &For) -> Option<Independence> {

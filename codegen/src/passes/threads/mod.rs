@@ -3,6 +3,7 @@
 //!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
 //!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
 //!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
+//!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
 //!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
 //!                                as; these are added to b afterwards, in the order of chunks
 //!

@@ -1,0 +1,58 @@
+//! Iterations side by side, written out.
+
+use super::expanded;
+use crate::loops::parse::parse;
+use crate::loops::{Module, verify};
+
+const PRODUCT: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float]) -> () {
+  for i%4 in 0..n#0 jam 2 {
+    %5 = load v%2[i%4]
+    %13 = for j%6 in 0..m#1 carrying (sum%7 = -0.0) {
+      %8 = mul.i i%4, m#1
+      %9 = add.i %8, j%6
+      %10 = load v%2[j%6]
+      %11 = mul.f %10, %5
+      %12 = add.f sum%7, %11
+      yield %12
+    }
+    store w%3[i%4] = %13
+    yield
+  }
+  yield
+}
+";
+
+fn written_out(text: &str) -> Module {
+    let mut module = parse(text);
+    verify(&module).expect("it keeps the rules");
+    for function in &mut module.functions {
+        *function = expanded(function).into_owned();
+    }
+    verify(&module).expect("it keeps the rules");
+    module
+}
+
+#[test]
+fn what_is_the_same_is_done_once() {
+    let text = written_out(PRODUCT).to_string();
+    let (pairs, single) = text.split_once("store w%3").expect("pairs are stored first");
+    assert_eq!(pairs.matches(" = load v%2[j").count(), 1, "{text}");
+    assert_eq!(pairs.matches("mul.f").count(), 2, "{text}");
+    assert_eq!(pairs.matches("carrying (sum%").count(), 1, "{text}");
+    assert_eq!(single.matches("mul.f").count(), 1, "{text}");
+    assert!(!text.contains(" jam "), "{text}");
+}
+
+#[test]
+fn loops_that_depend_on_the_iteration_are_not_run_side_by_side() {
+    let violation = |text: &str| verify(&parse(text)).expect_err("it breaks a rule");
+    let longer = PRODUCT.replace("0..m#1", "0..i%4");
+    assert_eq!(violation(&longer), "at once in f: it has `for`");
+    let checked = PRODUCT
+        .replace("    store", "    %14 = lt.i i%4, m#1\n    check %14 else IndexOutOfRange(i%4, m#1)\n    store");
+    assert_eq!(violation(&checked), "at once in f: it has `check`");
+    let elsewhere = PRODUCT.replace("store w%3[i%4]", "store w%3[0]");
+    assert_eq!(violation(&elsewhere), "at once in f: what is written to %3 may be another iteration's");
+    let both = PRODUCT.replace("jam 2", "lanes 4 jam 2");
+    assert!(violation(&both).ends_with("the iterations of a loop run side by side, and in lanes or on threads"));
+}
