@@ -6,6 +6,7 @@ pub mod apply;
 pub mod cse;
 pub mod dead;
 pub mod into;
+pub mod joint;
 pub mod laws;
 pub mod lower;
 pub mod merge;
