@@ -98,12 +98,16 @@ impl Case {
 
     /// How many loops run in lanes, of all ways.
     pub fn loops_in_lanes(&self) -> usize {
-        self.mentions(" lanes ")
+        self.loops_with(" lanes ")
     }
 
-    /// How often the loops, as they are printed, have a text, of all ways.
-    pub fn mentions(&self, text: &str) -> usize {
-        self.compiled.iter().map(|one| one.jit.module().loops().to_string().matches(text).count()).sum()
+    /// How many loops have iterations that run side by side, of all ways.
+    pub fn loops_side_by_side(&self) -> usize {
+        self.loops_with(" jam ")
+    }
+
+    fn loops_with(&self, word: &str) -> usize {
+        self.compiled.iter().map(|one| one.jit.module().loops().to_string().matches(word).count()).sum()
     }
 
     /// In how many ways loops are divided.
@@ -122,12 +126,6 @@ impl Case {
             let at = if name == f.derived("fwd") { &point } else { &y };
             self.agree(&name, &[point.clone(), Random::new(7).direction(at)]);
         }
-    }
-
-    /// Compares a call of the function only.
-    pub fn agrees_in_value(&mut self, args: &[Value]) {
-        let f = self.f.clone();
-        self.agree(&f, args);
     }
 
     /// Compares at a random point of a random program, if it has one of these sizes.
