@@ -70,14 +70,14 @@ impl Residuals<'_> {
         let body = self.block(body);
         let halves = cut(&body, self.late.clone(), self.supply);
         let (kept, again) = kept(&halves);
-        let body = if kept.is_empty() { body } else { self.from_tensor(n, i, halves, (&kept, again), out) };
+        let body = if kept.is_empty() { body } else { self.with_tensor(n, i, halves, (&kept, again), out) };
         let f = Expr::lam(i.clone(), body).at(f.span());
         let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
         Expr::app(op.clone(), args).at(e.span())
     }
 
     /// The body that takes what is kept from a tensor, which `out` makes.
-    fn from_tensor(
+    fn with_tensor(
         &mut self,
         n: &Expr,
         i: &Var,
