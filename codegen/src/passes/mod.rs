@@ -12,6 +12,7 @@ mod motion;
 mod near;
 mod place;
 mod rectangular;
+mod reuse;
 mod share;
 mod split;
 mod stack;
@@ -144,6 +145,12 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: threads::threads,
     },
+    Pass {
+        name: "reuse",
+        purpose: "makes buffers in the place of others that are done",
+        when: |_| true,
+        run: reuse::reuse,
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
@@ -172,6 +179,7 @@ const ORDER: &[&str] = &[
     "lanes",
     "near",
     "threads",
+    "reuse",
 ];
 
 /// What [`Selection::Through`] calls the loops as lowering makes them.
