@@ -24,6 +24,7 @@ mod passes;
 mod peaks;
 mod ranges;
 pub mod refusal;
+mod slices;
 mod source;
 mod specialise;
 pub mod spread;

@@ -30,6 +30,8 @@ pub(super) struct Frame<'ctx, 'f> {
     sums: HashSet<Local>,
     /// The loop in lanes at hand.
     lanes: Option<Lanes<'ctx>>,
+    /// What the function is a slice of, if it is one.
+    origin: Option<usize>,
 }
 
 /// What every function gets besides its parameters.
@@ -71,7 +73,13 @@ impl<'ctx> Frame<'ctx, '_> {
         let locals = vec![None; self.locals.len()];
         let (function, errors) = (self.function, vec![]);
         let (aliases, sums) = (self.aliases.clone(), self.sums.clone());
-        Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None }
+        let origin = self.origin;
+        Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None, origin }
+    }
+
+    /// What the function is a slice of, if it is one.
+    pub(super) fn origin(&self) -> Option<usize> {
+        self.origin
     }
 
     /// The function as LLVM has it.
@@ -112,7 +120,9 @@ impl<'ctx> Frame<'ctx, '_> {
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
-    pub(super) fn define(&mut self, function: &Function, value: FunctionValue<'ctx>) {
+    pub(super) fn define(&mut self, number: usize, function: &Function) {
+        let value = self.functions[number];
+        let origin = self.request.slices.and_then(|slices| slices.origins.get(&number).copied());
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
         let locals = vec![None; function.locals.len()];
@@ -122,8 +132,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
         let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
         let sums = sums(&function.body);
+        let errors = vec![];
         let mut frame =
-            Frame { function, value, hidden, locals, failed, errors: vec![], aliases, scopes: None, sums, lanes: None };
+            Frame { function, value, hidden, locals, failed, errors, aliases, scopes: None, sums, lanes: None, origin };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }

@@ -18,6 +18,7 @@ mod lanes;
 mod math;
 mod memory;
 mod ops;
+mod query;
 mod results;
 mod scopes;
 mod shape;
@@ -31,6 +32,7 @@ pub(crate) use counters::COUNTERS;
 use crate::loops::{self, Scalar, Ty};
 use crate::lower::Outside;
 use crate::module::Math;
+use crate::slices::Slices;
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -41,6 +43,8 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use target::Target;
 
@@ -63,11 +67,18 @@ pub(crate) struct Request<'a> {
     pub packed: bool,
     /// Whether the code counts what it does: see `counters`.
     pub counted: bool,
+    /// The slices that tell workspaces, where entries get queries for them; then `module` is theirs.
+    pub slices: Option<&'a Slices>,
 }
 
 /// The name of an entry's packed form.
 pub(crate) fn packed_name(symbol: &Symbol) -> String {
     format!("lmc.packed.{}", symbol.name)
+}
+
+/// The name of the query of an entry's workspace, in the packed form.
+pub(crate) fn query_name(symbol: &Symbol) -> String {
+    format!("lmc.workspace.{}", symbol.name)
 }
 
 /// The LLVM module, not yet optimised.
@@ -81,7 +92,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(function, emitter.functions[i]);
+        emitter.define(i, function);
     }
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
     emitter.keep_variants();
@@ -99,13 +110,16 @@ struct Emitter<'ctx, 'a> {
     written: Vec<loops::Written>,
     /// How many alias scopes there are.
     scopes: usize,
+    /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
+    aliases: HashMap<usize, Rc<loops::Aliases>>,
 }
 
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
         let builder = context.create_builder();
         let written = loops::written(request.module);
-        Emitter { context, module, builder, request, functions: vec![], texts: IndexMap::new(), written, scopes: 0 }
+        let (functions, texts, aliases) = (vec![], IndexMap::new(), HashMap::new());
+        Emitter { context, module, builder, request, functions, texts, written, scopes: 0, aliases }
     }
 
     fn declare(&mut self) {
@@ -113,8 +127,12 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
-            if function.cold {
-                for flag in ["cold", "optsize", "noinline"] {
+            // A slice has little to do, and is not worth the time that LLVM would spend on it.
+            let is_slice = self.request.slices.is_some_and(|slices| slices.origins.contains_key(&self.functions.len()));
+            if function.cold || is_slice {
+                for flag in
+                    ["cold", "optsize", "minsize", "noinline"].into_iter().filter(|flag| is_slice || *flag != "minsize")
+                {
                     declared.add_attribute(AttributeLoc::Function, self.flag(flag));
                 }
             }

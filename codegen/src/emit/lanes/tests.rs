@@ -56,6 +56,7 @@ impl Native {
             math: options.math,
             packed: true,
             counted: false,
+            slices: None,
         };
         let object = made(&request, Form::Object, options).expect("LLVM makes an object");
         let linked = Linked::new(&object).expect("the object links");
