@@ -1,10 +1,15 @@
 //! How much memory native code takes: the arena's peak does not grow with the number of iterations and
 //! calls, and where it does not suffice the program stops with an error.
 
-use codegen::{Jit, SourceInfo};
+mod common;
+
+use codegen::{Jit, Lanes, Options, PASSES, Selection, SourceInfo};
+use common::cost::{arguments, point_of_demo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::demos::DEMOS;
+use lmc::gradcheck::Random;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{LARGE_STACK, front, with_large_stack};
@@ -16,13 +21,17 @@ fn f() -> FunName {
 }
 
 fn jit(text: &str, entries: &[FunName]) -> Jit {
+    jit_with(text, entries, &Options::exact())
+}
+
+fn jit_with(text: &str, entries: &[FunName], options: &Options) -> Jit {
     let checked = front::load(&Source::new("case.ks", text)).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
     let mut pipeline = Pipeline::new(checked);
     for name in entries {
         pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
     }
     let info = SourceInfo::new("case.ks", text);
-    Jit::new(pipeline.program(), entries, &info, &codegen::Options::exact()).unwrap_or_else(|error| panic!("{error}"))
+    Jit::new(pipeline.program(), entries, &info, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn vector(n: usize) -> Value {
@@ -85,6 +94,130 @@ fn iterations_give_back_what_they_take() {
             assert!(peaks[0] <= vectors * floats(100) + 512, "{}: {text}", peaks[0]);
         });
     }
+}
+
+/// Rows of sizes 1, 2, 3, ..
+fn triangle(n: usize) -> Value {
+    Value::vector((0..n).map(|i| vector(i + 1)).collect())
+}
+
+/// Jagged and nested tensors on the way, in loops and folds, and those of derivatives: the bytes are the same for any number
+/// of iterations.
+#[test]
+fn iterations_give_back_jagged_and_nested_tensors() {
+    let programs = [
+        // Jagged rows on the way to a number.
+        "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
+           (sumbuild n (lam (i : Integer)
+             (let (scaled (map (lam (r : Vec Float) (ts_scale (to_float i) (ts_add r r))) rows))
+               (sum (map (lam (r : Vec Float) (sum r)) scaled))))))",
+        // Of rank 3, jagged in each dimension.
+        "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
+           (sumbuild n (lam (i : Integer)
+             (let (deep (map (lam (r : Vec Float)
+                          (map (lam (x : Float) (build (size r) (lam (j : Integer) (mul x (to_float (add i j)))))) r)) rows))
+               (sum (map (lam (m : Vec (Vec Float)) (sum (map (lam (r : Vec Float) (sum r)) m))) deep))))))",
+        // A jagged state.
+        "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
+           (let (last (fold (lam (t : Tuple (Vec (Vec Float)) Integer)
+                              (map (lam (r : Vec Float) (ts_scale 0.5 (ts_add r r))) (get$1$2 t)))
+                            rows (build n (lam (i : Integer) i))))
+             (sum (map (lam (r : Vec Float) (sum r)) last))))",
+        // A state of jagged rows and a vector, which change their sizes and come back to them.
+        "(def turned (Vec (Vec Float)) (rows : Vec (Vec Float))
+           (build (size rows) (lam (i : Integer) (index (sub (sub (size rows) i) 1) rows))))
+         (def f Float ((rows : Vec (Vec Float)) (n : Integer))
+           (let ((last v) (fold (lam (t : Tuple (Tuple (Vec (Vec Float)) (Vec Float)) Integer)
+                              (let ((a b) (get$1$2 t))
+                                (tuple (turned a) (map (lam (r : Vec Float) (add (sum r) (index 0 b))) a))))
+                            (tuple rows (map (lam (r : Vec Float) (sum r)) rows)) (build n (lam (i : Integer) i))))
+             (add (sum v) (sum (map (lam (r : Vec Float) (sum r)) last)))))",
+        // By calls, and where a conditional makes one or the other.
+        "(def g (Vec (Vec Float)) ((rows : Vec (Vec Float)) (i : Integer))
+           (if (gt (sub i (mul 2 (div i 2))) 0)
+             (map (lam (r : Vec Float) (ts_scale 2.0 r)) rows)
+             (build 3 (lam (j : Integer) (ts_add (index j rows) (index j rows))))))
+         (def f Float ((rows : Vec (Vec Float)) (n : Integer))
+           (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
+    ];
+    // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
+    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "threads");
+    let passes = Selection::Only(passes.collect());
+    let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
+    for text in programs {
+        for options in [Options::exact(), lanes(Lanes::Auto), lanes(Lanes::Width(4))] {
+            with_large_stack(|| {
+                let jit = jit_with(text, &[f()], &options);
+                // All even: an odd one ends in the other of two states.
+                let peaks = [16, 64, 1_024].map(|n| peak(&jit, &f(), &[triangle(5), Value::Integer(n)]));
+                // The steps of a fold may lie in a vector.
+                let steps =
+                    if peaks[0] == peaks[1] { [0; 2] } else { [floats(64) - floats(16), floats(1_024) - floats(64)] };
+                let grown = [peaks[1] - peaks[0], peaks[2] - peaks[1]];
+                assert!(grown == steps, "{peaks:?} {:?}: {text}", options.lanes);
+                assert!(grown[0] == 0 || text.contains("(build n (lam (i : Integer) i))"), "{peaks:?}: {text}");
+            });
+        }
+    }
+}
+
+/// The reverse derivative of a loop over jagged rows keeps a gradient, and what one iteration needs.
+#[test]
+fn derivatives_give_back_jagged_tensors() {
+    let text = "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
+      (sumbuild n (lam (i : Integer)
+        (let (scaled (map (lam (r : Vec Float) (ts_scale (to_float i) (map (lam (x : Float) (exp x)) r))) rows))
+          (sum (map (lam (r : Vec Float) (mul (sum r) (sum r))) scaled))))))";
+    with_large_stack(|| {
+        let rev = f().derived("rev");
+        for options in [Options::exact(), Options { opt_level: 1, ..Options::default() }] {
+            let jit = jit_with(text, std::slice::from_ref(&rev), &options);
+            let point = |n| Value::Tuple(vec![triangle(5), Value::Integer(n)]);
+            let peaks = [16, 64, 160].map(|n| peak(&jit, &rev, &[point(n), Value::Float(1.0)]));
+            assert!(peaks[0] == peaks[1] && peaks[1] == peaks[2], "{peaks:?}");
+        }
+    });
+}
+
+/// What calls of the demos and of their derivatives have in use at once, without `reuse` and with it.
+fn peaks_of_demos(threads: usize) -> Vec<(FunName, [u64; 2])> {
+    let mut found = vec![];
+    for demo in DEMOS {
+        let mut pipeline = Pipeline::new(front::load(&Source::new("demo.ks", demo.text)).expect("a right program"));
+        let base = FunName::base(demo.fun);
+        let entries = [base.clone(), base.derived("fwd"), base.derived("rev")];
+        entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
+        let point = point_of_demo(&pipeline, &base);
+        let args = arguments(&pipeline, &base, &point);
+        let jits = [Selection::Through("threads".into()), Selection::All].map(|passes| {
+            let options = Options { passes, opt_level: 0, ..Options::default() };
+            let mut jit = jit_with(demo.text, &entries, &options);
+            jit.set_stack(LARGE_STACK as u64 / 2);
+            jit.set_threads(threads).expect("there are threads");
+            jit
+        });
+        let y = jits[0].call(&base, &args).unwrap_or_else(|error| panic!("{base}: {error}"));
+        let directions = [&point, &y].map(|at| Random::new(7).direction(at));
+        let both = directions.map(|direction| vec![point.clone(), direction]);
+        let calls = entries.into_iter().zip([vec![args], both.to_vec()].concat());
+        for (name, args) in calls {
+            let values = [0, 1].map(|i| jits[i].call(&name, &args).unwrap_or_else(|error| panic!("{name}: {error}")));
+            assert_eq!(values[0], values[1], "{name}");
+            found.push((name.clone(), [0, 1].map(|i| peak(&jits[i], &name, &args))));
+        }
+    }
+    found
+}
+
+#[test]
+fn buffers_take_the_place_of_others_that_are_done() {
+    let peaks = with_large_stack(|| peaks_of_demos(1));
+    for (name, [before, after]) in &peaks {
+        println!("{:<24} {before:>9} {after:>9} {:6.3}", name.to_string(), *after as f64 / *before as f64);
+        assert!(after <= before, "{name}: {before}, then {after}");
+    }
+    let fell = peaks.iter().filter(|(_, [before, after])| after < before).count();
+    assert!(fell >= 6, "{fell}");
 }
 
 #[test]

@@ -62,6 +62,15 @@ impl Form {
         Some(format!("#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"))
     }
 
+    /// How many fields the function between C and the rest gets for it: see `lower::interface`.
+    pub(crate) fn fields(&self) -> usize {
+        match self {
+            Form::Scalar(_) => 1,
+            Form::Tensor { base, rank } => rank + usize::from(base.is_some()),
+            Form::Jagged { base, rank } => 2 + usize::from(*rank > 1) + usize::from(base.is_some()),
+        }
+    }
+
     /// What the elements are, of a tensor.
     pub(crate) fn base(&self) -> Option<Scalar> {
         match self {
@@ -112,6 +121,18 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
+    /// Which parameters of the function tell whether there is storage for a result.
+    pub(crate) fn storage_flags(&self) -> Vec<usize> {
+        let mut next = self.inputs.iter().map(|input| input.form.fields()).sum();
+        let tensors = self.outputs.iter().filter(|output| !matches!(output.form, Form::Scalar(_)));
+        let place = |output: &Parameter| {
+            let flag = next;
+            next += 1 + output.form.fields();
+            flag
+        };
+        tensors.map(place).collect()
+    }
+
     /// Whether there are structures among the parameters.
     pub(crate) fn has_tensors(&self) -> bool {
         self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, Form::Scalar(_)))

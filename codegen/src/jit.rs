@@ -1,7 +1,7 @@
 //! Native code in memory, called with values of the interpreter.
 
 use crate::abi::{self, Kind};
-use crate::emit::{COUNTERS, packed_name};
+use crate::emit::{COUNTERS, packed_name, query_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
 use crate::loops::{Counts, Failure, Work};
@@ -33,6 +33,8 @@ pub struct Jit {
     linked: Linked,
     module: Module,
     functions: IndexMap<FunName, Packed>,
+    /// Those that tell workspaces.
+    queries: IndexMap<FunName, Packed>,
     free: Free,
     counters: Option<Counters>,
     stack_bytes: u64,
@@ -66,6 +68,26 @@ impl Jit {
         Ok(jit)
     }
 
+    /// As [`Jit::new`]; the code tells workspaces as well, for [`Jit::workspace`].
+    pub fn asking(
+        program: &Program,
+        entries: &[FunName],
+        source: &SourceInfo,
+        options: &Options,
+    ) -> Result<Jit, Error> {
+        let module = compile(program, entries, source, options)?;
+        let object = module.asking_code()?;
+        let mut jit = Jit::link(module, &object, options)?;
+        for entry in jit.module.entries() {
+            if let Ok(address) = jit.linked.address(&query_name(&entry.symbol)) {
+                // SAFETY: the emitter gave the function of that name this type.
+                let query = unsafe { std::mem::transmute::<usize, Packed>(address) };
+                jit.queries.insert(entry.def.fun.name.clone(), query);
+            }
+        }
+        Ok(jit)
+    }
+
     fn link(module: Module, object: &[u8], options: &Options) -> Result<Jit, Error> {
         if let Some(bad) = options.link.iter().find(|library| !load_library(library)) {
             return Err(Error::Load(bad.clone()));
@@ -85,10 +107,10 @@ impl Jit {
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
         // SAFETY: as above.
         let free = unsafe { std::mem::transmute::<usize, Free>(free) };
-        let counters = None;
+        let (counters, queries) = (None, IndexMap::new());
         let (stack_bytes, arena_bytes) = (0, 0);
         let peak = AtomicU64::new(0);
-        Ok(Jit { linked, module, functions, free, counters, stack_bytes, arena_bytes, pool: None, peak })
+        Ok(Jit { linked, module, functions, queries, free, counters, stack_bytes, arena_bytes, pool: None, peak })
     }
 
     /// How Floats are computed.
@@ -200,12 +222,21 @@ impl Jit {
         let (stack_bytes, threads) = (self.stack_bytes, self.threads());
         let context = abi::Context { stack_bytes, threads, ..abi::Context::new() };
         let (function, free, counters) = (self.functions[&fun.name], self.free, self.counters);
-        Prepared { function, fun, free, counters, input, results, has_result: false, context }
+        let query = self.queries.get(&fun.name).copied();
+        Prepared { function, query, fun, free, counters, input, results, has_result: false, context }
     }
 
     /// How many bytes of the arena the last call had in use at once.
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes of the arena a call would have in use at once, as its slice tells (`crate::slices`): none where the
+    /// function has no slice, or the code was not compiled to tell: see [`Jit::asking`].
+    ///
+    /// Panics as [`Jit::prepare`]. Errors: those of the program that depend on sizes; others may not be found.
+    pub fn workspace(&self, name: &FunName, args: &[Value]) -> Option<Result<u64, RuntimeError>> {
+        self.prepare(name, args).workspace()
     }
 
     /// Lets calls use an arena of that many bytes, in place of a quarter of the physical memory.
@@ -217,6 +248,7 @@ impl Jit {
 /// A function with its arguments, and a context that keeps its memory between calls.
 pub struct Prepared<'a> {
     function: Packed,
+    query: Option<Packed>,
     fun: &'a Fun,
     free: Free,
     counters: Option<Counters>,
@@ -235,6 +267,14 @@ impl Prepared<'_> {
             unsafe { (self.function)(&mut self.context, self.input.words.as_ptr(), self.results.as_mut_ptr()) };
         self.has_result = status == 0;
         if self.has_result { Ok(()) } else { Err(runtime_error(&self.context.error)) }
+    }
+
+    /// What [`Jit::workspace`] tells of the call.
+    pub fn workspace(&mut self) -> Option<Result<u64, RuntimeError>> {
+        let mut bytes = 0;
+        // SAFETY: the array has a word per component; it and `bytes` outlive the call.
+        let status = unsafe { self.query?(&mut self.context, self.input.words.as_ptr(), &mut bytes) };
+        Some(if status == 0 { Ok(bytes) } else { Err(runtime_error(&self.context.error)) })
     }
 
     /// What the last call gave. Panics when there was none, or it failed.

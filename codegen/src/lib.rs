@@ -25,6 +25,7 @@ mod passes;
 mod peaks;
 mod ranges;
 pub mod refusal;
+mod slices;
 mod source;
 mod specialise;
 pub mod spread;

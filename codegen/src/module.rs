@@ -5,9 +5,10 @@ use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::interface::Interface;
 use crate::libmvec;
-use crate::loops::{self, Forward, Vectors};
+use crate::loops::{self, Forward, FunId, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
+use crate::slices::{Slices, Wanted};
 use crate::source::SourceInfo;
 use crate::specialise::{Known, specialise};
 use crate::symbol::{Symbol, symbols};
@@ -230,25 +231,45 @@ impl Module {
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
-        self.make(form, packed, false)
+        self.make(form, packed, false, false)
     }
 
     /// An object with the packed form of the entries, which counts what it does.
     pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
         self.loops.run_in_order();
-        self.make(Form::Object, true, true)
+        self.make(Form::Object, true, true, false)
     }
 
-    fn make(&self, form: Form, packed: bool, counted: bool) -> Result<Vec<u8>, Error> {
+    /// An object with the packed form of the entries, and of the queries of their workspaces.
+    pub(crate) fn asking_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, false, true)
+    }
+
+    /// The slices that tell the workspaces of the entries, as the JIT calls them or as C does.
+    fn slices(&self, packed: bool) -> Slices {
+        let wanted = |(i, outside): (usize, &Outside)| match outside {
+            _ if packed => Some(Wanted { function: FunId(i), absent: vec![] }),
+            Ok(interface) if interface.has_tensors() => {
+                Some(Wanted { function: interface.function, absent: interface.storage_flags() })
+            }
+            _ => None,
+        };
+        let wanted: Vec<Option<Wanted>> = self.outside.iter().enumerate().map(wanted).collect();
+        Slices::of(&self.loops, &wanted)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool, queries: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
         let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
         let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
-        let (module, source, interfaces) = (&self.loops, &self.source, &self.outside);
+        let slices = (!packed || queries).then(|| self.options.timings.time("workspaces", || self.slices(packed)));
+        let module = slices.as_ref().map_or(&self.loops, |slices| &slices.module);
+        let (source, interfaces, slices, symbols) = (&self.source, &self.outside, slices.as_ref(), &symbols);
         let Options { math, grain, .. } = self.options;
-        let request =
-            Request { module, symbols: &symbols, interfaces, source, target: &target, math, grain, packed, counted };
+        let target = &target;
+        let request = Request { module, symbols, interfaces, source, target, math, grain, packed, counted, slices };
         made(&request, form, &self.options)
     }
 }

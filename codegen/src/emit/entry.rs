@@ -20,11 +20,17 @@ impl<'ctx> Emitter<'ctx, '_> {
                 llvm::add_alias(&self.module, entry, alias);
             }
             if !self.request.packed {
-                self.define_workspace(interface, symbol, entry);
+                match self.request.slices.and_then(|slices| slices.queries[index].as_ref()) {
+                    Some(query) => self.define_query(interface, symbol, query),
+                    None => self.define_workspace(interface, symbol, entry),
+                }
             }
         }
         if self.request.packed {
             self.define_packed(index, symbol);
+            if let Some(query) = self.request.slices.and_then(|slices| slices.queries[index].as_ref()) {
+                self.define_packed_query(index, symbol, query);
+            }
         }
     }
 
@@ -37,18 +43,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.start(entry);
         let span = self.request.module.functions[interface.function.0].span;
         let ctx = entry.get_params()[0].into_pointer_value();
-        let mut fields = Vec::new();
-        for (i, input) in interface.inputs.iter().enumerate() {
-            let value = entry.get_params()[1 + i];
-            match &input.form {
-                Form::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
-                form => {
-                    let given = self.context.bool_type().const_all_ones();
-                    self.check_structure(entry, form, value.into_pointer_value(), given, 1 + i, span);
-                    fields.extend(self.fields(form, value.into_pointer_value()));
-                }
-            }
-        }
+        let mut fields = self.input_fields(interface, entry);
         let outputs: Vec<PointerValue> =
             entry.get_params()[1 + interface.inputs.len()..].iter().map(|output| output.into_pointer_value()).collect();
         for (i, (output, form)) in outputs.iter().zip(interface.outputs.iter().map(|output| &output.form)).enumerate() {
@@ -78,6 +73,28 @@ impl<'ctx> Emitter<'ctx, '_> {
         entry
     }
 
+    /// The fields of the inputs; the entry returns where one is wrong.
+    pub(super) fn input_fields(
+        &mut self,
+        interface: &Interface,
+        entry: FunctionValue<'ctx>,
+    ) -> Vec<BasicValueEnum<'ctx>> {
+        let span = self.request.module.functions[interface.function.0].span;
+        let mut fields = Vec::new();
+        for (i, input) in interface.inputs.iter().enumerate() {
+            let value = entry.get_params()[1 + i];
+            match &input.form {
+                Form::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
+                form => {
+                    let given = self.context.bool_type().const_all_ones();
+                    self.check_structure(entry, form, value.into_pointer_value(), given, 1 + i, span);
+                    fields.extend(self.fields(form, value.into_pointer_value()));
+                }
+            }
+        }
+        fields
+    }
+
     /// The types of the context and of the inputs.
     pub(super) fn input_types(&self, interface: &Interface) -> Vec<BasicMetadataTypeEnum<'ctx>> {
         let input = |form: &Form| match form {
@@ -89,7 +106,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The addresses of a structure's fields in the order of `lower::interface`, and their types.
-    fn places(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
+    pub(super) fn places(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
         let integer = Scalar::Integer.ty();
         let data = form.base().map(|base| (structure, base.ty().buffer()));
         match form {
@@ -101,6 +118,11 @@ impl<'ctx> Emitter<'ctx, '_> {
                 fields.into_iter().chain(sizes).chain(data).collect()
             }
         }
+    }
+
+    /// The types of a structure's fields, in the same order.
+    pub(super) fn field_types(&self, form: &Form) -> Vec<Ty> {
+        self.places(form, self.ptr().const_null()).into_iter().map(|(_, ty)| ty).collect()
     }
 
     fn fields(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<BasicValueEnum<'ctx>> {
@@ -200,7 +222,12 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The arena of the call; the entry returns where there is none.
-    fn open(&mut self, index: usize, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
+    pub(super) fn open(
+        &mut self,
+        index: usize,
+        entry: FunctionValue<'ctx>,
+        ctx: PointerValue<'ctx>,
+    ) -> PointerValue<'ctx> {
         let words = self.i64().array_type(5);
         let arena = built(self.builder.build_alloca(words, ""));
         let missing = self.runtime("lmc.open", &[ctx.into(), arena.into()]).into_int_value();
@@ -218,17 +245,17 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Null where nothing is recursive: then nobody looks at it.
-    fn limit(&self, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
+    pub(super) fn limit(&self, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
         let recursive = self.request.module.functions.iter().any(|function| function.recursive);
         if recursive { self.stack_limit(entry, ctx) } else { self.ptr().const_null() }
     }
 
-    fn word(&self, base: PointerValue<'ctx>, i: usize) -> PointerValue<'ctx> {
+    pub(super) fn word(&self, base: PointerValue<'ctx>, i: usize) -> PointerValue<'ctx> {
         let index = self.i64().const_int(i as u64, false);
         llvm::element(&self.builder, self.i64(), base, index)
     }
 }
 
-fn parameter_types(function: &Function) -> Vec<Ty> {
+pub(super) fn parameter_types(function: &Function) -> Vec<Ty> {
     function.params.iter().map(|x| function.locals[x.0 as usize].ty).collect()
 }

@@ -34,6 +34,8 @@ pub(super) struct Frame<'ctx, 'f> {
     likely: Rc<HashSet<Local>>,
     /// The loop in lanes at hand.
     lanes: Option<Lanes<'ctx>>,
+    /// What the function is a slice of, if it is one.
+    origin: Option<usize>,
 }
 
 /// What every function gets besides its parameters.
@@ -63,6 +65,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
             sums: HashSet::new(),
             likely: Rc::default(),
             lanes: None,
+            origin: None,
         }
     }
 
@@ -101,7 +104,13 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
     /// The frame of another LLVM function that does a part of this one's work.
     pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
         let (aliases, sums, likely) = (self.aliases.clone(), self.sums.clone(), self.likely.clone());
-        Frame { aliases, sums, likely, ..Frame::new(self.function, value, hidden, failed) }
+        let origin = self.origin;
+        Frame { aliases, sums, likely, origin, ..Frame::new(self.function, value, hidden, failed) }
+    }
+
+    /// What the function is a slice of, if it is one.
+    pub(super) fn origin(&self) -> Option<usize> {
+        self.origin
     }
 
     /// The function as LLVM has it.
@@ -166,6 +175,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.aliases = aliases;
         frame.sums = sums(&function.body);
         frame.likely = Rc::new(function.body.likely_conditions());
+        frame.origin = self.request.slices.and_then(|slices| slices.origins.get(&index).copied());
         self.pace = Pace { repeats: self.repeated[index], rare: function.cold };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);

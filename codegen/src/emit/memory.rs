@@ -128,7 +128,10 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let [piece, m] = [piece, m].map(|a| self.operand(frame, a));
                 self.count_slid(frame.arena(), piece.into_pointer_value(), m.into_pointer_value());
                 let [piece, m] = [piece, m].map(Into::into);
-                let distance = self.runtime("lmc.slide", &[arena, piece, m]);
+                // Where slices look at nothing that lies in the arena, nothing need move.
+                let is_idle = frame.origin().is_some() && self.request.slices.is_some_and(|slices| !slices.touches);
+                let slide = if is_idle { "lmc.slip" } else { "lmc.slide" };
+                let distance = self.runtime(slide, &[arena, piece, m]);
                 frame.set(*d, distance);
             }
             Memory::Slid { target, buffer, piece, distance } => {

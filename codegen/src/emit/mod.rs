@@ -20,6 +20,7 @@ mod math;
 mod memory;
 mod ops;
 mod pace;
+mod query;
 mod results;
 mod scopes;
 mod shape;
@@ -34,6 +35,7 @@ use crate::jam;
 use crate::loops::{self, Failure, Scalar, Ty};
 use crate::lower::Outside;
 use crate::module::Math;
+use crate::slices::Slices;
 use crate::source::SourceInfo;
 use crate::symbol::Symbol;
 use indexmap::IndexMap;
@@ -45,6 +47,8 @@ use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
 use pace::Pace;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use target::Target;
 
@@ -69,11 +73,18 @@ pub(crate) struct Request<'a> {
     pub packed: bool,
     /// Whether the code counts what it does: see `counters`.
     pub counted: bool,
+    /// The slices that tell workspaces, where entries get queries for them; then `module` is theirs.
+    pub slices: Option<&'a Slices>,
 }
 
 /// The name of an entry's packed form.
 pub(crate) fn packed_name(symbol: &Symbol) -> String {
     format!("lmc.packed.{}", symbol.name)
+}
+
+/// The name of the query of an entry's workspace, in the packed form.
+pub(crate) fn query_name(symbol: &Symbol) -> String {
+    format!("lmc.workspace.{}", symbol.name)
 }
 
 /// The LLVM module, not yet optimised.
@@ -112,6 +123,8 @@ struct Emitter<'ctx, 'a> {
     repeated: Vec<bool>,
     /// How often the code at hand runs.
     pace: Pace,
+    /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
+    aliases: HashMap<usize, Rc<loops::Aliases>>,
 }
 
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
@@ -129,6 +142,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
             pace: Pace::default(),
+            aliases: HashMap::new(),
         }
     }
 
@@ -137,7 +151,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
-            if function.cold {
+            // A slice has little to do, and is not worth the time that LLVM would spend on it.
+            let is_slice = self.request.slices.is_some_and(|slices| slices.origins.contains_key(&self.functions.len()));
+            if function.cold || is_slice {
                 for flag in ["cold", "minsize", "optsize", "noinline"] {
                     declared.add_attribute(AttributeLoc::Function, self.flag(flag));
                 }

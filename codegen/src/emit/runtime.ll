@@ -199,6 +199,61 @@ done:
   ret void
 }
 
+; An arena of addresses that nobody has, for what takes from it and looks at nothing there: from 2^62, of 2^61 bytes.
+define void @lmc.pretend(ptr %arena) noinline {
+  %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
+  %f1 = getelementptr %arena, ptr %arena, i32 0, i32 1
+  %f2 = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %f3 = getelementptr %arena, ptr %arena, i32 0, i32 3
+  %f4 = getelementptr %arena, ptr %arena, i32 0, i32 4
+  store i64 4611686018427387904, ptr %f0
+  store i64 2305843009213693952, ptr %f1
+  store i64 4611686018427387904, ptr %f2
+  store i64 6917529027641081856, ptr %f3
+  store i64 4611686018427387904, ptr %f4
+  ret void
+}
+
+; How much was in use at once.
+define void @lmc.tell_use(ptr %arena, ptr %bytes) noinline {
+  %f0 = getelementptr %arena, ptr %arena, i32 0, i32 0
+  %f4 = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %base = load i64, ptr %f0
+  %peak = load i64, ptr %f4
+  %most = sub i64 %peak, %base
+  store i64 %most, ptr %bytes
+  ret void
+}
+
+; Who runs the chunks of loops where there is hardly any work in them: the caller, one after the other. As many
+; workers have an arena.
+define void @lmc.run_in_order(ptr %ctx) noinline {
+  %function_field = getelementptr %context, ptr %ctx, i32 0, i32 4, i32 0
+  %function = load ptr, ptr %function_field
+  %none = icmp eq ptr %function, null
+  br i1 %none, label %done, label %set
+set:
+  store ptr @lmc.in_order, ptr %function_field
+  br label %done
+done:
+  ret void
+}
+
+define void @lmc.in_order(ptr %pool, ptr %body, ptr %env, i64 %chunks) {
+start:
+  br label %loop
+loop:
+  %chunk = phi i64 [ 0, %start ], [ %next, %step ]
+  %more = icmp slt i64 %chunk, %chunks
+  br i1 %more, label %step, label %done
+step:
+  call void %body(ptr %env, i64 %chunk, i64 0)
+  %next = add i64 %chunk, 1
+  br label %loop
+done:
+  ret void
+}
+
 define void @lmc.tell_peak(ptr %ctx, ptr %bytes) noinline {
   %peak_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 2
   %peak = load i64, ptr %peak_field
@@ -315,6 +370,20 @@ define i64 @lmc.slide(ptr %arena, ptr %piece, ptr %mark) {
   %bytes = sub i64 %a, %b
   %distance = sub i64 %b, %c
   call void @lmc.move(ptr %mark, ptr %piece, i64 %bytes)
+  %new = getelementptr i8, ptr %mark, i64 %bytes
+  store ptr %new, ptr %top_field
+  ret i64 %distance
+}
+
+; The same, but nothing moves: for slices that do not look at it.
+define i64 @lmc.slip(ptr %arena, ptr %piece, ptr %mark) {
+  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
+  %top = load ptr, ptr %top_field
+  %a = ptrtoint ptr %top to i64
+  %b = ptrtoint ptr %piece to i64
+  %c = ptrtoint ptr %mark to i64
+  %bytes = sub i64 %a, %b
+  %distance = sub i64 %b, %c
   %new = getelementptr i8, ptr %mark, i64 %bytes
   store ptr %new, ptr %top_field
   ret i64 %distance

@@ -22,9 +22,11 @@
 
    Workspace: f_workspace(ctx, inputs..., &bytes), for each function f with tensors, tells how many bytes of arena a call
    of f with these inputs takes, when its results lie there, too; results with storage take no more. An arena
-   of so many bytes that starts at a multiple of 16 suffices. It finds out by doing the work, in memory of its own,
-   which it gives back; what f would print is dropped. The result is that of f, with its errors in the context,
-   of which nothing else is used but stack_bytes and threads: with other threads a call may take more; it may be null.
+   of so many bytes that starts at a multiple of 16 suffices. It does the part of the work that sizes depend on, mostly
+   a small one; all of it where sizes depend on all, or where f passes tensors to functions of C. What memory it needs
+   itself it gives back; what f would print is dropped. Errors that follow from sizes are those of f; for others,
+   only the call may find them. Of the context, which gets the error and may be null, nothing else is used but stack_bytes
+   and threads: with other threads a call may take more.
 
    Threads: there is no global state. Calls from several threads are safe, each with its own context or
    with none (a null pointer). Nothing aborts, prints or leaks. A call works on one thread, unless its context has

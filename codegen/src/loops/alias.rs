@@ -95,6 +95,11 @@ impl Aliases {
         })
     }
 
+    /// Whether the address of a root may lie in memory.
+    pub fn is_held(&self, root: Root) -> bool {
+        self.within.values().any(|inner| inner.contains(&root))
+    }
+
     /// All roots there are.
     pub fn all(&self) -> Roots {
         self.roots.values().flatten().chain(self.within.values().flatten()).copied().collect()

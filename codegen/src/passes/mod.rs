@@ -17,6 +17,7 @@ mod motion;
 mod near;
 mod place;
 mod rectangular;
+mod reuse;
 mod share;
 mod split;
 mod stack;
@@ -169,6 +170,12 @@ pub const PASSES: &[Pass] = &[
         run: threads::threads,
     },
     Pass {
+        name: "reuse",
+        purpose: "makes buffers in the place of others that are done",
+        when: |_| true,
+        run: reuse::reuse,
+    },
+    Pass {
         name: "jam",
         purpose: "runs iterations of outer loops side by side, which load once what they share",
         when: |_| true,
@@ -206,6 +213,7 @@ const ORDER: &[&str] = &[
     "lanes",
     "near",
     "threads",
+    "reuse",
     "jam",
 ];
 

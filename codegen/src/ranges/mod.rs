@@ -131,6 +131,11 @@ impl Ranges {
         }
     }
 
+    /// Whether one Integer is known to be no more than another.
+    pub(crate) fn is_at_most(&mut self, a: &Operand, b: &Operand) -> bool {
+        self.ordered(a, b, 0, CASES)
+    }
+
     /// Forms that are enough for a condition, over locals that are not new: it holds where, for each goal, one of the
     /// forms is not positive and its assumptions hold. None where there is no such condition.
     pub(crate) fn residuals(

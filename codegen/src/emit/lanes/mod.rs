@@ -25,7 +25,8 @@ pub(super) use control::differs_in_lanes;
 use super::function::Frame;
 use super::{Emitter, built};
 use crate::independence::{Carried, bests, carried};
-use crate::loops::{Aliases, For, Local, Op, Operand, Scalar};
+use crate::loops::{Aliases, For, Local, Op, Operand, Scalar, Stmt};
+use crate::refusal::Refusal;
 use crate::spread::Spread;
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
@@ -91,9 +92,10 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn looped_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a).into_int_value());
         let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
-        let spread = match frame.aliases() {
-            Some(aliases) => Spread::of(frame.function(), aliases, looped),
-            None => Spread::of(frame.function(), &Aliases::of(frame.function(), &self.written), looped),
+        let spread = match (frame.origin(), frame.aliases()) {
+            (Some(origin), _) => self.spread_of_origin(origin, looped),
+            (None, Some(aliases)) => Spread::of(frame.function(), aliases, looped),
+            (None, None) => Spread::of(frame.function(), &Aliases::of(frame.function(), &self.written), looped),
         };
         let spread = Rc::new(spread.expect("a loop with lanes can run in them"));
         let opened = self.enter_scopes(frame, &looped.body);
@@ -146,6 +148,19 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.rest(frame, looped, own, [rest, to], whole)
             }
         }
+    }
+
+    /// What is known of the loop that a slice has a part of: what the slice takes lies as it does there.
+    fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Spread, Refusal> {
+        let function = &self.request.module.functions[origin];
+        let written = &self.written;
+        let aliases = self.aliases.entry(origin).or_insert_with(|| Rc::new(Aliases::of(function, written))).clone();
+        let mut spread = None;
+        function.body.visit(&mut |stmt| match stmt {
+            Stmt::For(whole) if whole.index == part.index => spread = Some(Spread::of(function, &aliases, whole)),
+            _ => {}
+        });
+        spread.expect("a slice has only loops of the function")
     }
 
     /// The chunks of W iterations; gives the index after them, and what lanes carry.

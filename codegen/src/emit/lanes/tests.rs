@@ -57,6 +57,7 @@ impl Native {
             grain: options.grain,
             packed: true,
             counted: false,
+            slices: None,
         };
         let object = made(&request, Form::Object, options).expect("LLVM makes an object");
         let linked = Linked::new(&object).expect("the object links");
