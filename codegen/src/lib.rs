@@ -22,6 +22,7 @@ mod module;
 mod object;
 mod passes;
 mod peaks;
+mod pipeline;
 mod ranges;
 pub mod refusal;
 mod source;
