@@ -24,7 +24,7 @@ impl Root {
 
     fn numbered(number: u64) -> Root {
         let x = Local(u32::try_from(number / 2).expect("it is the number of a root"));
-        if number % 2 == 0 { Root::Made(x) } else { Root::Inside(x) }
+        if number.is_multiple_of(2) { Root::Made(x) } else { Root::Inside(x) }
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(listed, [3, 7, 63, 64, 500, 4_000_000_001]);
         assert!(numbers.iter().all(|number| all.contains(&Root::numbered(*number))));
         assert!(![2, 65, 501].iter().any(|number| all.contains(&Root::numbered(*number))));
-        assert_eq!(all.filtered(|root| root.number() % 2 == 0), set(&[64, 500]));
+        assert_eq!(all.filtered(|root| root.number().is_multiple_of(2)), set(&[64, 500]));
         assert!(all.filtered(|_| false).is_empty() && Roots::new().is_empty() && !all.is_empty());
     }
 
