@@ -107,9 +107,9 @@ impl Independence {
         let bases = |kind| {
             finder.accesses.iter().filter(|access| access.kind == kind).filter_map(|access| access.base).collect()
         };
-        let outside = aliases.all().into_iter().filter(|root| !finder.is_own(root)).collect();
-        let kept = aliases.reached_from(outside).into_iter().filter(|root| finder.is_own(root));
-        let kept = kept.map(|(Root::Made(x) | Root::Inside(x))| x).collect();
+        let outside = aliases.all().filtered(|root| !finder.is_own(root));
+        let kept = aliases.reached_from(&outside).filtered(|root| finder.is_own(root));
+        let kept = kept.iter().map(|(Root::Made(x) | Root::Inside(x))| x).collect();
         let [added, stored] = [Kind::Add, Kind::Set].map(bases);
         Ok(Independence { carried, added, summed: finder.summed(), stored, kept })
     }
@@ -223,7 +223,7 @@ impl<'a> Finder<'a> {
     fn access(&mut self, kind: Kind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
-        if !roots.is_empty() && roots.iter().all(|root| self.is_own(root)) {
+        if !roots.is_empty() && roots.iter().all(|root| self.is_own(&root)) {
             return;
         }
         let (base, mut owners, offset) = self.way(buffer).map_or((None, vec![], vec![]), |(b, o, k)| (Some(b), o, k));

@@ -23,6 +23,7 @@ mod module;
 mod object;
 mod passes;
 mod peaks;
+mod pipeline;
 mod ranges;
 pub mod refusal;
 mod slices;

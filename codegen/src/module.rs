@@ -8,6 +8,7 @@ use crate::libmvec;
 use crate::loops::{self, Forward, FunId, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
+use crate::pipeline::pipeline;
 use crate::slices::{Slices, Wanted};
 use crate::source::SourceInfo;
 use crate::specialise::{Known, specialise};
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// 0 to 3, as LLVM's `default<On>`.
+    /// 0 to 3, as LLVM's: see `pipeline`.
     pub opt_level: u8,
     /// A processor as LLVM names it (`x86-64-v3`); none, or `native`, for the one at hand.
     pub target_cpu: Option<String>,
@@ -284,8 +285,7 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     }
     let is_long = is_long(&module);
     let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
-    let optimise =
-        || module.run_passes(&format!("default<O{level}>"), request.target.machine(), PassBuilderOptions::create());
+    let optimise = || module.run_passes(&pipeline(level), request.target.machine(), PassBuilderOptions::create());
     let optimised = timings.time("LLVM optimisation", optimise);
     optimised.map_err(|e| Error::Llvm(e.to_string()))?;
     let level = if is_long { 0 } else { options.opt_level };

@@ -161,15 +161,15 @@ impl<'a> Finder<'a> {
                 finder.forms.insert(*buffer, Form::Shared);
             }
         });
-        let outside = aliases.all().into_iter().filter(|root| finder.form_of(root).is_none()).collect();
-        let held: Vec<Local> = aliases.reached_from(outside).iter().filter_map(made).collect();
+        let outside = aliases.all().filtered(|root| finder.form_of(root).is_none());
+        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made).collect();
         held.into_iter().for_each(|x| finder.raise(x, Form::Rows));
         finder
     }
 
     /// The form of a root, none where it comes from outside.
     fn form_of(&self, root: &Root) -> Option<Form> {
-        made(root).and_then(|x| self.forms.get(&x).copied())
+        made(*root).and_then(|x| self.forms.get(&x).copied())
     }
 
     fn raise(&mut self, allocated: Local, form: Form) {
@@ -187,7 +187,7 @@ impl<'a> Finder<'a> {
 
     /// The form that several roots must have if somebody could tell them apart.
     fn joined(&self, roots: &Roots) -> Form {
-        roots.iter().map(|root| self.form_of(root).unwrap_or(Form::Rows)).max().unwrap_or(Form::Rows)
+        roots.iter().map(|root| self.form_of(&root).unwrap_or(Form::Rows)).max().unwrap_or(Form::Rows)
     }
 
     /// What a local may be lies alike. What is `shared` lies like `rows`.
@@ -195,7 +195,7 @@ impl<'a> Finder<'a> {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
             let form = self.joined(&roots);
-            let is_mixed = roots.iter().any(|root| self.form_of(root) == Some(Form::Each));
+            let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(Form::Each));
             if is_mixed {
                 self.raise_all(&roots, form);
             }
@@ -204,7 +204,7 @@ impl<'a> Finder<'a> {
 
     fn layout(&self, x: Local) -> Layout {
         let roots = self.aliases.roots_of(x);
-        let has = |form| roots.iter().any(|root| self.form_of(root) == Some(form));
+        let has = |form| roots.iter().any(|root| self.form_of(&root) == Some(form));
         match self.joined(&roots) {
             _ if has(Form::Each) => Layout::Each,
             Form::Shared => Layout::Shared,
@@ -333,8 +333,9 @@ impl<'a> Finder<'a> {
     /// What is copied may overlap with where it goes, if both lie in the arena: then lanes must lie alike.
     fn moved(&mut self, to: &Operand, from: &Operand) {
         let own = |a: &Operand| a.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
-        let mut roots: Roots = own(to).into_iter().chain(own(from)).collect();
-        roots.retain(|root| self.form_of(root).is_some());
+        let mut roots = own(to);
+        roots.add(&own(from));
+        let roots = roots.filtered(|root| self.form_of(root).is_some());
         let form = self.joined(&roots);
         self.raise_all(&roots, form);
     }
@@ -351,9 +352,9 @@ impl<'a> Finder<'a> {
     }
 }
 
-fn made(root: &Root) -> Option<Local> {
+fn made(root: Root) -> Option<Local> {
     match root {
-        Root::Made(x) => Some(*x),
+        Root::Made(x) => Some(x),
         Root::Inside(_) => None,
     }
 }

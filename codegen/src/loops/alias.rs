@@ -14,10 +14,9 @@
 //!
 //! And what was just allocated shares nothing with what was there before, whatever its roots.
 
-use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Stmt};
-use indexmap::IndexSet;
+use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Root, Roots, Stmt};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What is known of the buffers of a function.
@@ -38,18 +37,6 @@ pub struct Aliases {
 /// Of a function, the parameters that it writes to.
 pub type Written = HashSet<usize>;
 
-/// Memory that is taken at one place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Root {
-    /// What the local is set to there.
-    Made(Local),
-    /// What lies in a parameter, however deep.
-    Inside(Local),
-}
-
-/// Several of them.
-pub type Roots = BTreeSet<Root>;
-
 impl Aliases {
     /// What is known, given what each function of the module writes to.
     pub fn of(function: &Function, written: &[Written]) -> Aliases {
@@ -63,7 +50,7 @@ impl Aliases {
         while std::mem::take(&mut finder.changed) {
             finder.block(&function.body);
         }
-        finder.found()
+        finder.aliases
     }
 
     /// Whether the two may share memory that is written, where both are known.
@@ -89,7 +76,7 @@ impl Aliases {
     pub fn reach(&self, x: Local) -> Rc<Roots> {
         let known = self.reached.borrow().get(&x).cloned();
         known.unwrap_or_else(|| {
-            let reached = Rc::new(self.reached_from(self.roots_of(x)));
+            let reached = Rc::new(self.reached_from(&self.roots_of(x)));
             self.reached.borrow_mut().insert(x, reached.clone());
             reached
         })
@@ -102,17 +89,19 @@ impl Aliases {
 
     /// All roots there are.
     pub fn all(&self) -> Roots {
-        self.roots.values().flatten().chain(self.within.values().flatten()).copied().collect()
+        let mut all = Roots::new();
+        self.roots.values().chain(self.within.values()).for_each(|roots| all.extend(roots));
+        all
     }
 
     /// The roots, and those of all that may lie in them.
-    pub fn reached_from(&self, roots: Roots) -> Roots {
-        let mut reached = Roots::new();
-        let mut waiting: Vec<Root> = roots.into_iter().collect();
+    pub fn reached_from(&self, roots: &Roots) -> Roots {
+        let mut reached = roots.clone();
+        let mut waiting: Vec<Root> = roots.iter().collect();
         while let Some(root) = waiting.pop() {
-            if reached.insert(root) {
-                waiting.extend(self.within.get(&root).into_iter().flatten());
-            }
+            let Some(within) = self.within.get(&root) else { continue };
+            waiting.extend(within.iter().filter(|root| !reached.contains(root)));
+            reached.add(within);
         }
         reached
     }
@@ -127,10 +116,10 @@ impl Aliases {
     pub fn changed_roots(&self, stmt: &Stmt, written: &[Written]) -> Option<Roots> {
         let mut changed = Roots::new();
         if let Some(x) = stmt.writes() {
-            changed.extend(self.roots.get(&x).filter(|roots| !roots.is_empty())?);
+            changed.add(self.roots.get(&x).filter(|roots| !roots.is_empty())?);
         }
         for x in stmt.hands_over(written) {
-            changed.extend(self.reach(x).iter());
+            changed.add(&self.reach(x));
         }
         Some(changed)
     }
@@ -142,7 +131,7 @@ impl Aliases {
 
     /// Whether all that a buffer may be a part of was allocated as one of these.
     pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
-        let is_one = |root: &Root| matches!(root, Root::Made(y) if made.contains(y));
+        let is_one = |root: Root| matches!(root, Root::Made(y) if made.contains(&y));
         self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
     }
 
@@ -168,10 +157,8 @@ fn written_by(function: &Function, written: &[Written]) -> Written {
     let aliases = Aliases::of(function, written);
     let mut roots = Roots::new();
     function.body.visit(&mut |stmt| {
-        roots.extend(stmt.writes().into_iter().flat_map(|x| aliases.roots_of(x)));
-        roots.extend(
-            stmt.hands_over(written).into_iter().flat_map(|x| aliases.reach(x).iter().copied().collect::<Vec<_>>()),
-        );
+        stmt.writes().into_iter().for_each(|x| roots.extend(&aliases.roots_of(x)));
+        stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
     });
     let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
     let params = function.params.iter().enumerate();
@@ -204,55 +191,13 @@ fn is_buffer(function: &Function, x: Local) -> bool {
 struct Finder<'a> {
     function: &'a Function,
     written: &'a [Written],
-    /// The order in which locals are set, and what was just allocated.
     aliases: Aliases,
-    /// The roots met so far, by number.
-    numbers: IndexSet<Root>,
-    roots: HashMap<Local, Bits>,
-    /// What lies in each root.
-    within: Vec<Bits>,
     changed: bool,
-}
-
-/// A set of small numbers.
-#[derive(Clone, Default)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn of(number: usize) -> Bits {
-        let mut bits = vec![0; number / 64 + 1];
-        bits[number / 64] = 1 << (number % 64);
-        Bits(bits)
-    }
-
-    /// Adds all of another set; whether any of it is new.
-    fn add(&mut self, other: &Bits) -> bool {
-        self.0.resize(self.0.len().max(other.0.len()), 0);
-        let mut is_new = false;
-        for (own, other) in self.0.iter_mut().zip(&other.0) {
-            is_new |= other & !*own != 0;
-            *own |= other;
-        }
-        is_new
-    }
-
-    fn numbers(&self) -> impl Iterator<Item = usize> {
-        let words = self.0.iter().enumerate().filter(|(_, word)| **word != 0);
-        words.flat_map(|(i, word)| (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| 64 * i + bit))
-    }
 }
 
 impl<'a> Finder<'a> {
     fn new(function: &'a Function, written: &'a [Written]) -> Finder<'a> {
-        let (numbers, roots, within) = (IndexSet::new(), HashMap::new(), vec![]);
-        Finder { function, written, aliases: Aliases::default(), numbers, roots, within, changed: true }
-    }
-
-    fn found(self) -> Aliases {
-        let named = |bits: &Bits| -> Roots { bits.numbers().map(|i| self.numbers[i]).collect() };
-        let roots = self.roots.iter().map(|(x, bits)| (*x, named(bits))).collect();
-        let within = self.numbers.iter().zip(&self.within).map(|(root, bits)| (*root, named(bits))).collect();
-        Aliases { roots, within, ..self.aliases }
+        Finder { function, written, aliases: Aliases::default(), changed: true }
     }
 
     fn block(&mut self, block: &Block) {
@@ -339,7 +284,7 @@ impl<'a> Finder<'a> {
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
     fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = Bits::of(self.number(Root::Made(first)));
+        let mut reached = Roots::of(Root::Made(first));
         for a in shared {
             reached.add(&self.roots(a));
         }
@@ -349,28 +294,22 @@ impl<'a> Finder<'a> {
                 break;
             }
         }
-        let made = Bits::of(self.number(Root::Made(first)));
+        let made = Roots::of(Root::Made(first));
         self.hold(&made, &reached);
         xs.iter().for_each(|x| self.have(*x, &reached));
     }
 
     /// What lies in any of the roots.
-    fn inside(&self, roots: &Bits) -> Bits {
-        let mut inside = Bits::default();
-        for root in roots.numbers() {
-            inside.add(&self.within[root]);
+    fn inside(&self, roots: &Roots) -> Roots {
+        let mut inside = Roots::new();
+        for within in roots.iter().filter_map(|root| self.aliases.within.get(&root)) {
+            inside.add(within);
         }
         inside
     }
 
-    fn number(&mut self, root: Root) -> usize {
-        let (number, _) = self.numbers.insert_full(root);
-        self.within.resize_with(self.numbers.len(), Bits::default);
-        number
-    }
-
-    fn roots(&self, a: &Operand) -> Bits {
-        a.local().and_then(|x| self.roots.get(&x)).cloned().unwrap_or_default()
+    fn roots(&self, a: &Operand) -> Roots {
+        a.local().map(|x| self.aliases.roots_of(x)).unwrap_or_default()
     }
 
     fn same(&mut self, x: Local, a: &Operand) {
@@ -378,26 +317,24 @@ impl<'a> Finder<'a> {
         self.have(x, &roots);
     }
 
-    fn have(&mut self, x: Local, roots: &Bits) {
+    fn have(&mut self, x: Local, roots: &Roots) {
         if is_buffer(self.function, x) {
-            self.changed |= self.roots.entry(x).or_default().add(roots);
+            self.changed |= self.aliases.roots.entry(x).or_default().add(roots);
         }
     }
 
     fn has(&mut self, x: Local, root: Root) {
-        let bits = Bits::of(self.number(root));
-        self.have(x, &bits);
+        self.have(x, &Roots::of(root));
     }
 
-    fn hold(&mut self, roots: &Bits, inner: &Bits) {
-        for root in roots.numbers() {
-            self.changed |= self.within[root].add(inner);
+    fn hold(&mut self, roots: &Roots, inner: &Roots) {
+        for root in roots.iter() {
+            self.changed |= self.aliases.within.entry(root).or_default().add(inner);
         }
     }
 
     fn holds(&mut self, root: Root, inner: Root) {
-        let [root, inner] = [root, inner].map(|root| Bits::of(self.number(root)));
-        self.hold(&root, &inner);
+        self.hold(&Roots::of(root), &Roots::of(inner));
     }
 }
 

@@ -24,11 +24,12 @@ mod op;
 #[cfg(test)]
 pub(crate) mod parse;
 mod print;
+mod roots;
 mod ty;
 mod verify;
 mod walk;
 
-pub use alias::{Aliases, Root, Roots, Written, written};
+pub use alias::{Aliases, Written, written};
 pub(crate) use balance::gives_all_back;
 pub(crate) use build::Builder;
 pub use counts::{Counts, Work};
@@ -36,6 +37,7 @@ pub use effects::{Access, Callees, Effects};
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
 pub use op::{ALL as ALL_OPS, Op};
+pub use roots::{Root, Roots};
 pub use ty::{Scalar, Ty};
 pub use verify::verify;
 

@@ -105,7 +105,8 @@ impl Copier<'_> {
         if let Some(size) = self.sizes.get(&rows) {
             return Some(size.clone()).filter(is_known);
         }
-        let mut sizes = self.aliases.roots_of(row).into_iter().map(|root| match root {
+        let roots = self.aliases.roots_of(row);
+        let mut sizes = roots.iter().map(|root| match root {
             Root::Made(x) => self.made.get(&x),
             Root::Inside(_) => None,
         });

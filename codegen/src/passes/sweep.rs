@@ -150,12 +150,12 @@ impl Needed {
     }
 
     fn reads(&mut self, a: &Operand) {
-        self.read.extend(a.local().into_iter().flat_map(|x| self.aliases.roots_of(x)));
+        a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.roots_of(x)));
     }
 
     /// What lies in it, too.
     fn reads_all(&mut self, a: &Operand) {
-        self.read.extend(a.local().into_iter().flat_map(|x| self.aliases.reach(x).iter().copied().collect::<Vec<_>>()));
+        a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.reach(x)));
     }
 
     fn is_needed(&self, stmt: &Stmt) -> bool {

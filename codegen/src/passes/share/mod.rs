@@ -246,7 +246,7 @@ impl<'a> Sharer<'a> {
             return *time;
         }
         let roots = self.aliases.roots_of(b);
-        for root in roots.iter().map(|root| Some(*root)).chain(roots.is_empty().then_some(None)) {
+        for root in roots.iter().map(Some).chain(roots.is_empty().then_some(None)) {
             self.by_root.entry(root).or_default().push(b);
         }
         self.times.insert(b, 0);
@@ -262,7 +262,7 @@ impl<'a> Sharer<'a> {
             }
             let buffers: Vec<Local> = match self.aliases.changed_roots(stmt, self.written) {
                 Some(roots) => {
-                    let roots = roots.into_iter().map(Some).chain([None]);
+                    let roots = roots.iter().map(Some).chain([None]);
                     roots.filter_map(|root| self.by_root.get(&root)).flatten().copied().collect()
                 }
                 None => self.times.keys().copied().collect(),

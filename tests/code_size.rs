@@ -1,0 +1,57 @@
+//! How much LLVM code a program becomes, before LLVM's passes: what these cost follows from it. Counts of instructions, no
+//! times.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// The lines of the LLVM IR of a program, not optimised.
+fn emitted(program: &str) -> Vec<String> {
+    let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    lmc.args(["compile", "-", "--rev", "--fun", "f", "-O", "0", "--emit", "llvm-ir=-"]);
+    let mut lmc = lmc.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lmc runs");
+    lmc.stdin.take().expect("it is a pipe").write_all(program.as_bytes()).expect("lmc reads");
+    let output = lmc.wait_with_output().expect("lmc ends");
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).expect("IR is text").lines().map(str::to_string).collect()
+}
+
+/// How many instructions there are, and how many calls of functions whose names begin so.
+fn counted(program: &str, callee: &str) -> (usize, usize) {
+    let lines = emitted(program);
+    let instructions = lines.iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let calls = lines.iter().filter(|line| line.contains(" call ") && line.contains(callee));
+    (instructions.count(), calls.count())
+}
+
+/// An index that nothing is known of, n times: each is checked.
+fn checks(n: usize) -> String {
+    let terms = (0..n).fold("0.0".to_string(), |sum, i| format!("(add {sum} (sin (index (index {i} places) v)))"));
+    format!("(def f Float ((v : Vec Float) (places : Vec Integer)) {terms})")
+}
+
+/// Vectors that need memory, n times.
+fn allocations(n: usize) -> String {
+    let terms = (0..n).fold("0.0".to_string(), |sum, i| {
+        let row = format!("(build (index {i} sizes) (lam (j : Integer) (exp (to_float j))))");
+        format!("(let (r{i} {row}) (add {sum} (mul x (add (index 0 r{i}) (index 1 r{i})))))")
+    });
+    format!("(def f Float ((x : Float) (sizes : Vec Integer)) {terms})")
+}
+
+#[test]
+fn code_grows_with_the_program() {
+    for program in [checks, allocations] {
+        let [few, twice, more] = [20, 40, 80].map(|n| counted(&program(n), "@lmc.").0);
+        // The last forty add no more than twice what the second twenty add.
+        let added = (more - twice) as f64 / (twice - few) as f64;
+        assert!(added < 2.1, "20: {few}, 40: {twice}, 80: {more}");
+    }
+}
+
+#[test]
+fn errors_are_reported_in_one_place_of_a_function() {
+    let [few, many] = [20, 80].map(|n| counted(&checks(n), "@lmc.fail"));
+    assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
+    let [few, many] = [20, 80].map(|n| counted(&allocations(n), "@lmc.fail"));
+    assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
+}
