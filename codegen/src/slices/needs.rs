@@ -309,7 +309,7 @@ impl<'a> Walk<'a, '_> {
                 }
                 Outcome { kept, ..body }
             }
-            Stmt::Call(xs, callee, args) => self.call(xs, callee.0, args),
+            Stmt::Call(xs, callee, args) => self.call(xs, callee.0, args, is_top),
             stmt => {
                 let kept = self.stays(stmt, later, is_top);
                 if kept {
@@ -351,12 +351,15 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand]) -> Outcome {
+    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> Outcome {
         let left = self.needs.written[callee].iter();
         let left: HashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();
         let used: Vec<bool> = xs.iter().map(|x| self.facts.used.contains(x)).collect();
         let kept = self.needs.functions[callee].allocates || used.contains(&true) || !left.is_empty();
+        // The callee may have checks of sizes that are passed on.
+        let checks = is_top && callee != self.at && !self.theirs(callee).kept.is_empty();
+        let kept = kept || checks;
         if !kept {
             return Outcome::default();
         }
