@@ -84,6 +84,34 @@ fn programs() -> Vec<String> {
     programs
 }
 
+/// Derivatives: what is chosen with the best is its tangent, or its place.
+const DERIVATIVES: [&str; 4] = [
+    "(def g Float (v : Vec Float) (max v))
+     (def f (Tuple Float (Vec Float)) (v : Vec Float) (tuple ([fwd g] v v) ([rev g] v 2.0)))",
+    "(def g Float (v : Vec Float)
+       (fold (lam (t : Tuple Float Float) (let ((b x) t) (max b (mul x x)))) -1.0 v))
+     (def f (Tuple Float (Vec Float)) (v : Vec Float) (tuple ([fwd g] v v) ([rev g] v 2.0)))",
+    "(def g Float (v : Vec Float)
+       (fold (lam (t : Tuple Float Float) (let ((b x) t) (if (lte (sin x) b) (sin x) b))) 1.0 v))
+     (def f (Tuple Float (Vec Float)) (v : Vec Float) (tuple ([fwd g] v v) ([rev g] v 2.0)))",
+    "(def g Float (v : Vec Float)
+       (fold (lam (t : Tuple Float Float) (let ((b x) t) (mul b (add x 1.0)))) 1.0 v))
+     (def f (Tuple Float (Vec Float)) (v : Vec Float) (tuple ([fwd g] v v) ([rev g] v 2.0)))",
+];
+
+#[test]
+fn derivatives_of_bests() {
+    with_large_stack(|| {
+        for text in DERIVATIVES {
+            let case = Case::new(text);
+            let mut random = SplitMix::new(13);
+            for n in [0, 1, 2, 7, 8, 9, 16, 17, 40] {
+                (0..6).for_each(|kind| case.agrees(text, &numbers(&mut random, n, kind)));
+            }
+        }
+    });
+}
+
 /// What looks like a best and is none, or is one among other things: what is carried depends on the best.
 const OTHERS: [&str; 4] = [
     // The second largest.

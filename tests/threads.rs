@@ -187,8 +187,6 @@ fn scalar(jit: &Jit, n: i64, m: i64, workers: i64) -> (Result<f64, i32>, Asked) 
 
 #[test]
 fn chunks_depend_on_the_work_alone() {
-    let mut case = Case::new(PROGRAM);
-    let jit = case.jit(&[base("scalar")], &codegen::Options::default());
     // (n, m), how many chunks the loop of n has: none is asked for where one is enough.
     let wanted = [
         ((1000, 2000), vec![63]),
@@ -197,10 +195,29 @@ fn chunks_depend_on_the_work_alone() {
         ((10, 10), vec![]),
         ((0, 9), vec![]),
     ];
+    chunks_are(Lanes::Off, &wanted);
+}
+
+#[test]
+fn chunks_fill_the_lanes() {
+    let wanted = [
+        ((1000, 2000), vec![32]),
+        ((2000, 2000), vec![32]),
+        ((100, 3000), vec![4]),
+        ((10, 10), vec![]),
+        ((0, 9), vec![]),
+    ];
+    chunks_are(Lanes::Width(32), &wanted);
+}
+
+fn chunks_are(lanes: Lanes, wanted: &[((i64, i64), Vec<i64>)]) {
+    let mut case = Case::new(PROGRAM);
+    let jit = case.jit(&[base("scalar")], &codegen::Options { lanes, ..codegen::Options::default() });
     for ((n, m), chunks) in wanted {
+        let (n, m) = (*n, *m);
         let [two, five] = [2, 5].map(|workers| scalar(&jit, n, m, workers));
-        assert_eq!(two.1.chunks, chunks, "{n} {m}");
-        assert_eq!(five.1.chunks, chunks, "{n} {m}");
+        assert_eq!(two.1.chunks, *chunks, "{n} {m}");
+        assert_eq!(five.1.chunks, *chunks, "{n} {m}");
         let alone = jit.call(&base("scalar"), &integers(&[n, m])).expect("it has a value");
         for found in [two, five] {
             assert!(same_bits(&Value::Float(found.0.expect("it has a value")), &alone), "{n} {m}");

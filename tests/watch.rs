@@ -97,7 +97,7 @@ fn verbose_tells_which_loops_run_in_lanes_and_why_others_do_not() {
     };
     let (loops, said) = compile("auto");
     assert!(loops.contains(" lanes 8 {") && said.contains(" in 8 lanes: costs "), "{said}");
-    assert!(said.contains(" is carried, and no sum"), "{said}");
+    assert!(said.contains(" is carried, and neither a sum nor a best element"), "{said}");
     assert!(compile("2").0.contains(" lanes 2 {"));
     let (loops, said) = compile("off");
     assert!(!loops.contains(" lanes ") && !said.contains(" lanes: "), "{said}");

@@ -107,8 +107,8 @@ def options():
     parser.add_argument("lmc", metavar="LMC", help="the executable; with --tool, the command of another tool")
     parser.add_argument("evals", metavar="EVAL", nargs="*", help="what is checked; all evals, where there are none")
     parser.add_argument("--multithreaded", action="store_true", help="asks the tool for all processors")
-    parser.add_argument("--tool", action="store_true", help="LMC is a command; leaves out evals it has not, and failures")
-    return parser.parse_args()
+    parser.add_argument("--tool", action="store_true", help="LMC is a command; without evals it has not, and failures")
+    return parser.parse_intermixed_args()
 
 
 def main():

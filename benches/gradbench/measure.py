@@ -35,7 +35,7 @@ def options():
         default=contenders.python(),
         help="that has JAX and PyTorch: COMPARE_PYTHON, or what benches/compare/setup makes",
     )
-    chosen = parser.parse_args()
+    chosen = parser.parse_intermixed_args()
     chosen.evals = evals(parser, chosen)
     if chosen.bless and (chosen.only or chosen.quick):
         parser.error("--bless is for whole runs, without --only and --quick")

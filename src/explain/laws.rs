@@ -70,6 +70,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("call-", "It takes the place of a derivative's Jacobian at a call."),
     ("let-", "It moves, merges or removes bindings."),
     ("if-", "It simplifies conditionals."),
+    ("loop-", "It does in one loop what two would do."),
     ("into-", "It says where a derivative adds up what it gives."),
     ("", "It makes a map simpler."),
 ];

@@ -21,6 +21,11 @@ pub fn cse(def: &Def, effects: &Effects) -> Def {
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 
+/// A term with common subexpressions shared, apart from what is around it.
+pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
+    Cse { effects, names: HashMap::new(), seen: HashMap::new() }.block(e)
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Atom {
     Const(Constant),

@@ -4,7 +4,7 @@
 //! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
 //! with the row, and both values with each other.
 
-use super::{apply, cse, dead, into, merge, narrow, simplify, tidy, transpose};
+use super::{apply, cse, dead, into, joint, merge, narrow, residuals, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
@@ -112,6 +112,18 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
+    PassLaw { name: "loop-joint", source: "derived", run: joined,
+        text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
+        before: "(def f Float ((n : Integer) (x : Float))
+                   (let ((a (sumbuild n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
+                         (b (sumbuild n (lam (j : Integer) (let ((u (to_float j)) (v (sin u))) (mul v x))))))
+                     (mul a b)))",
+        after:  "(def f Float ((n : Integer) (x : Float))
+                   (let (((s t) (sumbuild (tuple ($dummy Float) ($dummy Float)) n (lam (i : Integer)
+                           (let ((y (to_float i)) (p (sin y)) (u (to_float i)) (v (sin u)) (q (mul v x))) (tuple p q)))))
+                         (a s)
+                         (b t))
+                     (mul a b)))" },
     PassLaw { name: "let-single-use", source: "sec. 9", run: tidied,
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
@@ -186,6 +198,20 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
                          (a (sum v)))
                      (mul a a)))" },
+    PassLaw { name: "build-residual", source: "ours", run: with_residuals,
+        text:   "build n (λi. let x = e in b) = let t = build n (λi. e) in build n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
+        before: "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) (mul y (mul x dr))))))",
+        after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
+                   (let (t (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) y))))
+                     (build (size v) (lam (i : Integer) (let ((y (index i t)) (x (index i v))) (mul y (mul x dr)))))))" },
+    PassLaw { name: "sumbuild-residual", source: "ours", run: with_residuals,
+        text:   "sumbuild n (λi. let x = e in b) = let t = build n (λi. e) in sumbuild n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
+        before: "(def f Float ((v : Vec Float) (dr : Float))
+                   (sumbuild (size v) (lam (i : Integer) (let (y (exp (index i v))) (mul y dr)))))",
+        after:  "(def f Float ((v : Vec Float) (dr : Float))
+                   (let (t (build (size v) (lam (i : Integer) (let (y (exp (index i v))) y))))
+                     (sumbuild (size v) (lam (i : Integer) (let (y (index i t)) (mul y dr))))))" },
     PassLaw { name: "into-rev", source: "derived", run: marked,
         text:   "rev$f(s, dr) = $into(s, rev$f(s, dr))   when f calls itself",
         before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
@@ -254,6 +280,16 @@ fn shared(def: &Def, _: &mut Supply) -> Def {
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
     merge::merge(def, &merge::Records::new(), &[], &Effects::default(), supply)
+}
+
+/// The last parameter is the direction.
+fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
+    residuals::residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
+}
+
+fn joined(def: &Def, supply: &mut Supply) -> Def {
+    let effects = Effects::default();
+    joint::joint(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
 }
 
 /// In the instances g calls itself.

@@ -6,7 +6,8 @@
 //!   jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
 //!   jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
 //!
-//! e1 .. en is what does not depend on the direction: it is computed once. A part of s that is told apart by
+//! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and what
+//! loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
 //! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a
@@ -17,6 +18,7 @@ use super::nested::{components, derivative};
 use super::{Error, Pipeline};
 use crate::dependence;
 use crate::derivation::jacobian::NotDifferentiable;
+use crate::passes::residuals;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -178,9 +180,12 @@ impl Pipeline {
             return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
         }
         let both = self.value_beside(&f.name, derivation, &f.name.derived("linear"))?;
+        let both = self.inlined(&both)?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
+        let both =
+            self.watch.pass("residuals", || residuals::residuals(&both, &both.params[1..], &self.effects, supply));
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
         let halves = dependence::cut(&both.body, HashSet::from([v.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();

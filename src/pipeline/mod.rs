@@ -13,6 +13,7 @@ mod dense;
 mod error;
 mod forward;
 mod given;
+mod inline;
 mod nested;
 mod recorded;
 mod sharing;

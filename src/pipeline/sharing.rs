@@ -2,7 +2,7 @@
 
 use super::{Error, Pipeline, checked, underive};
 use crate::call_order;
-use crate::passes::{anf, apart, apply, cse, dead, into, lower, merge, tidy};
+use crate::passes::{anf, apart, apply, cse, dead, into, joint, lower, merge, tidy};
 use lm::term::{Def, FunName, Var};
 use lm::types::Type;
 use std::collections::HashMap;
@@ -52,6 +52,7 @@ impl Pipeline {
             let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
             let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass("merge", merge);
+            let merged = if late.is_empty() { self.joint(&merged) } else { merged };
             let changed = merged != def;
             let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
             def = checked("merge", without_dead, |_| true);
@@ -61,6 +62,11 @@ impl Pipeline {
         }
         let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
         Ok(checked("cse", shared, |_| true))
+    }
+
+    fn joint(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.pass("joint", || joint::joint(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
     /// The record's type for each function that is called both for its value and for its

@@ -100,7 +100,16 @@ impl Case {
 
     /// How many loops run in lanes, of all ways.
     pub fn loops_in_lanes(&self) -> usize {
-        self.compiled.iter().map(|one| one.jit.module().loops().to_string().matches(" lanes ").count()).sum()
+        self.loops_with(" lanes ")
+    }
+
+    /// How many loops have iterations that run side by side, of all ways.
+    pub fn loops_side_by_side(&self) -> usize {
+        self.loops_with(" jam ")
+    }
+
+    fn loops_with(&self, word: &str) -> usize {
+        self.compiled.iter().map(|one| one.jit.module().loops().to_string().matches(word).count()).sum()
     }
 
     /// In how many ways loops are divided.

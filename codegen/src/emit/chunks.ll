@@ -199,8 +199,9 @@ declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 ;   own      what each chunk adds to on its own is zeroed and added up: that is to be less than a 32nd of the work, for
 ;            tests of so much of it as the grain is smaller, and less than 2^22 elements in all
 ;   length   a multiple of 64 where there are 1024 iterations, so that chunks begin where vectors and lines of the
-;            cache do; of 8 where there are 128
-define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %grain) {
+;            cache do; of 8 where there are 128; of the lanes of the loop, for a vector that is not full costs as one
+;            that is
+define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %lanes, i64 %grain) {
 start:
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %weigh, label %one
@@ -241,7 +242,9 @@ round:
   %long = icmp uge i64 %n, 1024
   %short = icmp ult i64 %n, 128
   %unit_short = select i1 %short, i64 0, i64 7
-  %mask = select i1 %long, i64 63, i64 %unit_short
+  %unit = select i1 %long, i64 63, i64 %unit_short
+  %others = sub i64 %lanes, 1
+  %mask = or i64 %unit, %others
   %up = add i64 %exact, %mask
   %clear = xor i64 %mask, -1
   %rounded = and i64 %up, %clear

@@ -126,6 +126,17 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         self.lanes.as_ref()
     }
 
+    /// How many lanes there are, in a loop in lanes.
+    pub(super) fn width(&self) -> u32 {
+        self.lanes.as_ref().expect("a loop in lanes is at hand").width
+    }
+
+    /// From now on, the loop at hand runs in so many lanes.
+    pub(super) fn set_width(&mut self, width: u32) {
+        let lanes = self.lanes.as_mut().expect("a loop in lanes is at hand");
+        (lanes.width, lanes.mask) = (width, Mask { on: None, parted: false });
+    }
+
     pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
         self.lanes = lanes;
     }

@@ -72,7 +72,8 @@ impl<'ctx> Emitter<'ctx, '_> {
             Op::Hash => self.hash::<S>(args[0]),
             Op::Chunk => {
                 let grain = self.i64().const_int(self.request.grain, false);
-                self.runtime("lmc.chunk", &[args[0].into(), args[1].into(), args[2].into(), grain.into()])
+                let args: Vec<_> = args.iter().map(|a| (*a).into()).chain([grain.into()]).collect();
+                self.runtime("lmc.chunk", &args)
             }
         }
     }

@@ -113,8 +113,8 @@ operations! {
     /// The finaliser of SplitMix64, as a Float in [0, 1).
     Hash "hash" [Integer] Float;
     /// How many iterations of a loop make a chunk, at least 1: of so many iterations, each of such a cost, with so many
-    /// elements that each chunk needs of its own. See `lmc.chunk` in `emit/chunks.ll`.
-    Chunk "chunk" [Integer Integer Integer] Integer;
+    /// elements that each chunk needs of its own, and so many run at once. See `lmc.chunk` in `emit/chunks.ll`.
+    Chunk "chunk" [Integer Integer Integer Integer] Integer;
 }
 
 impl Op {

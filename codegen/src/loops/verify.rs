@@ -40,9 +40,8 @@ fn at_once(module: &Module) -> Check {
                 let refusal = refusal.or_else(|| lanes.then(|| Spread::of(function, &aliases, looped).err())?);
                 let refusal = refusal.or_else(|| jam.then(|| jam::refusal(looped))?);
                 let locals = &function.locals;
-                let unready = || bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
-                let unready =
-                    || (lanes && unready()).then(|| "a best element that is carried is not prepared".to_string());
+                let unready = || lanes && bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
+                let unready = || unready().then(|| "a best element that is carried is not prepared".to_string());
                 violation = refusal.map(|refusal| refusal.to_string()).or_else(unready);
             }
         });

@@ -18,6 +18,11 @@ const SMALL_IN_LOOPS: usize = 250;
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
 const MOST_STATEMENTS: usize = 1_400;
 
+/// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow: what
+/// runs most often, and costs least. So loops have no calls of small functions because of a long one elsewhere.
+const DEPTHS: [usize; 4] = [3, 2, 1, 0];
+const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
+
 pub(super) fn inline(module: &mut Module) {
     let calls = count_calls(module);
     for caller in module.callees_first() {
@@ -27,9 +32,21 @@ pub(super) fn inline(module: &mut Module) {
         }
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
         let (recursive, budget) = (function.recursive, MOST_STATEMENTS.saturating_sub(body.len()));
-        let locals_of = &mut locals;
-        Inliner { module, calls: &calls, locals: locals_of, recursive, budget, loops: 0, known: HashMap::new() }
-            .block(&mut body);
+        let mut inliner = Inliner {
+            module,
+            calls: &calls,
+            locals: &mut locals,
+            recursive,
+            budget,
+            least_depth: 0,
+            longest: 0,
+            loops: 0,
+            known: HashMap::new(),
+        };
+        for (least_depth, longest) in DEPTHS.into_iter().flat_map(|depth| LENGTHS.map(|length| (depth, length))) {
+            (inliner.least_depth, inliner.longest) = (least_depth, longest);
+            inliner.block(&mut body);
+        }
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -56,6 +73,10 @@ struct Inliner<'a> {
     recursive: bool,
     /// How many statements it may get.
     budget: usize,
+    /// What is in fewer loops stays, for now.
+    least_depth: usize,
+    /// So do longer functions.
+    longest: usize,
     /// How many loops there are around the block at hand.
     loops: usize,
     /// What the results of calls are now.
@@ -93,7 +114,8 @@ impl Inliner<'_> {
         let length = function.body.len();
         let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
         let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
-        wanted && !function.recursive && !function.between && length <= self.budget
+        let now = self.loops >= self.least_depth && length <= self.longest;
+        wanted && now && !function.recursive && !function.between && length <= self.budget
     }
 
     fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {

@@ -14,7 +14,7 @@
 //!
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 
-use crate::independence::{Effects, Independence};
+use crate::independence::{Effects, Independence, bests};
 use crate::jam;
 use crate::loops::{Aliases, Block, For, Function, Local, Memory, Module, Op, Operand, Stmt};
 use crate::spread::{Layout, Spread};
@@ -44,7 +44,8 @@ pub(super) fn jam(module: &mut Module) {
     let keeps_order = module.keeps_order;
     for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let aliases = Aliases::of(function, &effects.written);
-        let chooser = Chooser { function, aliases, effects: &effects, keeps_order };
+        let likely = function.body.likely_conditions();
+        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely };
         let mut chosen = HashSet::new();
         chooser.block(&function.body, &mut chosen);
         if !chosen.is_empty() {
@@ -70,6 +71,7 @@ struct Chooser<'a> {
     aliases: Aliases,
     effects: &'a Effects,
     keeps_order: bool,
+    likely: HashSet<Local>,
 }
 
 impl Chooser<'_> {
@@ -77,6 +79,10 @@ impl Chooser<'_> {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::For(looped) => self.nest(looped, chosen),
+                // The other side hardly ever runs.
+                Stmt::If(_, condition, then, _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
+                    self.block(then, chosen);
+                }
                 stmt => stmt.blocks().into_iter().for_each(|block| self.block(block, chosen)),
             }
         }
@@ -98,7 +104,7 @@ impl Chooser<'_> {
     /// The loops of a nest that are worth it, and what is left of their cost.
     fn candidates(&self, looped: &For, found: &mut HashMap<Local, f64>) {
         let can = looped.lanes == 1 && !looped.on_threads && looped.body.len() <= MOST_STATEMENTS;
-        if can && jam::refusal(looped).is_none() {
+        if can && self.has_no_bests(&looped.body) && jam::refusal(looped).is_none() {
             let part = self.part(looped);
             found.extend((part <= WORTH).then_some((looped.index, part)));
         }
@@ -109,6 +115,15 @@ impl Chooser<'_> {
                 self.candidates(inner, found);
             }
         });
+    }
+
+    /// Whether no loop inside chooses among elements: what is compared waits for no addition.
+    fn has_no_bests(&self, block: &Block) -> bool {
+        let mut none = true;
+        block.visit(&mut |stmt| {
+            none &= !matches!(stmt, Stmt::For(inner) if !bests(&self.function.locals, inner).is_empty());
+        });
+        none
     }
 
     fn may(&self, looped: &For) -> bool {
@@ -180,7 +195,7 @@ impl Nest<'_> {
         let body = self.block(&looped.body, spread);
         let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
         // LLVM makes several sums of one where it makes vectors.
-        let waits = is_innermost && !looped.carried.is_empty() && spread.is_some() && looped.lanes == 1;
+        let waits = is_innermost && !looped.carried.is_empty() && spread.is_some();
         body.at_least(if waits { LATENCY } else { 0.0 }).times(iterations(looped))
     }
 }

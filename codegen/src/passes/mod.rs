@@ -3,8 +3,10 @@
 //!
 //! No pass imports another; what they share is in `loops` and `ranges`.
 
+mod adds;
 mod arguments;
 mod bounds;
+mod calls;
 mod carry;
 mod fusion;
 mod inline;
@@ -123,6 +125,12 @@ pub const PASSES: &[Pass] = &[
         run: versions::versions,
     },
     Pass {
+        name: "calls",
+        purpose: "puts what loops call in the place of the calls, where else they could run in lanes",
+        when: |_| true,
+        run: calls::calls,
+    },
+    Pass {
         name: "tables",
         purpose: "computes once, before a loop, what inner loops compute again in each iteration",
         when: |_| true,
@@ -134,6 +142,7 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: stack::stack,
     },
+    Pass { name: "adds", purpose: "adds to what is loaded, added to and stored", when: |_| true, run: adds::adds },
     Pass { name: "sweep", purpose: "drops what nobody uses", when: |_| true, run: sweep::sweep },
     Pass {
         name: "interchange",
@@ -186,10 +195,12 @@ const ORDER: &[&str] = &[
     "share",
     "bounds",
     "versions",
+    "calls",
     "fusion",
     "share",
     "tables",
     "stack",
+    "adds",
     "sweep",
     "interchange",
     "lanes",

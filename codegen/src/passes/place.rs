@@ -4,7 +4,7 @@
 //!   =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
 //!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
-//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c
+//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
 //!
 //! n is known at the mark and a size there, or nothing is checked before b is made; m and x are used for nothing else. So nothing moves, and later passes see that what is
 //! read of y is what was stored in b. Memory may be exhausted earlier in a scope than before, but not by more.
@@ -89,8 +89,11 @@ impl Placer<'_> {
         let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
             return;
         };
-        let places = kept.iter().map(|(_, buffer)| self.movable(stmts, mark, *buffer)).collect::<Option<BTreeSet<_>>>();
-        let Some(places) = places.filter(|places| places.len() == kept.len()) else { return };
+        // What was there before the mark stays where it is.
+        let is_made = |buffer: &Local| stmts[mark..].iter().any(|stmt| stmt.targets().contains(buffer));
+        let made: Vec<Local> = kept.iter().map(|(_, buffer)| *buffer).filter(is_made).collect();
+        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<BTreeSet<_>>>();
+        let Some(places) = places.filter(|places| places.len() == made.len()) else { return };
         block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
         for (i, alloc) in places.into_iter().enumerate() {
             let stmt = block.stmts.remove(alloc);

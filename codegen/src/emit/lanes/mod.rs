@@ -6,7 +6,8 @@
 //! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
 //!
 //! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own is
-//! for these, under a mask, if s is short, else all of the loop is under a mask.
+//! for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in fewer
+//! lanes, so that it costs less than W iterations would.
 
 mod access;
 mod best;
@@ -33,6 +34,9 @@ use std::rc::Rc;
 
 /// Statements beyond which a loop's body is not copied.
 const LONG_BODY: usize = 60;
+
+/// More than so many vectors side by side make a loop wide.
+const ABREAST: u32 = 2;
 
 /// The loop in lanes at hand.
 #[derive(Clone)]
@@ -99,13 +103,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let own = own(frame, looped);
         let start = |own: &Own| self.spread(own.addition.map_or(init[own.place], |op| self.neutral(op)), looped.lanes);
         let none: Vec<_> = own.iter().map(start).collect();
-        let totals = match looped.body.len() > LONG_BODY {
-            true => self.masked_chunks(frame, looped, &own, [from, to], none),
-            false => {
-                let (rest, whole) = self.whole_chunks(frame, looped, &own, [from, to], none);
-                self.rest(frame, looped, &own, [rest, to], whole)
-            }
-        };
+        let totals = self.all_chunks(frame, looped, &own, [from, to], none);
         frame.set_lanes(None);
         self.leave_scopes(frame, opened);
         looped.results.iter().zip(init.iter()).for_each(|(x, init)| frame.set(*x, *init));
@@ -124,6 +122,32 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
+    /// All iterations; gives what lanes carry after them.
+    fn all_chunks(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        looped: &For,
+        own: &[Own],
+        [from, to]: [IntValue<'ctx>; 2],
+        none: Vec<VectorValue<'ctx>>,
+    ) -> Vec<VectorValue<'ctx>> {
+        let narrow = ABREAST * self.request.module.vectors.floats;
+        let sums: Option<Vec<Op>> = own.iter().map(|own| own.addition).collect();
+        match sums.filter(|_| looped.lanes > narrow) {
+            Some(sums) => {
+                let (rest, wide) = self.whole_chunks(frame, looped, own, [from, to], none);
+                frame.set_width(narrow);
+                let folded = sums.into_iter().zip(wide).map(|(op, lanes)| self.folded(op, lanes, narrow)).collect();
+                self.masked_chunks(frame, looped, own, [rest, to], folded)
+            }
+            None if looped.body.len() > LONG_BODY => self.masked_chunks(frame, looped, own, [from, to], none),
+            None => {
+                let (rest, whole) = self.whole_chunks(frame, looped, own, [from, to], none);
+                self.rest(frame, looped, own, [rest, to], whole)
+            }
+        }
+    }
+
     /// The chunks of W iterations; gives the index after them, and what lanes carry.
     fn whole_chunks(
         &mut self,
@@ -134,7 +158,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         init: Vec<VectorValue<'ctx>>,
     ) -> (IntValue<'ctx>, Vec<VectorValue<'ctx>>) {
         let count = built(self.builder.build_int_sub(to, from, ""));
-        let multiples = self.i64().const_int(u64::from(looped.lanes).wrapping_neg(), false);
+        let multiples = self.i64().const_int(u64::from(frame.width()).wrapping_neg(), false);
         let whole = built(self.builder.build_and(count, multiples, ""));
         let end = built(self.builder.build_int_add(from, whole, ""));
         let all = Mask { on: None, parted: false };
@@ -150,7 +174,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
-        self.chunks(frame, looped, own, [from, to], init, |emitter, i| emitter.up_to(i, to, looped.lanes)).1
+        let width = frame.width();
+        self.chunks(frame, looped, own, [from, to], init, |emitter, i| emitter.up_to(i, to, width)).1
     }
 
     /// The iterations that are left, fewer than W.
@@ -166,7 +191,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.builder.get_insert_block().expect("the builder stands in a block");
         let [run, skip] = self.branch(frame, some);
         self.builder.position_at_end(run);
-        let mask = self.up_to(from, to, looped.lanes);
+        let mask = self.up_to(from, to, frame.width());
         let after = self.chunk(frame, looped, own, from, &before, mask);
         let end = self.branch_to(skip);
         self.builder.position_at_end(skip);
@@ -206,7 +231,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let values: Vec<_> = carried.iter().map(|phi| phi.as_basic_value().into_vector_value()).collect();
         let mask = mask(self, i);
         let next = self.chunk(frame, looped, own, i, &values, mask);
-        let step = self.i64().const_int(u64::from(looped.lanes), false);
+        let step = self.i64().const_int(u64::from(frame.width()), false);
         let after = built(self.builder.build_int_nsw_add(i, step, ""));
         let last = self.branch_to(header);
         index.add_incoming(&[(&from, before), (&after, last)]);
@@ -227,14 +252,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         before: &[VectorValue<'ctx>],
         mask: Mask<'ctx>,
     ) -> Vec<VectorValue<'ctx>> {
-        let first = self.splat(i.into(), looped.lanes);
-        let index = built(self.builder.build_int_add(first, self.numbers(looped.lanes), ""));
+        let width = frame.width();
+        let first = self.splat(i.into(), width);
+        let index = built(self.builder.build_int_add(first, self.numbers(width), ""));
         frame.set(looped.index, index.into());
         own.iter().zip(before).for_each(|(own, value)| frame.set(looped.carried[own.place].0, (*value).into()));
         frame.set_mask(mask);
         let results = self.block(frame, &looped.body);
         let next = |(own, before): (&Own, &VectorValue<'ctx>)| {
-            let next = self.spread(results[own.place], looped.lanes);
+            let next = self.spread(results[own.place], width);
             let kept = |on| self.select(on, next.into(), (*before).into()).into_vector_value();
             mask.on.map_or(next, kept)
         };

@@ -62,12 +62,17 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// What an associative operation makes of all lanes: of halves, of halves of these, and so on.
-    pub(super) fn total(&self, op: Op, mut vector: VectorValue<'ctx>) -> BasicValueEnum<'ctx> {
-        while vector.get_type().get_size() > 1 {
+    pub(super) fn total(&self, op: Op, vector: VectorValue<'ctx>) -> BasicValueEnum<'ctx> {
+        self.lane(self.folded(op, vector, 1), 0)
+    }
+
+    /// The same, until so many lanes are left.
+    pub(super) fn folded(&self, op: Op, mut vector: VectorValue<'ctx>, width: u32) -> VectorValue<'ctx> {
+        while vector.get_type().get_size() > width {
             let halves = self.split(vector, vector.get_type().get_size() / 2);
             vector = self.op(op, &[halves[0].into(), halves[1].into()]).into_vector_value();
         }
-        self.lane(vector, 0)
+        vector
     }
 
     /// Of each lane, the sum over the lanes before it.

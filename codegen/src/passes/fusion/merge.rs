@@ -3,9 +3,11 @@
 //!   for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
 //!
 //! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
-//! touch, and one of them writes, is touched by both at the index of the loop only; and where at most one of them may
-//! stop with an error. `zero` and `move` of whole buffers are loops, too, where there is a loop to merge them with.
+//! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the index
+//! and one what the second reads at the index, as it does the states of a fold; and where at most one of them may stop with
+//! an error. `zero` and `move` of whole buffers are loops, too, where there is a loop to merge them with.
 
+use super::states::next;
 use super::{Done, Fuser, MOST_STATEMENTS};
 use crate::loops::{Access, Aliases, Block, Effects, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::HashMap;
@@ -17,6 +19,8 @@ struct Looped<'a> {
     to: &'a Operand,
     /// None for a statement that touches all elements of its buffers in turn.
     index: Option<Local>,
+    /// The locals that are the index and one.
+    next: Vec<Local>,
     effects: &'a Effects,
 }
 
@@ -48,10 +52,10 @@ impl Fuser<'_> {
         match &done.stmt {
             Stmt::For(looped) => {
                 let For { from, to, index, .. } = &**looped;
-                Some(Looped { from, to, index: Some(*index), effects })
+                Some(Looped { from, to, index: Some(*index), next: next(looped), effects })
             }
             Stmt::Memory(Memory::Zero(b, count) | Memory::Move { to: b, count, .. }) if self.element(b).is_some() => {
-                Some(Looped { from: &ZERO, to: count, index: None, effects })
+                Some(Looped { from: &ZERO, to: count, index: None, next: vec![], effects })
             }
             _ => None,
         }
@@ -137,7 +141,9 @@ impl Looped<'_> {
     fn meets_at_index(&self, other: &Looped, aliases: &Aliases) -> bool {
         self.effects.accesses.iter().all(|a| {
             let here = self.is_at_index(a);
-            let fits = |b: &Access| here && a.buffer == b.buffer && other.is_at_index(b);
+            let is_next = !a.deep && a.at.is_some_and(|at| self.next.contains(&at));
+            // What is read was written in the iteration before.
+            let fits = |b: &Access| (here || is_next && !b.writes) && a.buffer == b.buffer && other.is_at_index(b);
             other.effects.accesses.iter().all(|b| fits(b) || !a.meets(b, aliases))
         })
     }

@@ -37,22 +37,23 @@ pub(super) fn states(
         let (buffer, first) = (b.local()?, first(b.local()?)?);
         let carries = |i: &usize| looped.body.results[*i].same(state) && looped.carried[*i].1.same(&first);
         let i = (0..looped.carried.len()).find(carries)?;
-        let is_next = is_next(looped, at) && writes(looped, buffer, aliases, callees) == 1;
+        let is_next =
+            at.local().is_some_and(|at| next(looped).contains(&at)) && writes(looped, buffer, aliases, callees) == 1;
         is_next.then(|| States { buffer, before: looped.carried[i].0, last: looped.results[i] })
     };
     looped.body.stmts.iter().filter_map(of_stmt).collect()
 }
 
-/// Whether an index is that of the loop, and one.
-fn is_next(looped: &For, at: &Operand) -> bool {
+/// The locals that a loop sets to its index and one.
+pub(super) fn next(looped: &For) -> Vec<Local> {
     let next = |stmt: &Stmt| match stmt {
-        Stmt::Let(x, Op::AddI, args) if at.local() == Some(*x) => {
+        Stmt::Let(x, Op::AddI, args) => {
             let is = |a: &Operand, b: &Operand| a.local() == Some(looped.index) && b.same(&Operand::Integer(1));
-            is(&args[0], &args[1]) || is(&args[1], &args[0])
+            (is(&args[0], &args[1]) || is(&args[1], &args[0])).then_some(*x)
         }
-        _ => false,
+        _ => None,
     };
-    looped.body.stmts.iter().any(next)
+    looped.body.stmts.iter().filter_map(next).collect()
 }
 
 /// How many statements of a loop may write to a buffer, or move it.

@@ -5,7 +5,7 @@
 //! Operations stand in the outermost loop where they can. Loads stand inside of all loops over places: only there is it known
 //! that the program would load, too.
 
-use super::nest::{Nest, Order, Sum};
+use super::nest::{Nest, Order, Sum, runs};
 use crate::loops::{self, Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 
@@ -43,7 +43,7 @@ impl<'a, 'n> Builder<'a, 'n> {
         let stmts = before.into_iter().chain(stmts).collect();
         // The other nests have locals of their own.
         let nest = Block { stmts, results: vec![] }.copy(self.locals, HashMap::new());
-        self.where_there_are_terms(nest, out);
+        self.where_there_are_terms(nest, sum.condition, out);
     }
 
     /// How many loops are over the places of sums.
@@ -105,12 +105,9 @@ impl<'a, 'n> Builder<'a, 'n> {
     }
 
     /// The nest, unless one of the loops over the terms is empty: then the program does not reach the place of the sum.
-    fn where_there_are_terms(&mut self, nest: Block, out: &mut Vec<Stmt>) {
-        let mut some: Option<Operand> = None;
-        for looped in &self.order.loops[self.places()..] {
-            if matches!((&looped.from, &looped.to), (Operand::Integer(from), Operand::Integer(to)) if from < to) {
-                continue;
-            }
+    fn where_there_are_terms(&mut self, nest: Block, condition: Option<&Operand>, out: &mut Vec<Stmt>) {
+        let mut some: Option<Operand> = condition.cloned();
+        for looped in self.order.loops[self.places()..].iter().filter(|looped| !runs(looped)) {
             let runs = self.builder().op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
             some = Some(match some {
                 Some(others) => self.builder().op(Op::And, [others, runs], out),
@@ -130,5 +127,5 @@ impl<'a, 'n> Builder<'a, 'n> {
 
 /// A loop of the same range, without a body.
 fn header(looped: &For) -> For {
-    For { body: Block::default(), ..looped.clone() }
+    For { results: vec![], carried: vec![], body: Block::default(), ..looped.clone() }
 }

@@ -19,9 +19,10 @@
 mod build;
 mod nest;
 
-use crate::loops::{Aliases, Block, Function, Module, Stmt, written};
+use crate::loops::{Aliases, Block, Function, Local, Module, Stmt, written};
 use build::Builder;
-use nest::Nest;
+use nest::{Nest, Order};
+use std::collections::HashSet;
 
 /// The longest nest that is taken apart, in statements.
 const MOST_STATEMENTS: usize = 80;
@@ -34,8 +35,9 @@ pub(super) fn interchange(module: &mut Module) {
     let written = written(module);
     for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let aliases = Aliases::of(function, &written);
+        let likely = function.body.likely_conditions();
         let mut body = std::mem::take(&mut function.body);
-        Interchange { function, aliases, lanes }.block(&mut body);
+        Interchange { function, aliases, likely, lanes }.block(&mut body);
         function.body = body;
     }
 }
@@ -44,16 +46,20 @@ struct Interchange<'a> {
     /// Its body aside.
     function: &'a mut Function,
     aliases: Aliases,
+    likely: HashSet<Local>,
     lanes: u32,
 }
 
 impl Interchange<'_> {
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
             match self.apart(&stmt) {
                 Some(nests) => block.stmts.extend(nests),
                 None => {
-                    stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+                    // The other side hardly ever runs.
+                    let blocks = stmt.blocks_mut().into_iter().take(if is_likely { 1 } else { 2 });
+                    blocks.for_each(|block| self.block(block));
                     block.stmts.push(stmt);
                 }
             }
@@ -68,7 +74,8 @@ impl Interchange<'_> {
         }
         let nest = Nest::of(looped, &self.aliases)?;
         let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
-        let orders = orders.filter(|orders| orders.iter().any(|order| order.terms > 0))?;
+        let gains = |orders: &Vec<Order>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
+        let orders = orders.filter(gains)?;
         let mut out = vec![];
         for (sum, order) in nest.sums.iter().zip(&orders) {
             Builder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);

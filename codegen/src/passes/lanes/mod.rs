@@ -9,7 +9,7 @@
 mod cost;
 
 use crate::independence::{Carried, Effects, Independence, carried, prepare};
-use crate::loops::{Aliases, Block, For, Function, Local, LocalInfo, Memory, Module, Stmt, Vectors};
+use crate::loops::{Aliases, Block, For, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
 use crate::refusal::Refusal;
 use crate::spread::Spread;
 use cost::InLanes;
@@ -24,6 +24,16 @@ const PLAIN: f64 = 0.5;
 /// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that others
 /// repeat: these are short more often than not, and lanes without an iteration take as long as others.
 const ABREAST: u32 = 2;
+
+/// An iteration in twice as many lanes must take no more than this part. It takes less where much of it is done once for
+/// all lanes: indices, what they all read, what the sum of all is added to.
+const WIDER: f64 = 0.85;
+
+/// Four times as many lanes, at most: what each of them has of its own shall stay near.
+const WIDEST: u32 = 4;
+
+/// So often a wide loop runs at least, where that is known.
+const LONG: f64 = 4.0;
 
 pub(super) fn lanes(module: &mut Module) {
     let chosen: Vec<HashMap<Local, u32>> = choices(module).into_iter().map(|choice| choice.lanes).collect();
@@ -195,13 +205,30 @@ impl Chooser<'_> {
             return Err(Reason::Short);
         }
         let independence = Independence::of(self.function, &self.aliases, self.effects, looped);
-        if independence.map_err(Reason::Refused)?.has_sums() && self.keeps_order {
+        let independence = independence.map_err(Reason::Refused)?;
+        if independence.has_sums() && self.keeps_order {
             return Err(Reason::Order);
         }
+        let carries_best = independence.carried.iter().any(|carried| !matches!(carried, Carried::Same | Carried::Sum));
         let spread = Spread::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
-        let body = self.price(&spread, lanes).block(&looped.body);
-        Ok((lanes, (iterations / f64::from(lanes)).ceil() * (body + 1.0)))
+        let body = |lanes| self.price(&spread, lanes).block(&looped.body) + 1.0;
+        let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
+        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
+        Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))
     }
+}
+
+/// How many lanes a loop gets for which so many are worth it, with what its body costs in some.
+fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
+    let fits = |wide: u32| match (&looped.from, &looped.to) {
+        (Operand::Integer(_), Operand::Integer(_)) => cost::iterations(looped) >= LONG * f64::from(wide),
+        _ => true,
+    };
+    let mut wide = lanes;
+    while 2 * wide <= WIDEST * lanes && fits(2 * wide) && body(2 * wide) <= 2.0 * WIDER * body(wide) {
+        wide *= 2;
+    }
+    wide
 }
 
 /// Whether a pass before this one chose loops of a block.

@@ -2,6 +2,7 @@
 //!
 //!   constants        computed, floating-point numbers too, but for those that libm computes
 //!   x + 0 = x        for Integers; for Floats -0 + x = x and x - 0 = x, whatever the sign of x (0 + x is not x for -0)
+//!   0 + (0 + x) = 0 + x   which is not -0
 //!   1 x = x          and 0 x = 0 for Integers
 //!   x = x, x <= x    true for Integers; x < x is false
 //!   and, or, not     as ever
@@ -14,7 +15,10 @@ type Made<'m> = &'m dyn Fn(Local) -> Option<&'m (Op, Vec<Operand>)>;
 
 /// What the operation gives, when that is an operand.
 pub(super) fn folded(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
-    constant(op, args).or_else(|| neutral(op, args)).or_else(|| undone(op, args, made))
+    constant(op, args)
+        .or_else(|| neutral(op, args))
+        .or_else(|| undone(op, args, made))
+        .or_else(|| added_before(op, args, made))
 }
 
 /// The value of an operation on constants.
@@ -81,4 +85,15 @@ fn undone(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
         (Op::AddI, Op::SubI, [x, y], [z]) if y.same(z) => Some(x.clone()),
         _ => None,
     }
+}
+
+/// 0 + z, where z is the sum of 0 and something.
+fn added_before(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
+    let is_zero = |a: &Operand| a.same(&Float(0.0));
+    let z = match (op, args) {
+        (Op::AddF, [a, z]) | (Op::AddF, [z, a]) if is_zero(a) => z,
+        _ => return None,
+    };
+    let (inner, operands) = z.local().and_then(made)?;
+    (*inner == Op::AddF && operands.iter().any(is_zero)).then(|| z.clone())
 }

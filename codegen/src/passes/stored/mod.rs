@@ -20,8 +20,8 @@ use lm::term::Span;
 use numbers::{Found, Inner, Numbers};
 use std::collections::{HashMap, HashSet};
 
-/// How many loops before a loop are looked at for what it computes again: so the pass takes time in proportion to the
-/// length of a block.
+/// How many loops over the same range, and with something dear in them, before a loop are looked at for what it computes
+/// again: so the pass takes time in proportion to the length of a block.
 const MOST_LOOPS: usize = 8;
 
 /// As deep in blocks are the values that are stored, at most.
@@ -95,17 +95,20 @@ impl Storer<'_> {
     fn again(&self, block: &Block) -> Vec<Again> {
         let mut again: Vec<Again> = Vec::new();
         let mut done: HashSet<Local> = HashSet::new();
-        let loops: Vec<usize> = (0..block.stmts.len()).filter(|i| as_loop(&block.stmts[*i]).is_some()).collect();
-        for (at, second) in loops.iter().enumerate() {
-            for first in &loops[at.saturating_sub(MOST_LOOPS)..at] {
-                for (x, y) in self.same(block, *first, *second) {
+        let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+        for (second, stmt) in block.stmts.iter().enumerate() {
+            let Some(looped) = as_loop(stmt).filter(|looped| numbers::has_dear(looped, self.forward)) else { continue };
+            let alike = seen.entry(format!("{:?}", looped.to)).or_default();
+            for first in &alike[alike.len().saturating_sub(MOST_LOOPS)..] {
+                for (x, y) in self.same(block, *first, second) {
                     // What was replaced is not there to be stored.
                     if !done.contains(&x.value) && done.insert(y.value) {
                         let (values, around) = ([x.value, y.value], [x.around, y.around]);
-                        again.push(Again { first: *first, second: *second, values, around });
+                        again.push(Again { first: *first, second, values, around });
                     }
                 }
             }
+            alike.push(second);
         }
         again
     }
@@ -128,22 +131,22 @@ impl Storer<'_> {
     }
 
     fn store(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
-        let ends = self.ends(&block.stmts, &again);
-        let again: Vec<Again> = again.into_iter().filter(|again| ends.contains_key(&again.first)).collect();
+        let lives = self.lives(&block.stmts, &again);
+        let again: Vec<Again> = again.into_iter().filter(|again| lives.contains_key(&again.first)).collect();
         let values: HashSet<Local> = again.iter().map(|again| again.values[1]).collect();
         let mut used = HashSet::new();
         uses(block, &values, &mut used);
         let mut around: Vec<Around> = block.stmts.iter().map(|_| Around::default()).collect();
-        for (first, end) in &ends {
-            if let Some(end) = end {
+        for (first, life) in &lives {
+            if let Some(end) = life.end {
                 let mark = self.builder().local(Scalar::Mark.ty());
                 around[*first].before.push(Stmt::Memory(Memory::Mark(mark)));
-                around[*end].after.push((*first, Stmt::Memory(Memory::Release(Operand::Local(mark)))));
+                around[end].after.push((*first, Stmt::Memory(Memory::Release(Operand::Local(mark)))));
             }
         }
         let mut stores = Stores::default();
         for again in again.iter().filter(|again| used.contains(&again.values[1])) {
-            self.store_one(again, &mut around[again.first].before, &mut stores);
+            self.store_one(again, &mut around[lives[&again.first].start].before, &mut stores);
         }
         let names: HashMap<Local, Local> = stores.loads.iter().map(|(y, (z, _))| (*y, *z)).collect();
         for (mut stmt, around) in std::mem::take(&mut block.stmts).into_iter().zip(around) {
@@ -190,25 +193,30 @@ impl Storer<'_> {
         Builder { locals: self.locals }
     }
 
-    /// For the loops that store: after which statement of the block their buffers go, if not with the rest of the block's
-    /// memory.
-    fn ends(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Option<usize>> {
+    /// For the loops that store: where in the block their buffers are made, and where they go. Not for loops whose buffers
+    /// would go too early, or stay too long.
+    fn lives(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Life> {
         let mut ends: HashMap<usize, usize> = HashMap::new();
         for again in again {
             let end = ends.entry(again.first).or_insert(again.second);
             *end = again.second.max(*end);
         }
         let mut known = HashMap::new();
-        for (first, end) in &ends {
+        for (&first, &end) in &ends {
             // Marks may not cross: what starts in between ends later at most where this does.
-            let crosses = |(f, e): (&usize, &usize)| f > first && f <= end && e > end;
-            let region = Block { stmts: stmts[*first..=*end].to_vec(), results: vec![] };
+            let crosses = |(f, e): (&usize, &usize)| *f > first && *f <= end && *e > end;
+            let region = Block { stmts: stmts[first..=end].to_vec(), results: vec![] };
             let mut set = HashSet::new();
             region.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
             if !ends.iter().any(crosses) && gives_all_back(&region, &set, self.takes) {
-                known.insert(*first, Some(*end));
-            } else if self.takes_anyway(&stmts[..*first]) {
-                known.insert(*first, None);
+                known.insert(first, Life { start: first, end: Some(end) });
+                continue;
+            }
+            let counts = again.iter().filter(|again| again.first == first).flat_map(|again| &again.around[0]);
+            let counts: Vec<Local> = counts.filter_map(|inner| inner.to.local()).collect();
+            let start = start(stmts, first, &region, &set, &counts);
+            if let Some(start) = start.filter(|start| self.takes_anyway(&stmts[..*start])) {
+                known.insert(first, Life { start, end: None });
             }
         }
         known
@@ -218,6 +226,30 @@ impl Storer<'_> {
     fn takes_anyway(&self, stmts: &[Stmt]) -> bool {
         !gives_all_back(&Block { stmts: stmts.to_vec(), results: vec![] }, &HashSet::new(), self.takes)
     }
+}
+
+/// How long the buffers of a loop live, by places in the block.
+struct Life {
+    /// They are made before that statement.
+    start: usize,
+    /// They go after that statement, or else with the rest of the block's memory.
+    end: Option<usize>,
+}
+
+/// Where to make what the loop at `first` stores, so that the statements from it on do not release it: before the mark to
+/// which they do. The sizes must be known there.
+fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, sizes: &[Local]) -> Option<usize> {
+    let mut released = HashSet::new();
+    region.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
+            released.extend(m.local());
+        }
+    });
+    let set_at = |m: &Local| stmts[..first].iter().position(|stmt| stmt.targets().contains(m));
+    let outer = released.difference(set).map(set_at).collect::<Option<Vec<usize>>>()?;
+    let start = outer.into_iter().min().unwrap_or(first);
+    let is_known = |n: &Local| !stmts[start..first].iter().any(|stmt| stmt.targets().contains(n));
+    sizes.iter().all(is_known).then_some(start)
 }
 
 /// What comes before and after a statement; the latter with the loops for which it does.

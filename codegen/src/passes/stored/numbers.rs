@@ -164,12 +164,7 @@ impl<'a> Numbers<'a> {
     }
 
     fn is_dear(&self, stmt: &Stmt) -> bool {
-        match (self.forward, stmt) {
-            (Forward::Store, Stmt::Let(_, op, _)) => op.result() == Scalar::Float,
-            (_, Stmt::Let(_, op, _)) => op.is_libm(),
-            (_, Stmt::For(_)) => true,
-            (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| self.is_dear(stmt)),
-        }
+        is_dear(stmt, self.forward)
     }
 
     /// Buffers that are complete after the statement at hand get numbers.
@@ -239,6 +234,20 @@ impl<'a> Numbers<'a> {
     /// Whether a buffer has its number from what fills it.
     fn is_finished(&self, b: Local) -> bool {
         self.aliases.roots_of(b).contains(&crate::loops::Root::Made(b))
+    }
+}
+
+/// Whether a loop computes something dear.
+pub(super) fn has_dear(looped: &For, forward: Forward) -> bool {
+    looped.body.stmts.iter().any(|stmt| is_dear(stmt, forward))
+}
+
+fn is_dear(stmt: &Stmt, forward: Forward) -> bool {
+    match (forward, stmt) {
+        (Forward::Store, Stmt::Let(_, op, _)) => op.result() == Scalar::Float,
+        (_, Stmt::Let(_, op, _)) => op.is_libm(),
+        (_, Stmt::For(_)) => true,
+        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_dear(stmt, forward)),
     }
 }
 

@@ -65,7 +65,7 @@ impl Builder<'_> {
         let kinds = parts(&carried, self.locals, &looped);
         let bests = bests(self.locals, &looped);
         let iterations = self.difference(&looped.to, &looped.from, out);
-        let (length, count) = self.lengths(&iterations, &looped.from, plan, out);
+        let (length, count) = self.lengths(&iterations, &looped, plan, out);
         let takes = !(kinds.is_empty() && plan.private.is_empty());
         let mark = takes.then(|| self.local(Scalar::Mark.ty()));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
@@ -87,9 +87,9 @@ impl Builder<'_> {
     }
 
     /// The number of iterations of a chunk, and of chunks: at least one each.
-    fn lengths(&mut self, n: &Operand, from: &Operand, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
+    fn lengths(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
         let some = let_integer(Op::LtI, [ZERO, n.clone()], out, self.locals);
-        let (mut stmts, cost) = plan.cost.emit(from, self.locals);
+        let (mut stmts, cost) = plan.cost.emit(&looped.from, self.locals);
         let mut own = ZERO;
         for private in &plan.private {
             let elements = self.elements(private, &mut stmts);
@@ -99,7 +99,8 @@ impl Builder<'_> {
             };
         }
         let length = self.local(INTEGER);
-        stmts.push(Stmt::Let(length, Op::Chunk, vec![n.clone(), cost, own]));
+        let lanes = Operand::Integer(looped.lanes.into());
+        stmts.push(Stmt::Let(length, Op::Chunk, vec![n.clone(), cost, own, lanes]));
         let less = let_integer(Op::SubI, [length.into(), ONE], &mut stmts, self.locals);
         let sum = let_integer(Op::AddI, [n.clone(), less], &mut stmts, self.locals);
         let count = let_integer(Op::DivI, [sum, length.into()], &mut stmts, self.locals);

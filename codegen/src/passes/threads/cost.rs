@@ -4,6 +4,8 @@
 //!   cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
 //!   cost(f(a))                  that of f's body
 //!
+//! of which a loop in lanes takes the V-th part for vectors of V Floats.
+//!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
 use super::Planner;
@@ -51,7 +53,9 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
     if let Some(n) = looped.to.local() {
         known.trips.insert(looped.index, Trips::Local(n, 2));
     }
-    estimator.block(&looped.body, &mut known, &Weight { scale: 1.0, sizes: vec![] }, 0);
+    // A vector takes about as long as a number.
+    let scale = if looped.lanes > 1 { 1.0 / f64::from(planner.module.vectors.floats) } else { 1.0 };
+    estimator.block(&looped.body, &mut known, &Weight { scale, sizes: vec![] }, 0);
     let terms = estimator.terms.into_iter().map(|(weight, sizes)| ((weight as i64).max(1), sizes)).collect();
     Cost { terms, samples }
 }

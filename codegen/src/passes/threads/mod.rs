@@ -1,6 +1,6 @@
 //! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
 //!
-//!   for i in 0..n { s }      =   l = chunk n, cost, own; k = n / l, rounded up
+//!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
 //!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
 //!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
 //!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
