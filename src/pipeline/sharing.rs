@@ -2,7 +2,7 @@
 
 use super::{Error, Pipeline, checked, underive};
 use crate::call_order;
-use crate::passes::{anf, apply, cse, dead, into, joint, lower, merge, tidy};
+use crate::passes::{anf, apart, apply, cse, dead, into, joint, lower, merge, tidy};
 use lm::term::{Def, FunName, Var};
 use lm::types::Type;
 use std::collections::HashMap;
@@ -129,6 +129,7 @@ impl Pipeline {
         let once = dead::dead_at_last(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
+        let tidy = self.watch.pass("apart", || apart::apart(&tidy));
         let tidy = self.with_destinations(&tidy);
         let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
         checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))

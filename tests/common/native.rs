@@ -26,6 +26,8 @@ pub struct Way {
     pub options: codegen::Options,
     /// The largest difference from the interpreter that agrees.
     pub limit: f64,
+    /// Numbers below that are what cancelling terms left: they may differ as that number may.
+    pub floor: f64,
     /// Whether an error is the interpreter's; otherwise there is one where the interpreter has one. In lanes several
     /// iterations run at once, and another check may fail first.
     pub same_errors: bool,
@@ -36,7 +38,7 @@ pub struct Way {
 impl Way {
     /// A way that is asked for the interpreter's errors, and its values to [`NATIVE`].
     pub fn new(name: &str, options: codegen::Options) -> Way {
-        Way { name: name.to_string(), options, limit: NATIVE, same_errors: true, threads: vec![] }
+        Way { name: name.to_string(), options, limit: NATIVE, floor: 0.0, same_errors: true, threads: vec![] }
     }
 }
 
@@ -185,10 +187,18 @@ impl Compiled {
 impl Way {
     fn agree(&self, wanted: &Result<Value, RuntimeError>, found: &Result<Value, RuntimeError>) -> bool {
         match (wanted, found) {
-            (Ok(wanted), Ok(found)) => same_bits(wanted, found) || distance(wanted, found) <= self.limit,
+            (Ok(wanted), Ok(found)) => same_bits(wanted, found) || self.apart(wanted, found) <= self.limit,
             (Err(wanted), Err(found)) => wanted == found || !self.same_errors,
             _ => false,
         }
+    }
+}
+
+impl Way {
+    fn apart(&self, wanted: &Value, found: &Value) -> f64 {
+        let numbers = wanted.floats().into_iter().filter(|x| x.is_finite());
+        let largest = numbers.fold(f64::MIN_POSITIVE, |largest, x| largest.max(x.abs()));
+        distance(wanted, found) * (largest / largest.max(self.floor))
     }
 }
 
