@@ -178,7 +178,7 @@ impl<'a> Facts<'a> {
     fn read_all(&mut self, a: &Operand, types: &HashSet<Ty>) {
         if let Some(x) = a.local() {
             let reach = self.aliases.reach(x);
-            self.read.extend(reach.iter().flat_map(|root| types.iter().map(|ty| (*root, *ty))));
+            self.read.extend(reach.iter().flat_map(|root| types.iter().map(move |ty| (root, *ty))));
         }
     }
 }
@@ -347,7 +347,7 @@ impl<'a> Walk<'a, '_> {
             let ty = facts.ty(b);
             let roots = b.local().map(|b| facts.aliases.roots_of(b)).filter(|roots| !roots.is_empty());
             let roots = roots.unwrap_or_else(|| facts.aliases.all());
-            facts.read.extend(roots.into_iter().map(|root| (root, ty)));
+            facts.read.extend(roots.iter().map(|root| (root, ty)));
         }
     }
 

@@ -172,7 +172,7 @@ impl<'a> Reuse<'a> {
         let mut uses = |a: &Operand, at: usize| {
             let Some(x) = a.local() else { return };
             let reached = reached.entry(x).or_insert_with(|| {
-                let is_made = |root: &Root| if let Root::Made(b) = root { made.get(b).copied() } else { None };
+                let is_made = |root: Root| if let Root::Made(b) = root { made.get(&b).copied() } else { None };
                 self.aliases.reach(x).iter().filter_map(is_made).collect()
             });
             for b in reached.iter() {
