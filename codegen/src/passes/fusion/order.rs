@@ -16,9 +16,10 @@ pub(super) fn behind(first: &Done, between: &[Done], second: &Done, aliases: &Al
     let behind = between.iter().map(|Done { effects, .. }| {
         // What lies above an older mark is gone when that is released to.
         let ends = effects.releases.iter().any(|m| !marks.contains(m)) && !first.effects.accesses.is_empty();
+        let ends_later = |d: &Effects| !effects.releases.is_empty() && !d.accesses.is_empty();
         let follows = ends
             || first.effects.orders(effects, aliases)
-            || later.iter().any(|d| d.orders(effects, aliases) || d.guards(effects));
+            || later.iter().any(|d| ends_later(d) || d.orders(effects, aliases) || d.guards(effects));
         if follows {
             later.push(effects);
         }
