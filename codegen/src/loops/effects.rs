@@ -1,6 +1,6 @@
 //! What a statement does, with all in its blocks: what a pass must know to let it change places with another.
 
-use super::{Aliases, Block, FunId, Local, Memory, Op, Operand, Stmt, Written};
+use super::{Aliases, FunId, Local, Memory, Op, Operand, Stmt, Written};
 use std::collections::{BTreeSet, HashSet};
 
 /// What a statement does, its blocks included.
@@ -156,43 +156,6 @@ impl Access {
                 || shows(self, other)
                 || shows(other, self)
                 || self.deep && other.deep && both_deep())
-    }
-}
-
-impl Block {
-    /// Whether the arena is at the end as it was at the start, and no mark from outside is released to.
-    pub fn gives_back(&self, takes: &[bool]) -> bool {
-        let mut set = HashSet::new();
-        self.visit(&mut |stmt| set.extend(stmt.targets()));
-        let mut own = true;
-        self.visit(&mut |stmt| {
-            if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
-                own &= m.local().is_some_and(|m| set.contains(&m));
-            }
-        });
-        own && self.is_balanced(takes)
-    }
-
-    fn is_balanced(&self, takes: &[bool]) -> bool {
-        let mut rest = self.stmts.iter();
-        while let Some(stmt) = rest.next() {
-            if let Stmt::Memory(Memory::Mark(m)) = stmt {
-                let is_release =
-                    |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(*m));
-                if let Some(i) = rest.as_slice().iter().position(is_release) {
-                    rest = rest.as_slice()[i + 1..].iter();
-                }
-                continue;
-            }
-            let takes_itself = match stmt {
-                Stmt::Call(_, FunId(callee), _) => takes[*callee],
-                stmt => stmt.takes_memory() || matches!(stmt, Stmt::Memory(Memory::Slide(..))),
-            };
-            if takes_itself || !stmt.blocks().into_iter().all(|block| block.is_balanced(takes)) {
-                return false;
-            }
-        }
-        true
     }
 }
 
