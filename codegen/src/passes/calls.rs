@@ -8,9 +8,10 @@
 //! code is told from unlikely. So a function may be long here. But only loops get copies whose iterations are independent
 //! (`independence`), of a nest the outermost, without a recursive function in them; and never code that is unlikely to run.
 
+use super::inline::{Inlined, body_of};
 use crate::independence::{Effects, Independence};
 use crate::loops::{Aliases, Block, For, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// A loop's body has no more statements than this with all that it calls.
 const MOST_STATEMENTS: usize = 1_600;
@@ -26,7 +27,7 @@ pub(super) fn calls(module: &mut Module) {
         }
         let function = &mut module.functions[caller.0];
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
-        Inliner { module, chosen: &chosen, locals: &mut locals, known: HashMap::new() }.block(&mut body, false);
+        Inliner { module, chosen: &chosen, locals: &mut locals, inlined: Inlined::default() }.block(&mut body, false);
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -102,40 +103,30 @@ struct Inliner<'a> {
     chosen: &'a HashSet<Local>,
     /// Those of the caller.
     locals: &'a mut Vec<LocalInfo>,
-    /// What the results of calls are now.
-    known: HashMap<Local, Operand>,
+    inlined: Inlined,
 }
 
 impl Inliner<'_> {
     /// `inside` of a chosen loop, all calls go.
     fn block(&mut self, block: &mut Block, inside: bool) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
+            stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let inside = inside || matches!(&stmt, Stmt::For(looped) if self.chosen.contains(&looped.index));
             stmt.blocks_mut().into_iter().for_each(|block| self.block(block, inside));
             match stmt {
                 Stmt::Call(xs, callee, args) if inside => {
-                    let inlined = self.body(callee, args);
-                    block.stmts.extend(inlined.stmts);
-                    self.known.extend(xs.into_iter().zip(inlined.results));
+                    let body = self.body(callee, args);
+                    self.inlined.put(body, xs, block);
                 }
                 stmt => block.stmts.push(stmt),
             }
         }
-        block.results.iter_mut().for_each(|a| self.operand(a));
-    }
-
-    fn operand(&self, a: &mut Operand) {
-        if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
-            *a = other.clone();
-        }
+        block.results.iter_mut().for_each(|a| self.inlined.rename(a));
     }
 
     /// What a call does, without calls in it.
     fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
-        let function = &self.module.functions[callee.0];
-        let given = function.params.iter().copied().zip(args).collect();
-        let mut body = function.body.copy_from(&function.locals, self.locals, given);
+        let mut body = body_of(&self.module.functions[callee.0], args, self.locals);
         self.block(&mut body, true);
         body
     }

@@ -5,7 +5,7 @@
 //! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest. Functions
 //! that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
 
-use crate::loops::{Block, FunId, Local, LocalInfo, Module, Operand, Stmt};
+use crate::loops::{Block, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
 use std::collections::HashMap;
 
 /// A function of so many statements is small.
@@ -41,7 +41,7 @@ pub(super) fn inline(module: &mut Module) {
             least_depth: 0,
             longest: 0,
             loops: 0,
-            known: HashMap::new(),
+            inlined: Inlined::default(),
         };
         for (least_depth, longest) in DEPTHS.into_iter().flat_map(|depth| LENGTHS.map(|length| (depth, length))) {
             (inliner.least_depth, inliner.longest) = (least_depth, longest);
@@ -79,34 +79,26 @@ struct Inliner<'a> {
     longest: usize,
     /// How many loops there are around the block at hand.
     loops: usize,
-    /// What the results of calls are now.
-    known: HashMap<Local, Operand>,
+    inlined: Inlined,
 }
 
 impl Inliner<'_> {
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
+            stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let loops = usize::from(matches!(stmt, Stmt::For(_)));
             self.loops += loops;
             stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
             self.loops -= loops;
             match stmt {
                 Stmt::Call(xs, callee, args) if self.should(callee) => {
-                    let inlined = self.body(callee, args);
-                    block.stmts.extend(inlined.stmts);
-                    self.known.extend(xs.into_iter().zip(inlined.results));
+                    let body = self.body(callee, args);
+                    self.inlined.put(body, xs, block);
                 }
                 stmt => block.stmts.push(stmt),
             }
         }
-        block.results.iter_mut().for_each(|a| self.operand(a));
-    }
-
-    fn operand(&self, a: &mut Operand) {
-        if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
-            *a = other.clone();
-        }
+        block.results.iter_mut().for_each(|a| self.inlined.rename(a));
     }
 
     fn should(&self, callee: FunId) -> bool {
@@ -121,7 +113,31 @@ impl Inliner<'_> {
     fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let function = &self.module.functions[callee.0];
         self.budget -= function.body.len();
-        let given = function.params.iter().copied().zip(args).collect();
-        function.body.copy_from(&function.locals, self.locals, given)
+        body_of(function, args, self.locals)
     }
+}
+
+/// What the results of inlined calls are.
+#[derive(Default)]
+pub(super) struct Inlined(HashMap<Local, Operand>);
+
+impl Inlined {
+    /// What stands for an operand now.
+    pub(super) fn rename(&self, a: &mut Operand) {
+        if let Some(other) = a.local().and_then(|x| self.0.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    /// A body in the place of a call with these results, at the end of a block.
+    pub(super) fn put(&mut self, body: Block, results: Vec<Local>, block: &mut Block) {
+        block.stmts.extend(body.stmts);
+        self.0.extend(results.into_iter().zip(body.results));
+    }
+}
+
+/// What a call does, with locals of the caller.
+pub(super) fn body_of(function: &Function, args: Vec<Operand>, locals: &mut Vec<LocalInfo>) -> Block {
+    let given = function.params.iter().copied().zip(args).collect();
+    function.body.copy_from(&function.locals, locals, given)
 }
