@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::generate_arrays::{Options, program};
+use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use common::ways::{KINDS, covering, rows};
 use lm::random::SplitMix;
@@ -132,17 +132,13 @@ fn hard_programs_agree_in_all_ways() {
     programs_agree(1);
 }
 
-fn random_programs_agree(otherwise: u64, spread: usize) {
-    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
-    let (seed, count) = (number("LMC_SEED", 1), number("LMC_CASES", otherwise));
+fn random_programs_agree(otherwise: u32, spread: usize) {
+    let (seed, count) = (common::random::seed(), common::random::cases(otherwise));
     println!("LMC_SEED={seed} LMC_CASES={count}");
     let (mut random, mut tally, ways) = (SplitMix::new(seed), Tally::default(), covering(2));
     for number in 0..count {
-        let length = 20 + random.draw() % 140;
-        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
+        let generated = drawn(&mut random);
         let last = generated.functions.last().expect("there is a function");
-        println!("{}", generated.text);
         with_large_stack(|| {
             for mut case in cases(&generated.text, &last.name, &some(&ways, number as usize, spread)) {
                 for sizes in [[0, 2], [2, 0], [1, 1], [3, 4], [5, 2], [7, 8], [9, 3], [17, 2]] {

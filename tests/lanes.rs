@@ -4,7 +4,7 @@
 mod common;
 
 use codegen::{Checks, Lanes, Math};
-use common::generate_arrays::{Options, program};
+use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use lm::random::SplitMix;
 use lmc::demos::DEMOS;
@@ -138,17 +138,13 @@ fn sums_of_iterations_side_by_side_keep_their_order() {
 
 #[test]
 fn on_random_programs() {
-    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
-    let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 25));
+    let (seed, cases) = (common::random::seed(), common::random::cases(25));
     println!("LMC_SEED={seed} LMC_CASES={cases}");
     let mut random = SplitMix::new(seed);
     let mut in_lanes = 0;
     for _ in 0..cases {
-        let length = 20 + random.draw() % 140;
-        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
+        let generated = drawn(&mut random);
         let last = generated.functions.last().expect("there is a function");
-        println!("{}", generated.text);
         in_lanes += with_large_stack(|| {
             let checks = [Checks::Hoisted, Checks::Full, Checks::Hoisted];
             let ways: Vec<_> = [2, 4, 8].into_iter().zip(checks).map(|(w, c)| width(w, c, Math::Exact, 1)).collect();

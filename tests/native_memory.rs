@@ -145,14 +145,15 @@ fn iterations_give_back_jagged_and_nested_tensors() {
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
     for text in programs {
-        for options in [Options::exact(), lanes(Lanes::Auto), lanes(Lanes::Width(4))] {
+        // All even: an odd one ends in the other of two states. All fill the lanes, of which there are up to 64.
+        let (few, many) = ([16, 64, 1_024], [64, 256, 1_024]);
+        for (options, counts) in [(Options::exact(), few), (lanes(Lanes::Auto), many), (lanes(Lanes::Width(4)), few)] {
             with_large_stack(|| {
                 let jit = jit_with(text, &[f()], &options);
-                // All even: an odd one ends in the other of two states. All fill the lanes, which have memory of their own.
-                let peaks = [64, 256, 1_024].map(|n| peak(&jit, &f(), &[triangle(5), Value::Integer(n)]));
+                let peaks = counts.map(|n| peak(&jit, &f(), &[triangle(5), Value::Integer(n)]));
                 // The steps of a fold may lie in a vector.
-                let steps =
-                    if peaks[0] == peaks[1] { [0; 2] } else { [floats(256) - floats(64), floats(1_024) - floats(256)] };
+                let bytes = counts.map(|n| floats(n as u64));
+                let steps = if peaks[0] == peaks[1] { [0; 2] } else { [bytes[1] - bytes[0], bytes[2] - bytes[1]] };
                 let grown = [peaks[1] - peaks[0], peaks[2] - peaks[1]];
                 assert!(grown == steps, "{peaks:?} {:?}: {text}", options.lanes);
                 assert!(grown[0] == 0 || text.contains("(build n (lam (i : Integer) i))"), "{peaks:?}: {text}");

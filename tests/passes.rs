@@ -4,7 +4,7 @@
 mod common;
 
 use codegen::{Checks, Forward, PASSES, Selection};
-use common::generate_arrays::{Options, program};
+use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use lm::random::SplitMix;
 use lmc::demos::DEMOS;
@@ -170,16 +170,12 @@ fn conditions_on_indices() {
 
 #[test]
 fn on_random_programs() {
-    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
-    let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 25));
+    let (seed, cases) = (common::random::seed(), common::random::cases(25));
     println!("LMC_SEED={seed} LMC_CASES={cases}");
     let mut random = SplitMix::new(seed);
     for _ in 0..cases {
-        let length = 20 + random.draw() % 140;
-        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
+        let generated = drawn(&mut random);
         let last = generated.functions.last().expect("there is a function");
-        println!("{}", generated.text);
         with_large_stack(|| {
             let mut case = Case::new(&generated.text, &last.name, &ways());
             for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {

@@ -5,7 +5,7 @@ mod common;
 
 use codegen::{Checks, Jit, Lanes, SourceInfo};
 use common::cost::{arguments, point_of_demo};
-use common::generate_arrays::{Options, program};
+use common::generate_arrays::drawn;
 use lm::interp::ErrorKind;
 use lm::random::SplitMix;
 use lm::term::FunName;
@@ -98,11 +98,8 @@ fn of_random_programs() {
     let mut random = SplitMix::new(seed);
     let mut taken = 0;
     for _ in 0..cases {
-        let length = 20 + random.draw() % 140;
-        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
+        let generated = drawn(&mut random);
         let last = generated.functions.last().expect("there is a function");
-        println!("{}", generated.text);
         taken += with_large_stack(|| {
             let case = Case::new(&generated.text, &last.name);
             let jits: Vec<Jit> = ways().iter().map(|way| case.jit(way, 0)).collect();
