@@ -49,15 +49,14 @@ impl Pipeline {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let apart = def.clone();
-            if by_halves && late.is_empty() {
-                def = self.beside(&def)?;
-            }
+            let beside = if by_halves && late.is_empty() { self.beside(&def)? } else { None };
+            let is_beside = beside.is_some();
+            def = beside.unwrap_or(def);
             let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
             let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass("merge", merge);
             let merged = if late.is_empty() { self.joint(&merged) } else { merged };
-            let changed = def != apart || merged != def;
+            let changed = is_beside || merged != def;
             let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
             def = checked("merge", without_dead, |_| true);
             if !changed && def.body.size() == size {
@@ -68,8 +67,8 @@ impl Pipeline {
         Ok(checked("cse", shared, |_| true))
     }
 
-    /// The values of recursive functions beside their derivatives.
-    fn beside(&mut self, def: &Def) -> Result<Def, Error> {
+    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    fn beside(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut recursive = HashSet::new();
@@ -82,10 +81,11 @@ impl Pipeline {
             }
         }
         if recursive.is_empty() {
-            return Ok(def.clone());
+            return Ok(None);
         }
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        Ok(self.watch.pass("beside", || beside::beside(def, &recursive, effects, supply)))
+        let made = self.watch.pass("beside", || beside::beside(def, &recursive, effects, supply));
+        Ok((made != *def).then_some(made))
     }
 
     /// Whether a function calls itself, and its derivatives are made here, without records.
