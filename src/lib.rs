@@ -32,6 +32,7 @@ pub mod front;
 pub mod gradbench;
 pub mod gradcheck;
 mod lexer;
+pub mod meeting;
 pub mod passes;
 pub mod pipeline;
 pub mod reader;

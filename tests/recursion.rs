@@ -119,33 +119,70 @@ int main(void) {
 }
 "#;
 
-#[test]
-fn a_library_goes_deep_and_gives_a_status() {
-    let directory = directory("library");
+/// What a program in C prints that is linked with a program's functions.
+fn linked(test: &str, text: &str, program: &str, derivatives: &[&str]) -> Vec<f64> {
+    let directory = directory(test);
     let write = |name: &str, text: &str| fs::write(directory.join(name), text).expect("the file is written");
-    write("deep.ks", &format!("{STEPS}{RUNAWAY}"));
-    write("program.c", PROGRAM);
+    write("deep.ks", text);
+    write("program.c", program);
     let run = |command: &mut Command| {
         let output = command.current_dir(&directory).output().expect("starts");
         assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    run(Command::new(env!("CARGO_BIN_EXE_lmc"))
-        .args(["compile", "--rev", "deep.ks", "--emit", "a,header", "-o", "deep.a"]));
-    run(Command::new("cc").args([
-        "-std=c11",
-        "-Wall",
-        "-Werror",
-        "program.c",
-        "deep.a",
-        "-lm",
-        "-lpthread",
-        "-o",
-        "program",
-    ]));
+    let lmc = ["deep.ks", "--emit", "a,header", "-o", "deep.a"];
+    run(Command::new(env!("CARGO_BIN_EXE_lmc")).arg("compile").args(derivatives).args(lmc));
+    let cc = ["-std=c11", "-Wall", "-Werror", "program.c", "deep.a", "-lm", "-lpthread", "-o", "program"];
+    run(Command::new("cc").args(cc));
     let printed = run(&mut Command::new(directory.join("program")));
-    let numbers: Vec<f64> = printed.split_whitespace().map(|x| x.parse().expect("a number")).collect();
+    printed.split_whitespace().map(|x| x.parse().expect("a number")).collect()
+}
+
+#[test]
+fn a_library_goes_deep_and_gives_a_status() {
+    let numbers = linked("library", &format!("{STEPS}{RUNAWAY}"), PROGRAM, &["--rev"]);
     let (dx, y) = (steps(1_000_000, 0.3).1, steps(10, 0.3).0);
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
     assert!(close(numbers[0], dx) && close(numbers[1], y), "{numbers:?} for {dx} and {y}");
+}
+
+/// Recursion by last calls: of more results than fit into registers, and of each other.
+const LAST: &str = "(def orbit (Tuple Float Float Float Float)
+     ((n : Integer) (a : Float) (b : Float) (c : Float) (d : Float))
+  (if (eq n 0) (tuple a b c d) (if (gt a b) (orbit (sub n 1) b c d a) (orbit (sub n 1) b a d c))))
+(def even Float ((n : Integer) (x : Float)) (if (eq n 0) x (odd (sub n 1) (neg x))))
+(def odd Float ((n : Integer) (x : Float)) (if (eq n 0) (mul 2.0 x) (even (sub n 1) x)))
+(def turns Float ((n : Integer)) (let ((a b c d) (orbit n 1.0 2.0 3.0 4.0)) (add a (add (mul 10.0 b) (mul 100.0 c)))))
+";
+
+/// Ten million levels in the stack of one thread.
+const LAST_PROGRAM: &str = r#"#include "deep.h"
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+  lmc_context ctx;
+  memset(&ctx, 0, sizeof ctx);
+  double y = 0.0, dy = 0.0, z = 0.0, w = 0.0;
+  int status = f(&ctx, 0.3, 10000000, &y);
+  status |= fwd_f(&ctx, 0.3, 10000000, 1.0, &dy);
+  status |= even(&ctx, 10000001, 3.0, &z);
+  status |= turns(&ctx, 10000001, &w);
+  printf("%d %.17g %.17g %.17g %.17g\n", status, y, dy, z, w);
+  lmc_context_free(&ctx);
+  return 0;
+}
+"#;
+
+#[test]
+fn last_calls_take_no_stack() {
+    let n = 10_000_000;
+    let numbers = linked("last", &format!("{STEPS}{LAST}"), LAST_PROGRAM, &["--fwd"]);
+    let (y, dy) = steps(n, 0.3);
+    let turn = |(a, b, c, d): (f64, f64, f64, f64), _| if a > b { (b, c, d, a) } else { (b, a, d, c) };
+    let (a, b, c, _) = (0..=n).fold((1.0, 2.0, 3.0, 4.0), turn);
+    let sign = if (n + 1).div_ceil(2) % 2 == 0 { 1.0 } else { -1.0 };
+    let expected = [0.0, y, dy, 2.0 * 3.0 * sign, a + 10.0 * b + 100.0 * c];
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs();
+    assert!(numbers.len() == 5 && numbers.iter().zip(&expected).all(close), "{numbers:?} for {expected:?}");
 }

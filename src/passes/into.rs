@@ -2,6 +2,7 @@
 //!
 //!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
 //!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
+//!   vjp$f(s, dr)   =   $into((_, s), vjp$f(s, dr))                        f calls itself and gives values of fixed shape
 //!
 //! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what all levels share, such as a vector that is
 //! passed on. In a destination that is made once, outside, it adds what it has; else each level would
@@ -61,6 +62,7 @@ impl Into<'_> {
     fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
         let s = match derivation(f)? {
             "rev" => vec![args[0].clone()],
+            "vjp" if f.result.as_tuple()?[0].has_fixed_shape() => vec![args[0].clone()],
             "sufrevpass" => self.arguments.get(&args[1].as_var()?.id())?.clone(),
             _ => return None,
         };
@@ -70,7 +72,11 @@ impl Into<'_> {
             ([one], n) if n != 1 && name.varying().is_some() => (1..=n).map(|i| Expr::get(i, one.clone())).collect(),
             _ => s,
         };
-        Some(Fun { name, ..(*fun).clone() }.varying_of(&s))
+        let cotangent = Fun { name, ..(*fun).clone() }.varying_of(&s);
+        Some(match derivation(f)? {
+            "vjp" => Expr::tuple([Expr::dummy(f.result.as_tuple()?[0].clone()), cotangent]),
+            _ => cotangent,
+        })
     }
 }
 

@@ -10,8 +10,10 @@
 //! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the first.
 //!
 //! Dear is a call, a function of libm, and what takes a function; that there is something in common is tried: `share`
-//! is `cse`. Takes and gives: normal form, but for the witness.
+//! is `cse`. So is a call of a function at a point where the other sum calls a derivative that gives the value, too.
+//! Takes and gives: normal form, but for the witness.
 
+use crate::meeting::{Meeting, Tuples};
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{free_variables, occurrences, substitute};
@@ -112,7 +114,8 @@ impl Joint<'_> {
             Expr::var(&x)
         });
         let body = Expr::block(bindings, Expr::tuple(parts));
-        let shares = dear(&(self.share)(&body)) < dear(&first.body) + dear(&second.body);
+        let shared = (self.share)(&body);
+        let shares = dear(&shared) < dear(&first.body) + dear(&second.body) || meets(&shared);
         let f = Expr::lam(first.index.clone(), body);
         let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
@@ -141,6 +144,17 @@ fn needs(before: &[Binding], b: &Binding) -> Vec<Var> {
 
 fn name(b: &Binding) -> &str {
     if let Pattern::Var(x) = &b.pattern { x.name() } else { "t" }
+}
+
+/// Whether a block calls a function where it calls a derivative of it, or two derivatives.
+fn meets(block: &Expr) -> bool {
+    let tuples = Tuples::of(block);
+    let (bindings, _) = block.as_block();
+    let of =
+        |rhs: &Expr| -> Vec<Meeting> { tuples.of_value(rhs).into_iter().chain(tuples.of_derivative(rhs)).collect() };
+    let all: Vec<Meeting> = bindings.iter().flat_map(|b| of(&b.rhs)).collect();
+    let different: HashSet<&Meeting> = all.iter().collect();
+    different.len() < all.len()
 }
 
 /// How many dear operators there are.

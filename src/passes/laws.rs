@@ -4,12 +4,13 @@
 //! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
 //! with the row, and both values with each other.
 
-use super::{apply, cse, dead, into, joint, merge, narrow, residuals, simplify, tidy, transpose};
+use super::{apply, beside, cse, dead, into, joint, merge, narrow, residuals, simplify, tidy, transpose};
 use crate::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
 use lm::term::{Def, Fun, FunName, Supply};
 use lm::types::Type;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A law of a pass.
@@ -108,10 +109,17 @@ pub static PASS_LAWS: &[PassLaw] = &[
                  (def f Float ((x : Float) (dx : Float)) (let ((y (g x)) (dy ([fwd g] x dx))) (mul y dy)))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((y dy) ([jvp g] x dx)) (mul y dy)))" },
     PassLaw { name: "call-value", source: "sec. 5.2", run: merged,
-        text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..",
+        text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..   likewise vjp$f",
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
+    PassLaw { name: "call-vjp", source: "sec. 5.2", run: beside_value,
+        text:   "let y = f(s) in .. let ds = rev$f(s, dr) in b = .. let (y, ds) = vjp$f(s, dr) in .. b   when f calls itself, and y is not in dr",
+        before: "(def g Float (x : Float) (if (gt x 1.0) x (g (add x 1.0))))
+                 (def f Float ((x : Float) (dr : Float))
+                   (let ((y (g x)) (z (sin y)) (k (mul 2.0 dr)) (ds ([rev g] x k))) (mul z ds)))",
+        after:  "(def f Float ((x : Float) (dr : Float))
+                   (let ((k (mul 2.0 dr)) ((a b) ([vjp g] x k)) (y a) (ds b) (z (sin y))) (mul z ds)))" },
     PassLaw { name: "loop-joint", source: "derived", run: joined,
         text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
         before: "(def f Float ((n : Integer) (x : Float))
@@ -280,6 +288,11 @@ fn shared(def: &Def, _: &mut Supply) -> Def {
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
     merge::merge(def, &merge::Records::new(), &[], &Effects::default(), supply)
+}
+
+/// In the instance g calls itself.
+fn beside_value(def: &Def, supply: &mut Supply) -> Def {
+    beside::beside(def, &HashSet::from([FunName::base("g")]), &Effects::default(), supply)
 }
 
 /// The last parameter is the direction.

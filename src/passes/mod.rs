@@ -4,6 +4,7 @@
 pub mod anf;
 pub mod apart;
 pub mod apply;
+pub mod beside;
 pub mod cse;
 pub mod dead;
 pub mod into;

@@ -1,11 +1,11 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
-use super::{Error, Pipeline, checked, underive};
+use super::{Error, Pipeline, by_hand, checked, underive};
 use crate::call_order;
-use crate::passes::{anf, apart, apply, cse, dead, into, joint, lower, merge, tidy};
+use crate::passes::{anf, apart, apply, beside, cse, dead, into, joint, lower, merge, tidy};
 use lm::term::{Def, FunName, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rounds of sharing and merging; each settles one more level of nested conditionals.
@@ -49,11 +49,14 @@ impl Pipeline {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            let beside = if by_halves && late.is_empty() { self.beside(&def)? } else { None };
+            let is_beside = beside.is_some();
+            def = beside.unwrap_or(def);
             let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
             let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass("merge", merge);
             let merged = if late.is_empty() { self.joint(&merged) } else { merged };
-            let changed = merged != def;
+            let changed = is_beside || merged != def;
             let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
             def = checked("merge", without_dead, |_| true);
             if !changed && def.body.size() == size {
@@ -62,6 +65,37 @@ impl Pipeline {
         }
         let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
         Ok(checked("cse", shared, |_| true))
+    }
+
+    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    fn beside(&mut self, def: &Def) -> Result<Option<Def>, Error> {
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        let mut recursive = HashSet::new();
+        for derivative in &called {
+            let Some((derivation, of)) = underive(derivative) else { continue };
+            let value = of.unrestricted();
+            let is_asked = matches!(&*derivation, "fwd" | "rev" | "jvp" | "vjp") && called.contains(&value);
+            if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
+                recursive.insert(value);
+            }
+        }
+        if recursive.is_empty() {
+            return Ok(None);
+        }
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        let made = self.watch.pass("beside", || beside::beside(def, &recursive, effects, supply));
+        Ok((made != *def).then_some(made))
+    }
+
+    /// Whether a function calls itself, and its derivatives are made here, without records.
+    fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
+        let is_made = !by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
+        if !is_made || self.in_progress.contains(name) {
+            return Ok(false);
+        }
+        self.require(name)?;
+        Ok(call_order::is_recursive(&self.program, name))
     }
 
     fn joint(&mut self, def: &Def) -> Def {
@@ -75,10 +109,15 @@ impl Pipeline {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
-        for reverse in called.iter().filter(|name| name.derivations.first().is_some_and(|d| **d == *"rev")) {
-            let of = FunName { derivations: reverse.derivations[1..].to_vec(), ..reverse.clone() };
+        for (derivation, of) in called.iter().filter_map(underive) {
             let value = of.unrestricted();
-            let generated = !self.written.contains(reverse);
+            // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
+            let has_halves = match &*derivation {
+                "rev" => true,
+                "vjp" => self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value),
+                _ => false,
+            };
+            let generated = has_halves && !self.written.contains(&of.derived("rev"));
             if called.contains(&value) && generated && !records.contains_key(&of) {
                 let record = self.record(&of)?;
                 let fun = self.program.defs[&value].fun.clone();
@@ -140,6 +179,7 @@ impl Pipeline {
 fn repeats_calls(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);
-    let of = |name: &FunName| underive(name).filter(|(d, _)| matches!(&**d, "fwd" | "rev" | "suffwdpass"));
+    let is_derivative = |d: &str| matches!(d, "fwd" | "rev" | "jvp" | "vjp" | "suffwdpass");
+    let of = |name: &FunName| underive(name).filter(|(d, _)| is_derivative(d));
     called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
 }

@@ -45,8 +45,18 @@ impl Family {
     }
 }
 
-/// Calls are nested as deep as the size says, or as a fixed part of it, in these files of `cases/cost`.
-const RECURSIVE: [&str; 5] = ["halving", "loop_by_recursion", "mutual", "recursion_through_fold", "recursive_product"];
+/// Calls are nested the deeper the larger the size is, in these files of `cases/cost`.
+const RECURSIVE: [&str; 9] = [
+    "branches",
+    "call_of_a_call",
+    "expansion",
+    "halving",
+    "loop_by_recursion",
+    "mutual",
+    "recursion_through_fold",
+    "recursive_product",
+    "squaring",
+];
 
 /// All families.
 pub fn families() -> Vec<Family> {

@@ -113,6 +113,11 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         self.origin
     }
 
+    /// Whether a condition mostly holds.
+    pub(super) fn is_likely(&self, condition: &Operand) -> bool {
+        condition.local().is_some_and(|x| self.likely.contains(&x))
+    }
+
     /// The function as LLVM has it.
     pub(super) fn llvm(&self) -> FunctionValue<'ctx> {
         self.value
@@ -184,8 +189,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         if function.recursive {
             self.watch_stack(&mut frame);
         }
-        let results = self.block(&mut frame, &function.body);
-        self.give_back(function, value, &results, frame.failed, &frame.errors);
+        let results = match function.recursive {
+            true => self.block_at_end(&mut frame, &function.body),
+            false => Some(self.block(&mut frame, &function.body)),
+        };
+        self.give_back(function, value, results.as_deref(), frame.failed, &frame.errors);
     }
 
     /// Emits the statements; gives the values of the results.
@@ -195,7 +203,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }
 
-    fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+    pub(super) fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let pace = self.pace_in(stmt, frame.lanes.is_none());
         let around = std::mem::replace(&mut self.pace, pace);
         self.stmt_at_pace(frame, stmt);
@@ -238,10 +246,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     fn call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
-        let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
-        let mut all: Vec<BasicMetadataValueEnum> =
-            vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
-        all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
+        let all = self.arguments(frame, args);
         let outcome = self.invoke(frame.value, callee, all);
         self.check_status(frame, outcome.status);
         for (i, x) in xs.iter().enumerate() {
@@ -249,8 +254,17 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
+    /// The arguments of a call, the hidden ones first.
+    pub(super) fn arguments(&mut self, frame: &Frame<'ctx, '_>, args: &[Operand]) -> Vec<BasicMetadataValueEnum<'ctx>> {
+        let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
+        let mut all: Vec<BasicMetadataValueEnum> =
+            vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
+        all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
+        all
+    }
+
     fn conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
-        let is_likely = condition.local().is_some_and(|x| frame.likely.contains(&x));
+        let is_likely = frame.is_likely(condition);
         let condition = self.operand(frame, condition).into_int_value();
         let [on, other] = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");

@@ -26,6 +26,7 @@ mod scopes;
 mod shape;
 mod sums;
 mod support;
+mod tail;
 pub(crate) mod target;
 mod workspace;
 

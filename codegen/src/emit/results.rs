@@ -66,6 +66,22 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
+    /// Calls a function that gives what its caller gives, as its caller gives it: in registers, or to the place that
+    /// the caller has for its own results. Gives what the caller returns.
+    pub(super) fn invoke_last(
+        &self,
+        caller: FunctionValue<'ctx>,
+        callee: usize,
+        mut args: Vec<BasicMetadataValueEnum<'ctx>>,
+    ) -> BasicValueEnum<'ctx> {
+        if !in_registers(&self.request.module.functions[callee]) {
+            args.push(caller.get_last_param().expect("the place of the results comes last").into());
+        }
+        let call = built(self.builder.build_call(self.functions[callee], &args, ""));
+        self.keep_long_apart(call, callee);
+        call.try_as_basic_value().unwrap_basic()
+    }
+
     /// A result of a call that went well.
     pub(super) fn result(&self, callee: usize, outcome: &Outcome<'ctx>, i: usize) -> BasicValueEnum<'ctx> {
         let function = &self.request.module.functions[callee];
@@ -80,31 +96,40 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The one return, where status and results meet. They meet one by one, not as the structure: so
     /// LLVM sees through the structure where the call is inlined. Errors meet among themselves first,
-    /// in the block `failed`, so that the size does not grow with errors times results.
+    /// in the block `failed`, so that the size does not grow with errors times results. There are no results
+    /// where each way ends in a tail call.
     pub(super) fn give_back(
         &self,
         function: &Function,
         value: FunctionValue<'ctx>,
-        results: &[BasicValueEnum<'ctx>],
+        results: Option<&[BasicValueEnum<'ctx>]>,
         failed: BasicBlock<'ctx>,
         errors: &[Incoming<'ctx>],
     ) {
-        if !in_registers(function) {
-            self.store_results(function, value, results);
-        }
         let exit = self.context.append_basic_block(value, "");
-        let good = self.branch_to(exit);
+        let good = results.map(|results| {
+            if !in_registers(function) {
+                self.store_results(function, value, results);
+            }
+            (self.branch_to(exit), results)
+        });
         self.builder.position_at_end(failed);
         let error = self.meet(self.i32().into(), errors);
         built(self.builder.build_unconditional_branch(exit));
         self.builder.position_at_end(exit);
-        let status = self.meet(self.i32().into(), &[(self.i32().const_zero().into(), good), (error, failed)]);
+        let fine = good.map(|(good, _)| (self.i32().const_zero().into(), good));
+        let statuses: Vec<Incoming> = fine.into_iter().chain([(error, failed)]).collect();
+        let status = self.meet(self.i32().into(), &statuses);
         if !in_registers(function) {
             built(self.builder.build_return(Some(&status)));
             return;
         }
-        let meet = |(ty, result): (&Ty, _)| self.meet(self.ty(*ty), &[(result, good), (self.poison(*ty), failed)]);
-        let results: Vec<_> = function.results.iter().zip(results.iter().copied()).map(meet).collect();
+        let meet = |(i, ty): (usize, &Ty)| {
+            let result = good.map(|(good, results)| (results[i], good));
+            let values: Vec<Incoming> = result.into_iter().chain([(self.poison(*ty), failed)]).collect();
+            self.meet(self.ty(*ty), &values)
+        };
+        let results: Vec<_> = function.results.iter().enumerate().map(meet).collect();
         let mut whole = self.registers(function).get_poison();
         for (i, field) in [status].into_iter().chain(results).enumerate() {
             whole = built(self.builder.build_insert_value(whole, field, i as u32, "")).into_struct_value();

@@ -4,6 +4,7 @@ use super::Merge;
 use crate::dependence::depends_on;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Merge<'_> {
@@ -16,7 +17,7 @@ impl Merge<'_> {
         g: &Arc<Fun>,
         place: super::Place,
     ) -> Option<(Binding, Option<Binding>)> {
-        if value_beside_tangent(f).is_some_and(|value| value == g.name.unrestricted()) {
+        if value_beside(f).is_some_and(|value| value == g.name.unrestricted()) {
             if depends_on(&a.rhs, &self.late) {
                 return None;
             }
@@ -26,7 +27,7 @@ impl Merge<'_> {
             };
             return Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: value })));
         }
-        if value_beside_tangent(g).is_some_and(|value| value == f.name.unrestricted()) {
+        if value_beside(g).is_some_and(|value| value == f.name.unrestricted()) {
             return self.value_from(a, b, place);
         }
         if role_of(f).1.unrestricted() != role_of(g).1.unrestricted() {
@@ -96,16 +97,24 @@ impl Merge<'_> {
     }
 
     /// The reverse derivatives that a block calls, as calls of their halves, so that the first can
-    /// move to where the value is computed.
-    fn with_halves(&mut self, e: &Expr) -> Expr {
+    /// move to where the value is computed; one that comes with its value only if it depends on `late`.
+    fn with_halves(&mut self, e: &Expr, late: &HashSet<u32>) -> Expr {
         let (bindings, result) = e.as_block();
+        let mut late = late.clone();
         let last = self.supply.fresh("t", result.ty().clone());
         let last = Binding { pattern: Pattern::Var(last), rhs: result.clone() };
         let mut out = Vec::new();
         for b in bindings.iter().chain([&last]) {
-            match self.halves_of(b) {
-                Some(halves) => out.extend(halves),
-                None => out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs) }),
+            let is_late = depends_on(&b.rhs, &late);
+            if is_late {
+                late.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            if let Some(halves) = self.halves_of(b) {
+                out.extend(halves);
+            } else if let Some(halves) = self.halves_beside(b).filter(|_| is_late) {
+                out.extend(halves);
+            } else {
+                out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs, &late) });
             }
         }
         match out.pop() {
@@ -114,10 +123,10 @@ impl Merge<'_> {
         }
     }
 
-    pub(super) fn halves_in_branches(&mut self, e: &Expr) -> Expr {
+    pub(super) fn halves_in_branches(&mut self, e: &Expr, late: &HashSet<u32>) -> Expr {
         match e.args_of(&Op::If) {
             Some([c, yes, no]) => {
-                Expr::conditional(c.clone(), self.with_halves(yes), self.with_halves(no)).at(e.span())
+                Expr::conditional(c.clone(), self.with_halves(yes, late), self.with_halves(no, late)).at(e.span())
             }
             _ => e.clone(),
         }
@@ -135,6 +144,22 @@ impl Merge<'_> {
         let y = self.supply.fresh("y", f.result.clone());
         let (forward, r) = self.first_half(y, &f, &base, s)?;
         Some([forward, second_half(b, g, &base, &r)])
+    }
+
+    /// `t = vjp$f(s, dr)` as `(y, r) = suffwdpass$f(s) .. ds = sufrevpass$f(dr, r) .. t = (y, ds)`.
+    fn halves_beside(&mut self, b: &Binding) -> Option<[Binding; 3]> {
+        let Kind::App(Op::Call(g), args) = b.rhs.kind() else { return None };
+        let of = FunName { derivations: g.name.derivations.get(1..)?.to_vec(), ..g.name.clone() };
+        if g.name != of.derived("vjp") {
+            return None;
+        }
+        let result = g.result.as_tuple()?[1].clone();
+        let reverse = Fun { name: of.derived("rev"), result: result.clone(), ..(**g).clone() };
+        let ds = self.supply.fresh("ds", result);
+        let rhs = Expr::app(Op::Call(Arc::new(reverse)), args.clone()).at(b.rhs.span());
+        let [forward, reverse] = self.halves_of(&Binding { pattern: Pattern::Var(ds.clone()), rhs })?;
+        let pair = Expr::tuple([Expr::var(&forward.pattern.vars()[0]), Expr::var(&ds)]);
+        Some([forward, reverse, Binding { pattern: b.pattern.clone(), rhs: pair }])
     }
 }
 
@@ -159,9 +184,9 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
     (role, base)
 }
 
-/// The f of `[jvp f]`, whatever of it varies.
-pub(super) fn value_beside_tangent(f: &Fun) -> Option<FunName> {
-    let is_one = f.name.derivations.first().is_some_and(|d| &**d == "jvp");
+/// The f of `[jvp f]` or `[vjp f]`, whatever of it varies.
+pub(super) fn value_beside(f: &Fun) -> Option<FunName> {
+    let is_one = f.name.derivations.first().is_some_and(|d| matches!(&**d, "jvp" | "vjp"));
     let of = || FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
     is_one.then(|| of().unrestricted())
 }

@@ -3,7 +3,7 @@
 //!   let x = if c then a else b in .. let y = if c then a' else b'
 //!       =   let (x, y) = if c then (a, a') else (b, b')
 //!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
-//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y
+//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
 //!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
 //!
 //! The later one moves up, so all that it needs must be there; of a conditional moves up what does
@@ -17,7 +17,7 @@
 mod calls;
 
 use crate::dependence::{cut_conditional, depends_on};
-use calls::{Role, role_of, value_beside_tangent};
+use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -202,8 +202,8 @@ impl Merge<'_> {
             return Some((self.merge_conditionals(a, b), None));
         }
         let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
-        let late = between.chain(self.late.iter().copied()).collect();
-        let with_halves = self.halves_in_branches(&b.rhs);
+        let late: HashSet<u32> = between.chain(self.late.iter().copied()).collect();
+        let with_halves = self.halves_in_branches(&b.rhs, &late);
         let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
         Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
     }
@@ -225,10 +225,10 @@ impl Merge<'_> {
         }
     }
 
-    /// That of g(s), for `jvp$g(s, ds)`, which gives it, too.
+    /// That of g(s), for `jvp$g(s, ds)` or `vjp$g(s, dr)`, which give it, too.
     fn key_of_value(&self, e: &Expr) -> Option<Key> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
-        let value = value_beside_tangent(f)?;
+        let value = value_beside(f)?;
         let args = self.parts_of(args.first()?);
         Some(Key::Call(value, args.iter().map(argument).collect::<Option<_>>()?))
     }
