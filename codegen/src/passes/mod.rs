@@ -18,6 +18,7 @@ mod near;
 mod place;
 mod rectangular;
 mod reuse;
+mod scopes;
 mod share;
 mod split;
 mod stack;
@@ -51,6 +52,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "puts functions that are small, or called once, in the place of their calls",
         when: |_| true,
         run: inline::inline,
+    },
+    Pass {
+        name: "scopes",
+        purpose: "ends scopes whose values would be copied with those around them",
+        when: |_| true,
+        run: scopes::scopes,
     },
     Pass {
         name: "rectangular",
@@ -186,6 +193,7 @@ pub const PASSES: &[Pass] = &[
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
 const ORDER: &[&str] = &[
     "inline",
+    "scopes",
     "rectangular",
     "share",
     "arguments",

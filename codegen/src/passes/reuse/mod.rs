@@ -8,6 +8,9 @@
 //! operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and memory that was used
 //! lately is near; the arena has never more in use than before.
 //!
+//! A buffer of buffers takes no place, and gives none: what it held before would seem to be in it still, wherever it is asked
+//! whether iterations touch the same memory.
+//!
 //! It runs late: passes that divide loops, or run them in lanes, make buffers as others were made, and want to see that two
 //! share nothing. In lanes, both have the same form (`spread`), and none has rows.
 
@@ -117,11 +120,13 @@ impl<'a> Reuse<'a> {
         self.ranges.see(stmt);
     }
 
-    /// What could be taken over, or take over: no rows in lanes, and nothing that other memory holds.
+    /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that holds other
+    /// memory.
     fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Spread>) -> Option<Place> {
         let form = spread.map(|spread| spread.form(buffer));
         let ty = self.function.ty(&Operand::Local(buffer));
-        let fits = form != Some(Form::Rows) && !self.aliases.is_held(Root::Made(buffer));
+        let is_flat = ty.element().is_some_and(|element| element.as_scalar().is_some());
+        let fits = is_flat && form != Some(Form::Rows) && !self.aliases.is_held(Root::Made(buffer));
         fits.then(|| Place { buffers: vec![buffer], ty, form, count, at })
     }
 
