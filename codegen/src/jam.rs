@@ -90,8 +90,10 @@ pub(crate) fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
     !writes && !stmt.operands().into_iter().any(|a| is_own(own, a)) && stmt.blocks().into_iter().all(inside)
 }
 
-/// The function with all loops written out whose iterations run side by side.
-pub(crate) fn expanded(function: &Function) -> Cow<'_, Function> {
+/// The function with all loops written out whose iterations run side by side. Loops in them that have lanes of more vectors
+/// than one, of so many Floats, do what is left by one vector at a time: under the mask of a wide one it would take as long
+/// as the whole.
+pub(crate) fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
     let mut any = false;
     function.body.visit(&mut |stmt| any |= matches!(stmt, Stmt::For(looped) if looped.jam > 1));
     if !any {
@@ -99,7 +101,7 @@ pub(crate) fn expanded(function: &Function) -> Cow<'_, Function> {
     }
     let mut function = function.clone();
     let mut body = std::mem::take(&mut function.body);
-    Expander { locals: &mut function.locals }.block(&mut body);
+    Expander { locals: &mut function.locals, vector }.block(&mut body);
     function.body = body;
     Cow::Owned(function)
 }
@@ -109,6 +111,8 @@ type Names = HashMap<Local, Operand>;
 
 struct Expander<'a> {
     locals: &'a mut Vec<LocalInfo>,
+    /// How many Floats there are in a vector.
+    vector: u32,
 }
 
 impl Expander<'_> {
@@ -123,6 +127,7 @@ impl Expander<'_> {
     }
 
     fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+        self.narrow_rest(&mut looped.body);
         let own = own(&looped);
         let mut side_by_side = std::mem::replace(&mut looped.jam, 1);
         while side_by_side > 1 {
@@ -130,6 +135,30 @@ impl Expander<'_> {
             side_by_side /= 2;
         }
         out.push(Stmt::For(Box::new(looped)));
+    }
+
+    /// for j in a..b lanes W { s }    =    m = a + (b - a) / W W; for j in a..m lanes W { s }; for j in m..b lanes V { s }
+    fn narrow_rest(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            match stmt {
+                Stmt::For(wide) if wide.lanes > self.vector && wide.carried.is_empty() => {
+                    let width = Operand::Integer(wide.lanes.into());
+                    let out = &mut block.stmts;
+                    let count = self.op(Op::SubI, [wide.to.clone(), wide.from.clone()], out);
+                    let chunks = self.op(Op::DivI, [count, width.clone()], out);
+                    let whole = self.op(Op::MulI, [chunks, width], out);
+                    let middle = self.op(Op::AddI, [wide.from.clone(), whole], out);
+                    let first = Stmt::For(Box::new(For { to: middle.clone(), ..(*wide).clone() }));
+                    let first = self.copy(&first, &Names::new());
+                    let rest = For { from: middle, lanes: self.vector, ..*wide };
+                    out.extend([first, Stmt::For(Box::new(rest))]);
+                }
+                _ => {
+                    stmt.blocks_mut().into_iter().for_each(|inner| self.narrow_rest(inner));
+                    block.stmts.push(stmt);
+                }
+            }
+        }
     }
 
     /// As many groups of so many iterations as there are; gives the index after them.

@@ -109,6 +109,11 @@ impl Plan {
         }
     }
 
+    /// Whether some binding has a destination other than a place of its own.
+    pub fn has_destinations(&self) -> bool {
+        !self.destinations.is_empty()
+    }
+
     /// Whether the term, a variable or a component of one, was added where it was bound.
     pub fn is_added(&self, e: &Expr) -> bool {
         let Some((x, path)) = selection(e) else { return false };
@@ -204,10 +209,11 @@ impl Planner {
         }
         for x in b.pattern.vars() {
             let claims = self.claims.remove(&x.id()).unwrap_or_default();
-            let alone = |c: &Claim| self.uses[&x.id()].iter().filter(|u| overlap(&u.path, &c.path)).count() == c.uses;
+            let Some(uses) = self.uses.get(&x.id()) else { continue };
+            let alone = |c: &Claim| uses.iter().filter(|u| overlap(&u.path, &c.path)).count() == c.uses;
             let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
-            let claims = claims.map(|c| (c.path, c.destination)).collect();
-            let destination = gather(x.ty(), claims);
+            let claims: Vec<(Path, Destination)> = claims.map(|c| (c.path, c.destination)).collect();
+            let destination = gather(x.ty(), &[], &claims, uses);
             if !destination.is_own() {
                 plan.destinations.insert(x.id(), destination);
             }
@@ -290,19 +296,22 @@ impl Planner {
     }
 }
 
-/// The destination of a value of type `ty`, from those of some of its parts.
-fn gather(ty: &Type, claims: Vec<(Path, Destination)>) -> Destination {
-    if let [(path, destination)] = claims.as_slice()
-        && path.is_empty()
-    {
+/// The destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part that nobody
+/// uses goes nowhere: its zeros, say, are not made.
+fn gather(ty: &Type, path: &[usize], claims: &[(Path, Destination)], uses: &[Use]) -> Destination {
+    if let Some((_, destination)) = claims.iter().find(|(claimed, _)| claimed == path) {
         return destination.clone();
     }
-    let Some(parts) = ty.as_tuple().filter(|_| !claims.is_empty()) else { return Destination::Own };
-    let part = |(i, ty): (usize, &Type)| {
-        let mine = claims.iter().filter(|(path, _)| path[0] == i + 1);
-        gather(ty, mine.map(|(path, d)| (path[1..].to_vec(), d.clone())).collect())
-    };
-    Destination::Parts(parts.iter().enumerate().map(part).collect())
+    if ty.has_fixed_shape() {
+        return Destination::Own;
+    }
+    if !uses.iter().any(|u| overlap(&u.path, path)) {
+        return Destination::Nowhere;
+    }
+    let Some(parts) = ty.as_tuple() else { return Destination::Own };
+    let part = |(i, ty): (usize, &Type)| gather(ty, &[path, &[i + 1]].concat(), claims, uses);
+    let parts: Vec<Destination> = parts.iter().enumerate().map(part).collect();
+    if parts.iter().all(Destination::is_own) { Destination::Own } else { Destination::Parts(parts) }
 }
 
 /// Whether one is a part of the other.

@@ -218,9 +218,9 @@ impl<'a> Interpreter<'a> {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
             Kind::Let(bindings, body) => {
-                if !e.ty().has_fixed_shape() {
-                    // What is used once may be changed in place.
-                    self.plan(e, Destination::Own);
+                // What is used once may be changed in place, and what is not used need not be made.
+                if self.plan(e, Destination::Own).has_destinations() {
+                    return self.eval_into_own(e, env);
                 }
                 for binding in bindings {
                     self.bind(binding, env)?;

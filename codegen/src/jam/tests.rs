@@ -26,21 +26,46 @@ fn written_out(text: &str) -> Module {
     let mut module = parse(text);
     verify(&module).expect("it keeps the rules");
     for function in &mut module.functions {
-        *function = expanded(function).into_owned();
+        *function = expanded(function, module.vectors.floats).into_owned();
     }
-    verify(&module).expect("it keeps the rules");
     module
 }
 
 #[test]
 fn what_is_the_same_is_done_once() {
-    let text = written_out(PRODUCT).to_string();
+    let module = written_out(PRODUCT);
+    verify(&module).expect("it keeps the rules");
+    let text = module.to_string();
     let (pairs, single) = text.split_once("store w%3").expect("pairs are stored first");
     assert_eq!(pairs.matches(" = load v%2[j").count(), 1, "{text}");
     assert_eq!(pairs.matches("mul.f").count(), 2, "{text}");
     assert_eq!(pairs.matches("carrying (sum%").count(), 1, "{text}");
     assert_eq!(single.matches("mul.f").count(), 1, "{text}");
     assert!(!text.contains(" jam "), "{text}");
+}
+
+/// Lanes of two vectors.
+const WIDE: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float]) -> () {
+  for i%4 in 0..n#0 jam 2 {
+    %5 = load v%2[i%4]
+    %6 = mul.i i%4, m#1
+    for j%7 in 0..m#1 lanes 8 {
+      %8 = add.i %6, j%7
+      store w%3[%8] = %5
+      yield
+    }
+    yield
+  }
+  yield
+}
+";
+
+#[test]
+fn what_wide_lanes_leave_is_done_by_one_vector() {
+    let text = written_out(WIDE).to_string();
+    let lanes: Vec<&str> = text.split(" lanes ").skip(1).map(|after| &after[..1]).collect();
+    assert_eq!(lanes, ["8", "4", "8", "4"], "of pairs, and of what is left of them: {text}");
+    assert_eq!(text.matches("div.i").count(), 3, "the pairs, and the groups of both: {text}");
 }
 
 #[test]

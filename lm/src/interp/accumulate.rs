@@ -163,6 +163,11 @@ impl Interpreter<'_> {
         }
     }
 
+    /// A block of which some bindings have destinations, to its value.
+    pub(super) fn eval_into_own(&mut self, block: &Expr, env: &mut Env) -> Outcome {
+        self.block_into(block, env, &Target::Own, None)
+    }
+
     fn block_into(&mut self, block: &Expr, env: &mut Env, target: &Target, outer: Option<&Planned>) -> Outcome {
         let (bindings, result) = block.as_block();
         self.counts.accesses += bindings.len() as u64;
