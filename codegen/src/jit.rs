@@ -3,9 +3,10 @@
 use crate::abi::{self, Kind};
 use crate::emit::{COUNTERS, packed_name, query_name};
 use crate::error::Error;
+use crate::generate::Form;
 use crate::llvm::{Linked, is_loaded, load_library};
 use crate::loops::{Counts, Failure, Work};
-use crate::module::{Form, Math, Module, Options, compile};
+use crate::module::{Math, Module, Options, compile};
 use crate::source::SourceInfo;
 use crate::words;
 use indexmap::IndexMap;

@@ -6,8 +6,10 @@
 
 pub mod abi;
 mod archive;
+mod elf;
 mod emit;
 mod error;
+mod generate;
 mod header;
 pub mod independence;
 mod interface;
@@ -21,6 +23,7 @@ pub mod loops;
 mod lower;
 mod module;
 mod object;
+mod parts;
 mod passes;
 mod peaks;
 mod pipeline;

@@ -1,6 +1,6 @@
 //! The one place that goes past inkwell's safe interface: what inkwell lacks, through `llvm_sys`.
 //!
-//! * aliases of functions (`LLVMAddAlias2`);
+//! * aliases of functions (`LLVMAddAlias2`), and which functions an instruction names;
 //! * addresses of array elements, which inkwell has, but unsafe, and vectors of them, which it has not;
 //! * nodes of metadata that refer to themselves, as those of loops do;
 //! * loading of shared libraries (`LLVMLoadLibraryPermanently`);
@@ -10,10 +10,12 @@
 use inkwell::builder::Builder;
 use inkwell::context::AsContextRef;
 use inkwell::context::Context;
+use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core::{
-    LLVMAddAlias2, LLVMBuildGEP2, LLVMConstInt, LLVMGetMDKindIDInContext, LLVMGlobalGetValueType,
-    LLVMInt1TypeInContext, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue, LLVMSetMetadata,
-    LLVMValueAsMetadata,
+    LLVMAddAlias2, LLVMAliasGetAliasee, LLVMBuildGEP2, LLVMConstInt, LLVMGetFirstGlobalAlias, LLVMGetMDKindIDInContext,
+    LLVMGetNextGlobalAlias, LLVMGetNumOperands, LLVMGetOperand, LLVMGetValueName2, LLVMGlobalGetValueType,
+    LLVMInt1TypeInContext, LLVMIsAFunction, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue,
+    LLVMSetLinkage, LLVMSetMetadata, LLVMValueAsMetadata,
 };
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -44,6 +46,34 @@ pub(crate) fn add_alias(module: &Module, function: FunctionValue, name: &str) {
     unsafe {
         let ty = LLVMGlobalGetValueType(function.as_value_ref());
         LLVMAddAlias2(module, ty, 0, function.as_value_ref(), name.as_ptr());
+    }
+}
+
+/// Drops, in effect, the second names of some functions, which are told by their first ones: nobody sees them any more.
+pub(crate) fn drop_aliases(module: &Module, goes: impl Fn(&str) -> bool) {
+    // SAFETY: the module is alive, and so are its aliases; what one stands for is a function, as `add_alias` made it.
+    unsafe {
+        let mut alias = LLVMGetFirstGlobalAlias(module.as_mut_ptr());
+        while !alias.is_null() {
+            let mut length = 0;
+            let name = LLVMGetValueName2(LLVMAliasGetAliasee(alias), &mut length);
+            let name = std::slice::from_raw_parts(name.cast::<u8>(), length);
+            if goes(&String::from_utf8_lossy(name)) {
+                LLVMSetLinkage(alias, LLVMLinkage::LLVMInternalLinkage);
+            }
+            alias = LLVMGetNextGlobalAlias(alias);
+        }
+    }
+}
+
+/// The functions that an instruction names, one that it calls among them.
+pub(crate) fn functions_in<'ctx>(instruction: InstructionValue<'ctx>) -> Vec<FunctionValue<'ctx>> {
+    let instruction = instruction.as_value_ref();
+    // SAFETY: the instruction is alive, and has so many operands; what is cast to a function is one, or null, for which
+    // there is no value.
+    unsafe {
+        let operands = (0..LLVMGetNumOperands(instruction) as u32).map(|i| LLVMGetOperand(instruction, i));
+        operands.filter_map(|operand| FunctionValue::new(LLVMIsAFunction(operand))).collect()
     }
 }
 

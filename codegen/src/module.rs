@@ -1,21 +1,18 @@
 //! A compiled program: loops, and on demand what LLVM makes of them.
 
+use crate::emit::Request;
 use crate::emit::target::Target;
-use crate::emit::{self, Request};
 use crate::error::Error;
+use crate::generate::{Form, made};
 use crate::interface::Interface;
 use crate::libmvec;
 use crate::loops::{self, Forward, FunId, Vectors};
 use crate::lower::{Outside, lower};
 use crate::passes::{self, Checks, Selection};
-use crate::pipeline::pipeline;
 use crate::slices::{Slices, Wanted};
 use crate::source::SourceInfo;
 use crate::specialise::{Known, specialise};
 use crate::symbol::{Symbol, symbols};
-use inkwell::context::Context;
-use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::FileType;
 use lm::term::{Def, FunName, Program};
 use lm::timing::Timings;
 use std::path::PathBuf;
@@ -168,14 +165,6 @@ pub fn compile(
     Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })
 }
 
-/// A form that LLVM gives a module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Object,
-    Assembly,
-    Ir,
-}
-
 impl Module {
     /// The functions that have symbols.
     pub fn entries(&self) -> &[Entry] {
@@ -273,43 +262,4 @@ impl Module {
         let request = Request { module, symbols, interfaces, source, target, math, grain, packed, counted, slices };
         made(&request, form, &self.options)
     }
-}
-
-/// The optimised code of what was asked for.
-pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    let context = Context::create();
-    let timings = &options.timings;
-    let module = timings.time("LLVM emission", || emit::emit(&context, request));
-    if let Err(violation) = module.verify() {
-        panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
-    }
-    let is_long = is_long(&module);
-    let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
-    let optimise = || module.run_passes(&pipeline(level), request.target.machine(), PassBuilderOptions::create());
-    let optimised = timings.time("LLVM optimisation", optimise);
-    optimised.map_err(|e| Error::Llvm(e.to_string()))?;
-    let level = if is_long { 0 } else { options.opt_level };
-    let target = Target::new(options.target_cpu.as_deref(), level)?;
-    let file = |ty| {
-        let written = timings.time("LLVM code", || target.machine().write_to_memory_buffer(&module, ty));
-        written.map_err(|e| Error::Llvm(e.to_string()))
-    };
-    match form {
-        Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
-        Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
-        Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
-    }
-}
-
-/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so many,
-/// or one block in it: what comes above takes time with the square of a block's length.
-const LONG_FUNCTION: usize = 60_000;
-const LONG_BLOCK: usize = 3_000;
-
-fn is_long(module: &inkwell::module::Module) -> bool {
-    module.get_functions().any(|function| {
-        let lengths: Vec<usize> =
-            function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
-        lengths.iter().any(|length| *length > LONG_BLOCK) || lengths.iter().sum::<usize>() > LONG_FUNCTION
-    })
 }

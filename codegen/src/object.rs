@@ -5,10 +5,11 @@
 
 use crate::archive::archive;
 use crate::error::Error;
+use crate::generate::Form;
 use crate::header::header;
 use crate::libmvec;
 use crate::link::link;
-use crate::module::{Form, Module};
+use crate::module::Module;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

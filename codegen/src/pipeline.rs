@@ -12,8 +12,8 @@ type Stage = (&'static str, &'static str);
 
 const STAGES: [Stage; 5] = [
     (
-        "branches that are as good as decided; memory that is as good as a register",
-        "inferattrs,function(lower-expect,simplifycfg,sroa,early-cse)",
+        "what of the run time is not used; branches that are as good as decided; memory that is as good as a register",
+        "globaldce,inferattrs,function(lower-expect,simplifycfg,sroa,early-cse)",
     ),
     (
         "constants and attributes across functions",

@@ -181,7 +181,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.sums = sums(&function.body);
         frame.likely = Rc::new(function.body.likely_conditions());
         frame.origin = self.request.slices.and_then(|slices| slices.origins.get(&index).copied());
-        self.pace = Pace { repeats: self.repeated[index], rare: function.cold };
+        self.pace = Pace { repeats: self.repeated[index], rare: function.cold, between: function.between };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }

@@ -152,15 +152,24 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let ty = self.signature(function);
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
-            // A slice has little to do, and is not worth the time that LLVM would spend on it.
-            let is_slice = self.request.slices.is_some_and(|slices| slices.origins.contains_key(&self.functions.len()));
-            if function.cold || is_slice {
-                for flag in ["cold", "minsize", "optsize", "noinline"] {
-                    declared.add_attribute(AttributeLoc::Function, self.flag(flag));
-                }
-            }
+            self.spare(declared, function, self.is_slice(self.functions.len()));
             self.functions.push(declared);
         }
+    }
+
+    fn is_slice(&self, function: usize) -> bool {
+        self.request.slices.is_some_and(|slices| slices.origins.contains_key(&function))
+    }
+
+    /// Spares LLVM's time where it buys nothing. What is not likely to run is compiled for size. A slice has little to do,
+    /// and is asked once where the function is called often: it is not optimised at all.
+    fn spare(&self, declared: FunctionValue<'ctx>, function: &loops::Function, is_slice: bool) {
+        let flags: &[&str] = match (is_slice, function.cold) {
+            (true, _) => &["cold", "noinline", "optnone"],
+            (false, true) => &["cold", "noinline", "minsize", "optsize"],
+            (false, false) => &[],
+        };
+        flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
     }
 
     /// What is in a buffer that a function gets changes, while the function runs, only through that

@@ -1,7 +1,7 @@
 //! How often the code at hand runs in a call of an entry: what code it is worth.
 //!
 //! Functions of the run time are inlined where it may run often, and called where it runs once: most of what `alloc` is,
-//! is emitted once and not at each place. Loops that are not likely to run are neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
+//! is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
 
 use super::Emitter;
 use crate::llvm;
@@ -17,6 +17,8 @@ pub(super) struct Pace {
     pub(super) repeats: bool,
     /// Whether it is not likely to run at all: a cold function, or the other side of a likely condition.
     pub(super) rare: bool,
+    /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go over.
+    pub(super) between: bool,
 }
 
 /// Statements beyond which a function that is called once is not inlined.
@@ -40,7 +42,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// What LLVM is told of the loop that a block goes back in.
     pub(super) fn end_loop(&self, last: BasicBlock<'ctx>) {
-        if self.pace.rare {
+        if self.pace.rare || self.pace.between {
             llvm::keep_small(self.context, last.get_terminator().expect("it goes back"));
         }
     }

@@ -15,7 +15,7 @@
 //! And what was just allocated shares nothing with what was there before, whatever its roots.
 
 use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Root, Roots, Stmt};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -32,6 +32,8 @@ pub struct Aliases {
     made: HashMap<Local, usize>,
     /// What can be reached from buffers, for those that were asked for.
     reached: RefCell<HashMap<Local, Rc<Roots>>>,
+    /// All roots, if they were asked for.
+    all: OnceCell<Roots>,
 }
 
 /// Of a function, the parameters that it writes to.
@@ -88,10 +90,12 @@ impl Aliases {
     }
 
     /// All roots there are.
-    pub fn all(&self) -> Roots {
-        let mut all = Roots::new();
-        self.roots.values().chain(self.within.values()).for_each(|roots| all.extend(roots));
-        all
+    pub fn all(&self) -> &Roots {
+        self.all.get_or_init(|| {
+            let mut all = Roots::new();
+            self.roots.values().chain(self.within.values()).for_each(|roots| all.extend(roots));
+            all
+        })
     }
 
     /// The roots, and those of all that may lie in them.
@@ -100,8 +104,7 @@ impl Aliases {
         let mut waiting: Vec<Root> = roots.iter().collect();
         while let Some(root) = waiting.pop() {
             let Some(within) = self.within.get(&root) else { continue };
-            waiting.extend(within.iter().filter(|root| !reached.contains(root)));
-            reached.add(within);
+            waiting.extend(reached.add_new(within).iter());
         }
         reached
     }
@@ -143,14 +146,31 @@ impl Aliases {
 
 /// What each function writes to: its parameters' buffers, by number.
 pub fn written(module: &Module) -> Vec<Written> {
+    settled(module, written_by)
+}
+
+/// What each function writes to, found anew for those only that call a function of which more is known than before.
+fn settled(module: &Module, mut found: impl FnMut(&Function, &[Written]) -> Written) -> Vec<Written> {
+    let callees: Vec<HashSet<usize>> = module.functions.iter().map(callees).collect();
     let mut written = vec![Written::new(); module.functions.len()];
-    loop {
-        let found: Vec<Written> = module.functions.iter().map(|f| written_by(f, &written)).collect();
-        if found == written {
-            return written;
-        }
-        written = found;
+    let mut waiting: Vec<usize> = (0..written.len()).collect();
+    while !waiting.is_empty() {
+        let news = waiting.into_iter().map(|i| (i, found(&module.functions[i], &written)));
+        let news: HashMap<usize, Written> = news.filter(|(i, new)| *new != written[*i]).collect();
+        waiting = (0..written.len()).filter(|i| callees[*i].iter().any(|callee| news.contains_key(callee))).collect();
+        news.into_iter().for_each(|(i, new)| written[i] = new);
     }
+    written
+}
+
+fn callees(function: &Function) -> HashSet<usize> {
+    let mut callees = HashSet::new();
+    function.body.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            callees.insert(callee.0);
+        }
+    });
+    callees
 }
 
 fn written_by(function: &Function, written: &[Written]) -> Written {
@@ -288,12 +308,7 @@ impl<'a> Finder<'a> {
         for a in shared {
             reached.add(&self.roots(a));
         }
-        loop {
-            let inside = self.inside(&reached);
-            if !reached.add(&inside) {
-                break;
-            }
-        }
+        let reached = self.aliases.reached_from(&reached);
         let made = Roots::of(Root::Made(first));
         self.hold(&made, &reached);
         xs.iter().for_each(|x| self.have(*x, &reached));
@@ -340,4 +355,29 @@ impl<'a> Finder<'a> {
 
 fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
     a.local().is_some_and(|x| is_buffer(function, x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loops::parse::parse;
+
+    /// A function that writes to its parameter, and so many that hand theirs on to it, each to the next.
+    fn chain(length: usize) -> Module {
+        let call = |i: usize| format!("fun f{i}(x%0: [float]) -> () {{\n  call f{}(x%0)\n  yield\n}}\n", i + 1);
+        let last = format!("fun f{length}(x%0: [float]) -> () {{\n  store x%0[0] = 1.0\n  yield\n}}\n");
+        parse(&((0..length).map(call).collect::<String>() + &last))
+    }
+
+    #[test]
+    fn a_function_is_looked_at_again_only_after_its_callees_changed() {
+        let module = chain(40);
+        let mut looked_at = 0;
+        let written = settled(&module, |function, written| {
+            looked_at += 1;
+            written_by(function, written)
+        });
+        assert!(written.iter().all(|written| *written == Written::from([0])));
+        assert_eq!(looked_at, 41 + 40);
+    }
 }

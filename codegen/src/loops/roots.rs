@@ -93,6 +93,20 @@ impl Roots {
         true
     }
 
+    /// Adds all of another set; gives those that are new. It takes time with the words of the two, not with the roots that
+    /// both have.
+    pub fn add_new(&mut self, other: &Roots) -> Roots {
+        let mut new = Roots::new();
+        let mut own = self.words.iter().peekable();
+        for (place, word) in &other.words {
+            while own.next_if(|(at, _)| at < place).is_some() {}
+            let known = own.next_if(|(at, _)| at == place).map_or(0, |(_, bits)| *bits);
+            new.words.extend((word & !known != 0).then_some((*place, word & !known)));
+        }
+        self.add(&new);
+        new
+    }
+
     /// Whether all of another set is in this one. Few words are looked up, many are gone through.
     fn covers(&self, other: &Roots) -> bool {
         if 8 * other.words.len() < self.words.len() {
@@ -163,6 +177,14 @@ mod tests {
         assert!(!all.clone().add(&set(&[200])) && !all.clone().add(&Roots::new()));
         assert!(all.add(&set(&[100, 200, 300])));
         assert_eq!(all, set(&[1, 100, 200, 300]));
+    }
+
+    #[test]
+    fn what_is_new_is_what_was_not_there() {
+        let mut all = set(&[1, 64, 200, 900]);
+        assert_eq!(all.add_new(&set(&[2, 64, 130, 900, 901, 5_000])), set(&[2, 130, 901, 5_000]));
+        assert_eq!(all, set(&[1, 2, 64, 130, 200, 900, 901, 5_000]));
+        assert!(all.add_new(&set(&[2, 901])).is_empty() && all.add_new(&Roots::new()).is_empty());
     }
 
     #[test]

@@ -346,7 +346,7 @@ impl<'a> Walk<'a, '_> {
             let facts = &mut self.facts;
             let ty = facts.ty(b);
             let roots = b.local().map(|b| facts.aliases.roots_of(b)).filter(|roots| !roots.is_empty());
-            let roots = roots.unwrap_or_else(|| facts.aliases.all());
+            let roots = roots.unwrap_or_else(|| facts.aliases.all().clone());
             facts.read.extend(roots.iter().map(|root| (root, ty)));
         }
     }

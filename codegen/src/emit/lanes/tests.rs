@@ -4,10 +4,11 @@
 
 use crate::abi::Context;
 use crate::emit::{Request, packed_name, target::Target};
+use crate::generate::{Form, made};
 use crate::llvm::Linked;
 use crate::loops::parse::parse;
 use crate::loops::{Module, Scalar, verify};
-use crate::module::{Form, Lanes, Math, Options, made};
+use crate::module::{Lanes, Math, Options};
 use crate::source::SourceInfo;
 use crate::spread::Layout;
 use crate::symbol::Symbol;

@@ -1,0 +1,206 @@
+//! Long modules in parts, which LLVM compiles side by side.
+//!
+//! LLVM takes one core for one module, so a long module is divided: each part has its own context, optimises and generates
+//! the code of its functions, and the objects are joined (`elf`). How it is divided depends on the code alone, not on how
+//! many cores there are; so does the result.
+//!
+//!   stays together   a function that is called once with its caller, where LLVM would inline it; functions that call each
+//!                    other
+//!   is copied        a short function, to each part that uses it: it is inlined, or as well known as before
+//!   is shared        any other: one part defines it, for the others it is a name, hidden from everybody else
+//!
+//! The parts are filled with the longest functions first, each into the part that has least so far.
+
+use crate::llvm;
+use indexmap::IndexMap;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::{Linkage, Module};
+use inkwell::values::{CallSiteValue, FunctionValue, GlobalValue, InstructionOpcode};
+use inkwell::{GlobalVisibility, context::Context};
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
+use petgraph::unionfind::UnionFind;
+use std::collections::{HashMap, HashSet};
+
+/// How many instructions are worth a part, and the most parts: LLVM takes some 0.3 s for as many, of which less than a tenth
+/// is what each part costs alone, to read the module and to compile what is copied.
+const WORTH: usize = 2_500;
+const MOST: usize = 24;
+
+/// Instructions up to which a function is copied. LLVM inlines what is about as short.
+const SHORT: usize = 40;
+
+/// A part of a module: the names of the functions that it has.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Those that it defines.
+    defined: HashSet<String>,
+    /// Those of them that other parts call.
+    shared: HashSet<String>,
+    /// Those of which it has a copy.
+    copied: HashSet<String>,
+    /// How many instructions it has of its own.
+    length: usize,
+}
+
+/// A function, as far as the division looks at it.
+struct Node {
+    name: String,
+    length: usize,
+    /// Whether nobody outside can call it.
+    internal: bool,
+    /// Whether it may be inlined.
+    inlines: bool,
+    /// The functions that it names, each as often as it does, and whether that is a call that may be inlined.
+    uses: Vec<(usize, bool)>,
+}
+
+/// The parts of a module; one where it is short.
+pub(crate) fn divided(module: &Module) -> Vec<Part> {
+    let nodes = nodes(module);
+    let total: usize = nodes.iter().map(|node| node.length).sum();
+    let count = (total / WORTH).clamp(1, MOST);
+    filled(&nodes, &groups(&nodes), count)
+}
+
+fn nodes(module: &Module) -> Vec<Node> {
+    let functions: Vec<FunctionValue> =
+        module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
+    let numbers: HashMap<FunctionValue, usize> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();
+    functions.iter().map(|function| node(*function, &numbers)).collect()
+}
+
+fn node(function: FunctionValue, numbers: &HashMap<FunctionValue, usize>) -> Node {
+    let noinline = Attribute::get_named_enum_kind_id("noinline");
+    let mut node = Node {
+        name: name_of(function),
+        length: 0,
+        internal: function.get_linkage() == Linkage::Internal,
+        inlines: function.get_enum_attribute(AttributeLoc::Function, noinline).is_none(),
+        uses: vec![],
+    };
+    for instruction in function.get_basic_block_iter().flat_map(|block| block.get_instructions()) {
+        node.length += 1;
+        let call =
+            CallSiteValue::try_from(instruction).ok().filter(|_| instruction.get_opcode() == InstructionOpcode::Call);
+        let callee = call.and_then(CallSiteValue::get_called_fn_value);
+        let inlines = call.is_some_and(|call| call.get_enum_attribute(AttributeLoc::Function, noinline).is_none());
+        for used in llvm::functions_in(instruction) {
+            if let Some(number) = numbers.get(&used) {
+                node.uses.push((*number, inlines && callee == Some(used)));
+            }
+        }
+    }
+    node
+}
+
+fn name_of(function: FunctionValue) -> String {
+    function.get_name().to_string_lossy().into_owned()
+}
+
+/// Whether parts have copies of a function.
+fn is_short(node: &Node) -> bool {
+    node.internal && node.inlines && node.length <= SHORT
+}
+
+/// The functions that are to stay together, by number, and in order.
+fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
+    let mut together = UnionFind::<usize>::new(nodes.len());
+    let mut uses = vec![0; nodes.len()];
+    nodes.iter().flat_map(|node| &node.uses).for_each(|(used, _)| uses[*used] += 1);
+    let mut calls = DiGraph::<(), ()>::new();
+    let numbers: Vec<_> = nodes.iter().map(|_| calls.add_node(())).collect();
+    for (i, node) in nodes.iter().enumerate() {
+        for (used, inlined) in &node.uses {
+            calls.add_edge(numbers[i], numbers[*used], ());
+            if *inlined && uses[*used] == 1 && nodes[*used].internal && nodes[*used].inlines {
+                together.union(i, *used);
+            }
+        }
+    }
+    for cycle in tarjan_scc(&calls) {
+        for pair in cycle.windows(2) {
+            together.union(pair[0].index(), pair[1].index());
+        }
+    }
+    let mut groups: IndexMap<usize, Vec<usize>> = IndexMap::new();
+    for i in 0..nodes.len() {
+        groups.entry(together.find(i)).or_default().push(i);
+    }
+    groups.into_values().collect()
+}
+
+/// So many parts, with the groups in them.
+fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<Part> {
+    let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
+    let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
+    let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
+    order.sort_by_key(|group| std::cmp::Reverse(length(group)));
+    let mut members: Vec<Vec<usize>> = vec![vec![]; count];
+    let mut parts: Vec<Part> = members.iter().map(|_| Part::default()).collect();
+    for group in order {
+        let least = (0..count).min_by_key(|i| parts[*i].length).expect("there is a part");
+        parts[least].length += length(group);
+        members[least].extend(group);
+    }
+    let mut home = vec![None; nodes.len()];
+    members.iter().enumerate().for_each(|(part, members)| members.iter().for_each(|i| home[*i] = Some(part)));
+    for part in 0..count {
+        let mut to_do = members[part].clone();
+        while let Some(i) = to_do.pop() {
+            for (used, _) in &nodes[i].uses {
+                let name = || nodes[*used].name.clone();
+                match home[*used] {
+                    Some(owner) if owner == part => {}
+                    Some(owner) => {
+                        parts[owner].shared.insert(name());
+                    }
+                    None if parts[part].copied.insert(name()) => to_do.push(*used),
+                    None => {}
+                }
+            }
+        }
+        parts[part].defined = members[part].iter().map(|i| nodes[*i].name.clone()).collect();
+    }
+    parts.retain(|part| !part.defined.is_empty());
+    parts
+}
+
+impl Part {
+    /// The part of a module, which is written as bitcode, in a context of its own.
+    pub(crate) fn of<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
+        let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");
+        let module = Module::parse_bitcode_from_buffer(&bitcode, context).expect("LLVM reads what it wrote");
+        for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+            let name = name_of(function);
+            if self.copied.contains(&name) || self.defined.contains(&name) && !self.shared.contains(&name) {
+                continue;
+            }
+            let internal = function.get_linkage() == Linkage::Internal;
+            if self.defined.contains(&name) {
+                if internal {
+                    publish(function.as_global_value(), Linkage::External);
+                }
+            } else if internal {
+                publish(function.as_global_value(), Linkage::AvailableExternally);
+            } else {
+                function.set_linkage(Linkage::AvailableExternally);
+            }
+        }
+        llvm::drop_aliases(&module, |aliased| !self.defined.contains(aliased));
+        module
+    }
+}
+
+/// Lets the other parts, and nobody else, name a function.
+fn publish(function: GlobalValue, linkage: Linkage) {
+    function.set_linkage(linkage);
+    function.set_visibility(GlobalVisibility::Hidden);
+}
+
+/// What LLVM does first with a part: what it does not have goes.
+pub(crate) const TAKE_APART: &str = "globaldce,elim-avail-extern,globaldce";
+
+#[cfg(test)]
+mod tests;
