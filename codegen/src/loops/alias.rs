@@ -12,7 +12,9 @@
 //! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
 //! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
 //!
-//! And what was just allocated shares nothing with what was there before, whatever its roots.
+//! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
+
+mod made;
 
 use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Root, Roots, Stmt};
 use std::cell::RefCell;
@@ -50,6 +52,7 @@ impl Aliases {
         while std::mem::take(&mut finder.changed) {
             finder.block(&function.body);
         }
+        finder.aliases.made = made::made(function, &finder.aliases);
         finder.aliases
     }
 
@@ -248,19 +251,12 @@ impl<'a> Finder<'a> {
         match memory {
             Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
                 self.has(*buffer, Root::Made(*buffer));
-                self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
                 let inside = self.inside(&self.roots(b));
                 self.have(*x, &inside);
             }
-            Memory::Slid { target, buffer, .. } => self.same(*target, buffer),
-            Memory::View(x, b, _) | Memory::Cast(x, b) => {
-                self.same(*x, b);
-                if let Some(made) = b.local().and_then(|b| self.aliases.made.get(&b)) {
-                    self.aliases.made.insert(*x, *made);
-                }
-            }
+            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
             Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
                 let (roots, inner) = (self.roots(b), self.roots(a));
                 self.hold(&roots, &inner);
@@ -341,3 +337,6 @@ impl<'a> Finder<'a> {
 fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
     a.local().is_some_and(|x| is_buffer(function, x))
 }
+
+#[cfg(test)]
+mod tests;
