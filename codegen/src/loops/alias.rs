@@ -12,7 +12,9 @@
 //! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
 //! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
 //!
-//! And what was just allocated shares nothing with what was there before, whatever its roots.
+//! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
+
+mod made;
 
 use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Root, Roots, Stmt};
 use std::cell::{OnceCell, RefCell};
@@ -52,6 +54,7 @@ impl Aliases {
         while std::mem::take(&mut finder.changed) {
             finder.block(&function.body);
         }
+        finder.aliases.made = made::made(function, &finder.aliases);
         finder.aliases
     }
 
@@ -268,19 +271,12 @@ impl<'a> Finder<'a> {
         match memory {
             Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
                 self.has(*buffer, Root::Made(*buffer));
-                self.aliases.made.insert(*buffer, self.aliases.order[buffer]);
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
                 let inside = self.inside(&self.roots(b));
                 self.have(*x, &inside);
             }
-            Memory::Slid { target, buffer, .. } => self.same(*target, buffer),
-            Memory::View(x, b, _) | Memory::Cast(x, b) => {
-                self.same(*x, b);
-                if let Some(made) = b.local().and_then(|b| self.aliases.made.get(&b)) {
-                    self.aliases.made.insert(*x, *made);
-                }
-            }
+            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
             Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
                 let (roots, inner) = (self.roots(b), self.roots(a));
                 self.hold(&roots, &inner);
@@ -358,26 +354,4 @@ fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::loops::parse::parse;
-
-    /// A function that writes to its parameter, and so many that hand theirs on to it, each to the next.
-    fn chain(length: usize) -> Module {
-        let call = |i: usize| format!("fun f{i}(x%0: [float]) -> () {{\n  call f{}(x%0)\n  yield\n}}\n", i + 1);
-        let last = format!("fun f{length}(x%0: [float]) -> () {{\n  store x%0[0] = 1.0\n  yield\n}}\n");
-        parse(&((0..length).map(call).collect::<String>() + &last))
-    }
-
-    #[test]
-    fn a_function_is_looked_at_again_only_after_its_callees_changed() {
-        let module = chain(40);
-        let mut looked_at = 0;
-        let written = settled(&module, |function, written| {
-            looked_at += 1;
-            written_by(function, written)
-        });
-        assert!(written.iter().all(|written| *written == Written::from([0])));
-        assert_eq!(looked_at, 41 + 40);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 
 mod adds;
 mod arguments;
+mod arms;
 mod bounds;
 mod calls;
 mod carry;
@@ -88,6 +89,12 @@ pub const PASSES: &[Pass] = &[
         purpose: "does before a loop what is the same in each iteration",
         when: |_| true,
         run: motion::motion,
+    },
+    Pass {
+        name: "arms",
+        purpose: "makes before a conditional the buffers that both its arms make",
+        when: |_| true,
+        run: arms::arms,
     },
     Pass {
         name: "unchecked",
@@ -197,9 +204,11 @@ const ORDER: &[&str] = &[
     "rectangular",
     "share",
     "arguments",
+    "arms",
     "place",
     "motion",
     "share",
+    "arms",
     "unchecked",
     "stored",
     "bounds",

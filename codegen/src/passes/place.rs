@@ -6,11 +6,15 @@
 //!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
 //!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
 //!
-//! n is known at the mark and a size there, or nothing is checked before b is made; m and x are used for nothing else. So nothing moves, and later passes see that what is
-//! read of y is what was stored in b. Memory may be exhausted earlier in a scope than before, but not by more.
+//! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x are used
+//! for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b. Memory may be
+//! exhausted earlier in a scope than before, but not by more.
 
-use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Operand, Stmt};
+use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
+
+/// A size, so many times, is no more than memory can have where there is anything of that size.
+const MOST_TIMES: i64 = 64;
 
 pub(super) fn place(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between) {
@@ -45,11 +49,32 @@ struct Placer<'a> {
 /// The end of a scope, by the places of its statements in the block.
 struct Scope {
     mark: usize,
-    alloc: usize,
+    /// That which makes the buffer, behind what computes its size.
+    made: Made,
     above: usize,
     choice: usize,
     result: Local,
     buffer: Local,
+}
+
+/// Where a buffer is made, by the places of statements: what computes its size, if that goes with it, and the `alloc`.
+struct Made {
+    size: Option<usize>,
+    alloc: usize,
+}
+
+impl Made {
+    fn statements(&self) -> impl Iterator<Item = usize> {
+        self.size.into_iter().chain([self.alloc])
+    }
+}
+
+/// Moves statements to a mark, in order.
+fn to_mark(block: &mut Block, mark: usize, statements: impl IntoIterator<Item = usize>) {
+    for (i, place) in statements.into_iter().enumerate() {
+        let stmt = block.stmts.remove(place);
+        block.stmts.insert(mark + i, stmt);
+    }
 }
 
 impl Placer<'_> {
@@ -70,8 +95,7 @@ impl Placer<'_> {
                     self.replaced.insert(scope.result, Operand::Local(scope.buffer));
                     block.stmts.remove(scope.choice);
                     block.stmts.remove(scope.above);
-                    let alloc = block.stmts.remove(scope.alloc);
-                    block.stmts.insert(scope.mark, alloc);
+                    to_mark(block, scope.mark, scope.made.statements());
                     i -= 1;
                 }
                 None => {
@@ -92,28 +116,40 @@ impl Placer<'_> {
         // What was there before the mark stays where it is.
         let is_made = |buffer: &Local| stmts[mark..].iter().any(|stmt| stmt.targets().contains(buffer));
         let made: Vec<Local> = kept.iter().map(|(_, buffer)| *buffer).filter(is_made).collect();
-        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<BTreeSet<_>>>();
-        let Some(places) = places.filter(|places| places.len() == made.len()) else { return };
-        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
-        for (i, alloc) in places.into_iter().enumerate() {
-            let stmt = block.stmts.remove(alloc);
-            block.stmts.insert(mark + i, stmt);
+        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<Vec<_>>>();
+        let Some(places) = places else { return };
+        let allocs: BTreeSet<usize> = places.iter().map(|made| made.alloc).collect();
+        if allocs.len() != made.len() {
+            return;
         }
+        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
+        to_mark(block, mark, places.iter().flat_map(Made::statements).collect::<BTreeSet<_>>());
         self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
     }
 
     /// Where a buffer is made that may be made at a mark as well.
-    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<usize> {
+    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<Made> {
         let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
         let alloc = stmts.iter().rposition(is_made)?;
         let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
         let scope = stmts.get(mark..alloc)?;
         let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
-        let is_size = match count {
-            Operand::Local(n) => self.locals[n.0 as usize].is_size,
-            count => matches!(count, Operand::Integer(0..=MOST_ELEMENTS)),
+        let is_known_size = |n: Local| self.locals[n.0 as usize].is_size && is_known(n);
+        let (is_there, is_size) = match count {
+            Operand::Local(n) => (is_known(*n), is_known_size(*n)),
+            count => (true, matches!(count, Operand::Integer(0..=MOST_ELEMENTS))),
         };
-        (count.local().is_none_or(is_known) && (is_size || !scope.iter().any(may_leave))).then_some(alloc)
+        if is_there && (is_size || !scope.iter().any(may_leave)) {
+            return Some(Made { size: None, alloc });
+        }
+        let is_product = |stmt: &Stmt| match stmt {
+            Stmt::Let(x, Op::Count, args) if Some(*x) == count.local() => matches!(args[..],
+                [Operand::Integer(1..=MOST_TIMES), Operand::Local(n)] | [Operand::Local(n), Operand::Integer(1..=MOST_TIMES)]
+                    if is_known_size(n)),
+            _ => false,
+        };
+        let size = mark + scope.iter().position(is_product)?;
+        Some(Made { size: Some(size), alloc })
     }
 
     /// The scope that ends with the last of these statements.
@@ -126,10 +162,10 @@ impl Placer<'_> {
         let m = m.local().filter(|_| b.local() == Some(buffer))?;
         let release = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m)))?;
         let mark = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
-        let alloc = self.movable(stmts, mark, buffer)?;
-        let in_order = alloc < above && above < release && release < choice;
+        let made = self.movable(stmts, mark, buffer)?;
+        let in_order = made.alloc < above && above < release && release < choice;
         let alone = self.uses.get(&m) == Some(&2) && self.uses.get(&condition) == Some(&1);
-        (in_order && alone).then_some(Scope { mark, alloc, above, choice, result, buffer })
+        (in_order && alone).then_some(Scope { mark, made, above, choice, result, buffer })
     }
 }
 

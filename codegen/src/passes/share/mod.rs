@@ -6,6 +6,8 @@
 //!   check c; check c                    once
 //!   check x == 3; s                     check x == 3; s[x := 3]
 //!   if true s else t                    s                            and what `fold` knows of operations
+//!   if c s else t                       if c s[c := true] else t[c := false]
+//!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //!   x = for .. carrying (y = a) { .. yield y }      x and y are a
 //!   x = for i in 0..n carrying (y = -0.0) { .. yield y + e }; if 0 < n x else 0.0         x, where the sign of 0 is free
@@ -14,10 +16,12 @@
 //! An expression is known in the block where it stands and in those inside, after it.
 
 mod fold;
+mod sides;
 mod uniform;
 
 use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Root, Stmt, Written, written};
 use fold::folded;
+use sides::Sides;
 use std::collections::HashMap;
 use uniform::uniform;
 
@@ -75,6 +79,8 @@ struct Sharer<'a> {
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: HashMap<Local, (Op, Vec<Operand>)>,
+    /// What is known where conditions hold, and where they do not.
+    sides: Sides,
     /// The sums from -0 on, with the ranges of their loops; empty where -0 is not 0.
     sums: HashMap<Local, [Operand; 2]>,
     keeps_order: bool,
@@ -102,6 +108,7 @@ impl<'a> Sharer<'a> {
             replaced: HashMap::new(),
             assumed: vec![],
             made: HashMap::new(),
+            sides: Sides::default(),
             sums: HashMap::new(),
             keeps_order,
             known: HashMap::new(),
@@ -288,8 +295,12 @@ impl<'a> Sharer<'a> {
             self.replaced.extend(xs.into_iter().zip(taken.results));
             return;
         }
-        let mut stmt = Stmt::If(xs, condition, then, other);
-        stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+        let mut stmt = Stmt::If(xs, condition.clone(), then, other);
+        for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
+            let told = self.sides.tell(&condition, holds, &mut self.replaced);
+            self.block(block);
+            told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
+        }
         self.forget_written(&stmt);
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
         let mut kept = Vec::new();
@@ -309,6 +320,7 @@ impl<'a> Sharer<'a> {
             }
         }
         [then.results, other.results] = results;
+        self.sides.learn(&condition, &kept, [&then, &other]);
         if kept.is_empty() && then.stmts.is_empty() && other.stmts.is_empty() {
             return;
         }
