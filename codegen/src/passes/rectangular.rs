@@ -6,8 +6,8 @@
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds, so
 //! that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function was is
-//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all rows in a loop,
-//! or in loops inside of it, anyway.
+//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all
+//! rows in a loop, or in loops inside of it, anyway.
 
 use crate::loops::{
     Aliases, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,

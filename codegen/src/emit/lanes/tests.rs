@@ -13,6 +13,7 @@ use crate::spread::Layout;
 use crate::symbol::Symbol;
 use lm::types::Type;
 
+mod exp;
 mod parting;
 mod shapes;
 mod values;
