@@ -5,7 +5,8 @@
 //! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
 //! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the index
 //! and one what the second reads at the index, as it does the states of a fold; and where at most one of them may stop with
-//! an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers are loops, too, where there is a loop to merge them with.
+//! an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers are loops, too,
+//! where there is a loop to merge them with.
 
 use super::states::next;
 use super::{Done, Fuser, MOST_STATEMENTS};

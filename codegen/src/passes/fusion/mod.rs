@@ -7,8 +7,9 @@
 //!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
 //!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
 //!
-//! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were stored, `elements` computes again what costs
-//! no more than a load, or is read once. Stores that nobody reads then, and their buffers, are left to `sweep`.
+//! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
+//! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
+//! nobody reads then, and their buffers, are left to `sweep`.
 //!
 //! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
 
