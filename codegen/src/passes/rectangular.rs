@@ -6,8 +6,8 @@
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds, so
 //! that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function was is
-//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all rows in a loop of their
-//! own anyway.
+//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all
+//! rows in a loop, or in loops inside of it, anyway.
 
 use crate::loops::{
     Aliases, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
@@ -76,18 +76,31 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
     found
 }
 
-/// Whether the function has a loop of its own over all rows that loads the size of each.
+/// Whether the function has a loop of its own over all rows, at least on some condition, in which there is a load of the size
+/// of each, however deep.
 fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     let is_size = |x: &Local| function.locals[x.0 as usize].is_size;
-    function.body.stmts.iter().any(|stmt| {
-        let Stmt::For(looped) = stmt else { return false };
-        let loads = |stmt: &Stmt| {
-            matches!(stmt, Stmt::Memory(Memory::Load(x, b, i)) if is_size(x)
-                && b.local() == Some(rows.sizes) && i.local() == Some(looped.index))
-        };
-        let is_whole = matches!(looped.from, Operand::Integer(0)) && looped.to.local() == Some(rows.count);
-        is_whole && looped.body.stmts.iter().any(loads)
+    let is_whole = |looped: &&For| matches!(looped.from, Operand::Integer(0)) && looped.to.local() == Some(rows.count);
+    outermost_loops(&function.body).into_iter().filter(is_whole).any(|looped| {
+        let mut loads = false;
+        looped.body.visit(&mut |stmt| {
+            loads |= matches!(stmt, Stmt::Memory(Memory::Load(x, b, i)) if is_size(x)
+                && b.local() == Some(rows.sizes) && i.local() == Some(looped.index));
+        });
+        loads
     })
+}
+
+/// The loops that are in no other loop.
+fn outermost_loops(block: &Block) -> Vec<&For> {
+    let mut found = Vec::new();
+    for stmt in &block.stmts {
+        match stmt {
+            Stmt::For(looped) => found.push(&**looped),
+            stmt => found.extend(stmt.blocks().into_iter().flat_map(outermost_loops)),
+        }
+    }
+    found
 }
 
 fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {

@@ -1,9 +1,11 @@
-//! Functions of libm on vectors: those of libmvec, where it has them and Floats need not be exact.
+//! Functions of libm on vectors, where Floats need not be exact: exp in line (`exp.rs`), the others by libmvec, where it has
+//! them.
 
 use crate::emit::math::NO_MEMORY;
 use crate::emit::shape::vector_of;
 use crate::emit::{Emitter, built};
 use crate::libmvec::{PREFIX, variants};
+use crate::loops::Op;
 use crate::module::Math;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
@@ -14,14 +16,17 @@ use inkwell::values::{BasicValueEnum, FunctionValue, VectorValue};
 const VARIANTS: &str = "vector-function-abi-variant";
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// A function of libm on vectors of so many lanes, as many calls of libmvec as that takes; none where it lacks the
-    /// function.
+    /// A function of libm on vectors of so many lanes: exp in line, others by as many calls of libmvec as that takes; none
+    /// where it lacks the function.
     pub(in crate::emit) fn vector_math(
         &self,
         name: &str,
         args: &[BasicValueEnum<'ctx>],
         lanes: u32,
     ) -> Option<BasicValueEnum<'ctx>> {
+        if name == Op::Exp.name() && self.request.math == Math::Fast {
+            return Some(self.vector_exp(args[0].into_vector_value()).into());
+        }
         let variants = self.math_variants(name, args.len());
         let (width, symbol) = variants.into_iter().find(|(width, _)| *width <= lanes)?;
         let function = self.vector_function(&symbol, args.len(), width);

@@ -12,6 +12,7 @@
 mod access;
 mod best;
 mod control;
+mod exp;
 mod math;
 mod memory;
 #[cfg(test)]

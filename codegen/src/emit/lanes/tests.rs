@@ -14,6 +14,7 @@ use crate::spread::Layout;
 use crate::symbol::Symbol;
 use lm::types::Type;
 
+mod exp;
 mod parting;
 mod shapes;
 mod values;

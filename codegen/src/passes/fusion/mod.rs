@@ -4,17 +4,23 @@
 //!   zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
 //!   move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
 //!   for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
+//!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
+//!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
 //!
-//! `merge` makes one loop of two, `forward` takes values from where they were stored, `elements` computes again what costs
-//! no more than a load, or is read once. Stores that nobody reads then, and their buffers, are left to `sweep`.
+//! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
+//! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
+//! nobody reads then, and their buffers, are left to `sweep`.
 //!
 //! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
 
+mod again;
 mod elements;
 mod equal;
 mod forward;
 mod merge;
 mod order;
+mod points;
+mod rows;
 mod states;
 
 use crate::loops::{Aliases, Block, Callees, Effects, Function, LocalInfo, Memory, Module, Stmt, written};
@@ -40,6 +46,8 @@ pub(super) fn fusion(module: &mut Module) {
         while changed && rounds.next().is_some() {
             let aliases = Aliases::of(function, &written);
             let mut body = std::mem::take(&mut function.body);
+            rows::rows(&mut body, &function.locals);
+            points::points(&mut body, &aliases);
             let mut fuser = Fuser::new(&aliases, callees, &mut function.locals);
             fuser.block(&mut body);
             changed = fuser.changed;
@@ -110,14 +118,19 @@ impl<'a> Fuser<'a> {
         if merge::is_loop(&next.stmt) {
             let start = done.len().saturating_sub(WINDOW);
             for i in (start..done.len()).rev() {
-                let Some(order) = self.order(done, i, &next) else { continue };
+                let asks_again = again::asks_again(&done[i], &done[i + 1..], &next, self.aliases);
+                let Some(order) = self.order(done, i, &next, asks_again) else { continue };
                 let mut rest = done.split_off(i).into_iter();
                 let first = rest.next().expect("there is an i-th statement");
                 let mut later = Vec::new();
                 for (done_before, stays_behind) in rest.zip(order) {
                     if stays_behind { later.push(done_before) } else { done.push(done_before) }
                 }
-                let merged = self.joined(first.stmt, next.stmt);
+                let second = match next.stmt {
+                    Stmt::For(looped) if asks_again => Stmt::For(Box::new(again::unchecked(*looped))),
+                    stmt => stmt,
+                };
+                let merged = self.joined(first.stmt, second);
                 let merged = self.seen(merged);
                 self.changed = true;
                 self.push(done, merged);
@@ -129,12 +142,14 @@ impl<'a> Fuser<'a> {
     }
 
     /// Which statements between two loops come after the one that is made of them, if one can be.
-    fn order(&self, done: &[Done], i: usize, next: &Done) -> Option<Vec<bool>> {
+    fn order(&self, done: &[Done], i: usize, next: &Done, asks_again: bool) -> Option<Vec<bool>> {
         let stays = |one: &Done| {
             let from = if let Stmt::Memory(Memory::Move { from, .. }) = &one.stmt { from.local() } else { None };
             from.is_none_or(|from| !order::is_released(from, done.iter().map(|done| &done.stmt)))
         };
-        let fits = self.fit(&done[i], next) && stays(&done[i]) && stays(next);
-        fits.then(|| order::behind(&done[i], &done[i + 1..], next, self.aliases)).flatten()
+        let fits = self.fit(&done[i], next, asks_again) && stays(&done[i]) && stays(next);
+        let may_leave = next.effects.may_leave && !asks_again;
+        let second = || Effects { may_leave, ..next.effects.clone() };
+        fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
     }
 }

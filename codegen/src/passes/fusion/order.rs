@@ -10,7 +10,7 @@ use crate::loops::{Aliases, Effects, Local, Memory, Stmt};
 use std::collections::HashSet;
 
 /// For each statement between, whether it comes behind; none if the second loop would have to, too.
-pub(super) fn behind(first: &Done, between: &[Done], second: &Done, aliases: &Aliases) -> Option<Vec<bool>> {
+pub(super) fn behind(first: &Done, between: &[Done], second: &Effects, aliases: &Aliases) -> Option<Vec<bool>> {
     let marks: HashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
     let mut later: Vec<&Effects> = Vec::new();
     let behind = between.iter().map(|Done { effects, .. }| {
@@ -26,7 +26,6 @@ pub(super) fn behind(first: &Done, between: &[Done], second: &Done, aliases: &Al
         follows
     });
     let behind = behind.collect();
-    let second = &second.effects;
     let is_free = !later.iter().any(|d| d.orders(second, aliases) || d.guards(second));
     is_free.then_some(behind)
 }
