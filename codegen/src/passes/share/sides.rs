@@ -7,12 +7,16 @@
 //! wherever this side is taken again.
 
 use crate::loops::{Block, Local, Operand};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-/// By conditions, what was set by conditionals, and to what on each side, if that is known outside of it.
+/// What a conditional sets a local to where its condition holds, and where not, if that is known outside of it.
+type Known = [Option<Operand>; 2];
+
+/// By conditions, what was set by conditionals, and to what.
 #[derive(Default)]
 pub(super) struct Sides {
-    set: HashMap<Local, Vec<(Local, [Option<Operand>; 2])>>,
+    set: HashMap<Local, Vec<(Local, Known)>>,
 }
 
 impl Sides {
@@ -41,8 +45,8 @@ impl Sides {
         let known: Vec<_> = known.chain([(condition, Operand::Bool(holds))]).collect();
         let mut told = Vec::new();
         for (x, a) in known {
-            if !replaced.contains_key(&x) {
-                replaced.insert(x, a);
+            if let Entry::Vacant(place) = replaced.entry(x) {
+                place.insert(a);
                 told.push(x);
             }
         }
