@@ -24,7 +24,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
+use std::sync::{Mutex, Once};
 
 /// N and M.
 const SIZES: [[usize; 2]; 6] = [[2, 3], [3, 2], [1, 5], [5, 1], [0, 2], [2, 0]];
@@ -62,14 +62,25 @@ fn of_programs(cases: u32, options: Options) {
     }
 }
 
+thread_local! {
+    /// Of the last panic of this thread, while one is a failure and not shown.
+    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
 /// A panic is a failure, with a message.
 fn agrees_or_panics(generated: &Generated, worst: &Worst) -> Result<(), String> {
-    thread_local!(static MESSAGE: RefCell<String> = const { RefCell::new(String::new()) });
-    let shown = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|info| MESSAGE.set(info.to_string())));
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match MESSAGE.take() {
+            Some(_) => MESSAGE.set(Some(info.to_string())),
+            None => shown(info),
+        }));
+    });
+    MESSAGE.set(Some(String::new()));
     let outcome = catch_unwind(AssertUnwindSafe(|| agrees(generated, worst)));
-    std::panic::set_hook(shown);
-    outcome.unwrap_or_else(|_| Err(MESSAGE.take()))
+    let message = MESSAGE.take().unwrap_or_default();
+    outcome.unwrap_or(Err(message))
 }
 
 fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {

@@ -91,6 +91,9 @@ fn is_long(module: &Module) -> bool {
     })
 }
 
+/// The stack of a thread for LLVM, which recurses on long expressions, in bytes: address space, not memory.
+const STACK: usize = 1 << 28;
+
 /// The objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
 pub(crate) fn objects(
     bitcode: &[u8],
@@ -110,7 +113,10 @@ pub(crate) fn objects(
     };
     let start = Instant::now();
     thread::scope(|scope| {
-        (1..threads.min(parts.len())).for_each(|_| drop(scope.spawn(work)));
+        for _ in 1..threads.min(parts.len()) {
+            let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+            drop(thread.expect("the system gives threads"));
+        }
         work();
     });
     let elapsed = start.elapsed();

@@ -33,7 +33,9 @@ pub(crate) fn variants(name: &str, arguments: usize, widest: u32) -> Vec<(u32, S
 /// For people: what there is for vectors up to a width.
 pub(crate) fn note(widest: u32) -> String {
     if !*IS_THERE {
-        return format!("{LIBRARY} is not there: functions of libm are called for one Float at a time");
+        return format!(
+            "{LIBRARY} is not there: functions of libm, but for exp in lanes, are called for one Float at a time"
+        );
     }
     let arguments = |op: &&Op| op.operands().len();
     let has = |op: &&Op| !variants(op.name(), arguments(op), widest).is_empty();

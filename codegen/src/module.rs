@@ -80,8 +80,8 @@ impl Options {
 pub enum Math {
     /// As the program says: sums in its order, each operation rounded, functions of libm.
     Exact,
-    /// Sums in the order that vectors like; where a vector is at hand, exp in line, at most 1 ulp off libm's, and other
-    /// functions of libmvec, which are at most 4 ulp off. What is computed is the same in each run on one kind of machine.
+    /// Sums in the order that vectors like; in lanes, exp in line, at most 1 ulp off libm's; on other vectors, and for
+    /// other functions, libmvec, at most 4 ulp off. What is computed is the same in each run on one kind of machine.
     #[default]
     Fast,
 }

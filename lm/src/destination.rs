@@ -213,7 +213,9 @@ impl Planner {
             let alone = |c: &Claim| uses.iter().filter(|u| overlap(&u.path, &c.path)).count() == c.uses;
             let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
             let claims: Vec<(Path, Destination)> = claims.map(|c| (c.path, c.destination)).collect();
-            let destination = gather(x.ty(), &[], &claims, uses);
+            let is_idle =
+                |path: &[usize]| Idle::default().part(&b.rhs, &[place(&b.pattern, x), path.to_vec()].concat());
+            let destination = gather(x.ty(), &[], &claims, uses, &is_idle);
             if !destination.is_own() {
                 plan.destinations.insert(x.id(), destination);
             }
@@ -297,21 +299,88 @@ impl Planner {
 }
 
 /// The destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part that nobody
-/// uses goes nowhere: its zeros, say, are not made.
-fn gather(ty: &Type, path: &[usize], claims: &[(Path, Destination)], uses: &[Use]) -> Destination {
+/// uses goes nowhere, if nothing that counts is lost: its zeros, say, are not made.
+fn gather(
+    ty: &Type,
+    path: &[usize],
+    claims: &[(Path, Destination)],
+    uses: &[Use],
+    is_idle: &dyn Fn(&[usize]) -> bool,
+) -> Destination {
     if let Some((_, destination)) = claims.iter().find(|(claimed, _)| claimed == path) {
         return destination.clone();
     }
     if ty.has_fixed_shape() {
         return Destination::Own;
     }
-    if !uses.iter().any(|u| overlap(&u.path, path)) {
+    if !uses.iter().any(|u| overlap(&u.path, path)) && is_idle(path) {
         return Destination::Nowhere;
     }
     let Some(parts) = ty.as_tuple() else { return Destination::Own };
-    let part = |(i, ty): (usize, &Type)| gather(ty, &[path, &[i + 1]].concat(), claims, uses);
+    let part = |(i, ty): (usize, &Type)| gather(ty, &[path, &[i + 1]].concat(), claims, uses, is_idle);
     let parts: Vec<Destination> = parts.iter().enumerate().map(part).collect();
     if parts.iter().all(Destination::is_own) { Destination::Own } else { Destination::Parts(parts) }
+}
+
+/// Which part of what is bound a variable of the pattern is.
+fn place(pattern: &Pattern, x: &Var) -> Path {
+    match pattern {
+        Pattern::Var(_) => vec![],
+        Pattern::Tuple(xs) => xs.iter().position(|y| y == x).map(|i| i + 1).into_iter().collect(),
+    }
+}
+
+/// Whether parts of terms are zeros, elements among zeros, and sums of such: what prints nothing and does not fail, wherever
+/// that matters, and need not be evaluated.
+#[derive(Default)]
+struct Idle<'a> {
+    /// What blocks in the term bind, and which part of that it is.
+    bound: HashMap<u32, (&'a Expr, Path)>,
+    /// The terms that were looked at: no more than some are.
+    looked_at: usize,
+}
+
+impl<'a> Idle<'a> {
+    const MOST: usize = 100;
+
+    fn part(&mut self, e: &'a Expr, path: &[usize]) -> bool {
+        self.looked_at += 1;
+        if self.looked_at > Self::MOST {
+            return false;
+        }
+        if let Some((x, selected)) = selection(e) {
+            let Some((rhs, place)) = self.bound.get(&x.id()).cloned() else { return true };
+            return self.part(rhs, &[place.as_slice(), &selected, path].concat());
+        }
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => true,
+            Kind::Lam(_, body) => self.part(body, path),
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), (&b.rhs, place(&b.pattern, x)))));
+                }
+                self.part(body, path)
+            }
+            Kind::App(Op::If, args) => self.part(&args[1], path) && self.part(&args[2], path),
+            Kind::App(Op::Tuple, parts) => match path.split_first() {
+                Some((i, rest)) => self.part(&parts[i - 1], rest),
+                None => parts.iter().all(|part| self.part(part, &[])),
+            },
+            Kind::App(Op::Prim(Prim::ZeroOf | Prim::DeltaAt), _) => true,
+            Kind::App(Op::Prim(Prim::Add), terms) => terms.iter().all(|term| self.part(term, path)),
+            Kind::App(Op::Prim(Prim::SumBuild), args) => args.last().is_some_and(|f| self.part(f, path)),
+            Kind::App(Op::Prim(Prim::Loop), args) => path.first() == Some(&2) && self.part(&args[1], path),
+            Kind::App(..) => false,
+        }
+    }
+}
+
+/// Whether a witness of a pair is one of its second component: the first is a value, which no zeros are for.
+pub fn beside_a_value(witness: &Expr) -> Option<&Expr> {
+    match witness.args_of(&Op::Tuple)? {
+        [value, rest] if value.args_of(&Op::Dummy).is_some() => Some(rest),
+        _ => None,
+    }
 }
 
 /// Whether one is a part of the other.

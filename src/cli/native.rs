@@ -68,7 +68,11 @@ const CHECKS: [(&str, &str, Checks); 3] = [
 /// What `--math` takes.
 const MATH: [(&str, &str, Math); 2] = [
     ("exact", "sums in the order of the program, functions of libm", Math::Exact),
-    ("fast", "sums in any order, products with sums rounded once, functions on vectors up to 4 ulp off (libmvec)", Math::Fast),
+    (
+        "fast",
+        "sums in any order, products with sums rounded once, functions on vectors up to 4 ulp off (exp in lanes 1, others by libmvec)",
+        Math::Fast,
+    ),
 ];
 
 /// What `--forward` takes.

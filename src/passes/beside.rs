@@ -106,6 +106,11 @@ impl Beside<'_> {
     fn together(&mut self, all: Vec<Binding>, value: &Pattern, derivative: &Pattern) -> Vec<Binding> {
         let at = |p: &Pattern| all.iter().position(|b| b.pattern == *p).expect("it is bound");
         let (j, i) = (at(value), at(derivative));
+        // What a pair before this one made of them may be no call.
+        let point = self.tuples.of_derivative(&all[i].rhs);
+        if point.is_none() || point != self.tuples.of_value(&all[j].rhs) {
+            return all;
+        }
         match self.needed(&all, j, i) {
             Some(needed) => {
                 let both = self.both(&all[j], &all[i]);

@@ -4,9 +4,10 @@
 //!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
 //!   vjp$f(s, dr)   =   $into((_, s), vjp$f(s, dr))                        f calls itself and gives values of fixed shape
 //!
-//! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what all levels share, such as a vector that is
-//! passed on. In a destination that is made once, outside, it adds what it has; else each level would
-//! make such a vector of its own.
+//! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what
+//! all levels share, such as a vector that is passed on. In a destination that is made once, outside, it adds what it
+//! has; else each level would make such a vector of its own. The value beside a cotangent (a dummy stands for it) is
+//! not added to anything.
 //!
 //! Takes and gives: terms without linear maps.
 

@@ -26,6 +26,7 @@ const HIDDEN: u8 = 2;
 /// Places of symbols that are in no section.
 const UNDEFINED: u16 = 0;
 const RESERVED: u16 = 0xff00;
+const ABSOLUTE: u16 = 0xfff1;
 
 /// The bytes of a header of a section, a symbol and a relocation.
 const SECTION_HEADER: usize = 64;

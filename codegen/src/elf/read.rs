@@ -1,14 +1,14 @@
 //! An object, added to what there is.
 
 use super::{
-    Content, FILE, Joined, LOCAL, NOBITS, Place, RELA, RELOCATION, RESERVED, Relocation, SECTION, SECTION_HEADER,
-    STRTAB, SYMBOL, SYMTAB, SectionKey, Symbol, Target, UNDEFINED,
+    ABSOLUTE, Content, FILE, Joined, LOCAL, NOBITS, Place, RELA, RELOCATION, RESERVED, Relocation, SECTION,
+    SECTION_HEADER, STRTAB, SYMBOL, SYMTAB, SectionKey, Symbol, Target, UNDEFINED,
 };
 use std::collections::HashMap;
 
-/// Alignment and flags that only LLVM's linker reads: of which symbols the address counts.
+/// The kind of a section that only LLVM's linker reads: of which symbols the address counts (SHT_LLVM_ADDRSIG).
 const ADDRESSES: u32 = 0x6fff_4c03;
-/// A flag of sections whose relocations are of use to linkers only.
+/// The kind of a section that groups others (SHT_GROUP).
 const GROUP: u32 = 17;
 
 /// The header of a section.
@@ -142,7 +142,8 @@ impl Joined {
         let (info, index) = (bytes[at + 4], quarter(bytes, at + 6));
         let (place, base) = match index {
             UNDEFINED => (Place::Undefined, 0),
-            RESERVED.. => (Place::Reserved(index), 0),
+            ABSOLUTE => (Place::Reserved(index), 0),
+            RESERVED.. => panic!("LLVM puts no symbol of ours in section {index:#x}"),
             _ => moves.get(&usize::from(index)).map(|(section, base)| (Place::In(*section), *base))?,
         };
         let symbol = Symbol {

@@ -16,7 +16,7 @@ use super::target::{Planned, Sum, Target};
 use super::value::Val;
 use crate::error::Error;
 use crate::loops::{Op, Operand};
-use lm::destination::{Destination, Step, plan};
+use lm::destination::{Destination, Step, beside_a_value, plan};
 use lm::prim::Prim;
 use lm::term::{self, Expr, Kind};
 use lm::types::Type;
@@ -293,8 +293,18 @@ impl Body<'_> {
         }
     }
 
-    /// A term, evaluated into zeros of w's shape where it goes back to the caller.
+    /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest only.
     pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Target) -> Lowered {
+        if let Some(w) = beside_a_value(&args[0]).filter(|_| !target.destination().takes_all()) {
+            let witness = self.value(w)?;
+            let rest = target.component(2);
+            let ty = &args[1].ty().as_tuple().expect("a value beside something")[1];
+            let zeros = self.with_zeros(&witness, &rest, ty)?;
+            let inner = Target::Parts(vec![target.component(1), zeros]);
+            let value = self.value_into(&args[1], &inner, None)?.parts()[0].clone();
+            let Target::Parts(inner) = &inner else { unreachable!("it was just made") };
+            return Ok(Val::tuple([value, self.collected(&rest, &inner[1])]));
+        }
         let witness = self.value(&args[0])?;
         let inner = self.with_zeros(&witness, target, args[1].ty())?;
         self.value_into(&args[1], &inner, None)?;

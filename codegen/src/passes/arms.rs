@@ -16,7 +16,7 @@ use crate::loops::{Block, Function, Local, LocalInfo, Memory, Module, Operand, S
 use std::collections::{BTreeSet, HashMap};
 
 /// Sizes up to this one may differ: that of the buffers that can lie on the stack.
-const MOST_ELEMENTS: i64 = 64;
+const SMALL: i64 = 64;
 
 pub(super) fn arms(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between && !function.recursive) {
@@ -75,9 +75,7 @@ impl Joiner<'_> {
         let made = [&arms[0], &arms[1]].map(|arm| made(arm, place));
         let [Some((at, n)), Some((other_at, k))] = made else { return None };
         let count = match (n, k) {
-            (Operand::Integer(n), Operand::Integer(k)) if *n.max(k) <= MOST_ELEMENTS || n == k => {
-                Operand::Integer(*n.max(k))
-            }
+            (Operand::Integer(n @ 0..=SMALL), Operand::Integer(k @ 0..=SMALL)) => Operand::Integer(*n.max(k)),
             (n, k) if n.same(k) && self.may_be_first(arms[0], at, n) && self.may_be_first(arms[1], other_at, k) => {
                 n.clone()
             }

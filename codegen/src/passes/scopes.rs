@@ -12,12 +12,13 @@
 //!
 //! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once more,
 //! is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the program alone.
+//! Not in recursive functions, where each level would hold what it took until the levels below are done.
 
 use crate::loops::{Block, Local, Memory, Module, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn scopes(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.between) {
+    for function in module.functions.iter_mut().filter(|function| !function.between && !function.recursive) {
         let mut ended = HashSet::new();
         find(&function.body, false, &mut ended);
         if !ended.is_empty() {

@@ -10,7 +10,7 @@
 
 use super::arrays::{offset, size_of};
 use super::{Closure, Counts, Env, Interpreter, RuntimeError, located};
-use crate::destination::{Destination, Plan, Step, plan, selection};
+use crate::destination::{Destination, Plan, Step, beside_a_value, plan, selection};
 use crate::map;
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
@@ -402,13 +402,27 @@ impl Interpreter<'_> {
         std::mem::replace(value, nothing())
     }
 
-    /// `$into(w, e)`: e, added to zeros of w's shape.
+    /// `$into(w, e)`: e, added to zeros of w's shape, or, of a pair with a value, the value and the rest so.
     pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
-        let w = self.eval(w, env)?;
         let roots = self.roots.len();
-        let inner = self.with_zeros(&w, target);
-        self.eval_into(e, env, &inner, None)?;
-        let value = self.collect(target, &mut roots.clone());
+        let value = match beside_a_value(w).filter(|_| !target.destination(&[]).takes_all()) {
+            Some(w) => {
+                let w = self.eval(w, env)?;
+                let rest = target.component(1);
+                let inner = Target::Parts(vec![target.component(0), self.with_zeros(&w, &rest)]);
+                let Value::Tuple(mut pair) = self.eval_into(e, env, &inner, None)? else {
+                    panic!("{e:?} gives no pair")
+                };
+                pair[1] = self.collect(&rest, &mut roots.clone());
+                Value::Tuple(pair)
+            }
+            None => {
+                let w = self.eval(w, env)?;
+                let inner = self.with_zeros(&w, target);
+                self.eval_into(e, env, &inner, None)?;
+                self.collect(target, &mut roots.clone())
+            }
+        };
         self.roots.truncate(roots);
         Ok(value)
     }

@@ -12,8 +12,7 @@ use super::WINDOW;
 use crate::loops::{Aliases, Block, For, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
 
-/// Whether anything changed.
-pub(super) fn points(body: &mut Block, aliases: &Aliases) -> bool {
+pub(super) fn points(body: &mut Block, aliases: &Aliases) {
     let mut counts = HashMap::new();
     let mut uses = HashMap::new();
     body.results.iter().for_each(|a| used(a, &mut uses));
@@ -49,21 +48,17 @@ struct Sum {
 }
 
 impl Points<'_> {
-    fn block(&self, block: &mut Block) -> bool {
-        let mut changed = false;
+    fn block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
-            let has_moved = self.goes_behind(block, i);
-            changed |= has_moved;
             // The loop is one place nearer to the start then, and there may be more to move.
-            i = if has_moved { i - 1 } else { i + 1 };
+            i = if self.goes_behind(block, i) { i - 1 } else { i + 1 };
         }
-        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| changed |= self.block(inner));
-        changed
+        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.block(inner));
     }
 
     /// Whether an addition went behind the loop at a place of the block.
-    fn goes_behind(&self, block: &mut Block, at: usize) -> bool {
+    fn goes_behind(&mut self, block: &mut Block, at: usize) -> bool {
         let Some(sum) = self.sum(&block.stmts[at]) else { return false };
         let before = &block.stmts[at.saturating_sub(WINDOW)..at];
         let start = at - before.len();
@@ -89,6 +84,9 @@ impl Points<'_> {
         let Some(added) = point(&before[place], buffer, sum.to) else { return false };
         block.stmts.insert(at + 1, added);
         block.stmts.remove(start + place);
+        // What was a use of the one is a use of the other now, behind the loop.
+        *self.uses.entry(buffer).or_default() -= 1;
+        *self.uses.entry(sum.to).or_default() += 1;
         true
     }
 

@@ -3,26 +3,23 @@
 //!   for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
 //!     =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
 //!
-//!
-//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b: of b elements
+//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is made here, too: of b elements
 //! are loaded, and of what is loaded elements are loaded, or it is moved; then all that anybody sees in a row is what it
 //! was filled with. The same holds of a buffer that is no row. What nobody reads then is left to `sweep`.
 
 use crate::loops::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-/// Whether anything changed.
-pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) -> bool {
+pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     let found = Found::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
-    let mut replacer = Replacer { known, rows, values: HashMap::new(), changed: false };
+    let mut replacer = Replacer { known, rows, values: HashMap::new() };
     replacer.block(body);
     body.change_operands(&mut |a| {
         if let Some(value) = a.local().and_then(|x| replacer.values.get(&x)) {
             *a = value.clone();
         }
     });
-    replacer.changed
 }
 
 /// What is done with buffers, by what matters here.
@@ -30,9 +27,11 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) -> bool {
 struct Found {
     /// How often each local is used.
     uses: HashMap<Local, usize>,
-    /// Rows that are made and filled with a number by the next statements.
+    /// Rows that are made, and filled with a number by a later statement of the block.
     filled: HashMap<Local, Operand>,
-    /// Of buffers that are made, what is stored there.
+    /// The buffers that are made.
+    made: HashSet<Local>,
+    /// What is stored in a buffer.
     stored: HashMap<Local, Vec<Local>>,
     /// What is loaded, and from where.
     loaded: Vec<(Local, Local)>,
@@ -52,6 +51,7 @@ impl Found {
         for stmt in &block.stmts {
             stmt.operands().into_iter().for_each(|a| self.uses(a));
             match stmt {
+                Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(self.made.insert(*buffer)),
                 Stmt::Memory(Memory::Load(x, Operand::Local(b), _)) => {
                     self.loaded.push((*x, *b));
                     *self.read.entry(*b).or_default() += 1;
@@ -103,7 +103,7 @@ impl Found {
         let only_read = |x: &Local, others: usize| count(&self.uses, x) == count(&self.read, x) + others;
         let all_read = |b: &Local| self.loaded.iter().all(|(x, from)| from != b || only_read(x, 0));
         let known = self.stored.iter().filter_map(|(b, rows)| match &rows[..] {
-            [r] if only_read(b, 1) && all_read(b) => Some((*b, value(r)?.clone())),
+            [r] if self.made.contains(b) && only_read(b, 1) && all_read(b) => Some((*b, value(r)?.clone())),
             _ => None,
         });
         known.filter(|(b, _)| self.loaded.iter().any(|(_, from)| from == b)).collect()
@@ -140,7 +140,6 @@ struct Replacer {
     rows: HashMap<Local, Operand>,
     /// What was loaded from rows, and need not be.
     values: HashMap<Local, Operand>,
-    changed: bool,
 }
 
 impl Replacer {
@@ -157,14 +156,12 @@ impl Replacer {
             Stmt::Memory(Memory::Load(x, Operand::Local(b), _)) => {
                 self.rows.extend(self.known.get(b).map(|value| (*x, value.clone())));
                 let value = self.rows.get(b).map(|value| (*x, value.clone()));
-                self.changed |= value.is_some();
                 let is_known = value.is_some();
                 self.values.extend(value);
                 !is_known
             }
             Stmt::Memory(Memory::Move { to, from: Operand::Local(r), count }) if self.is_zero(*r) => {
                 *stmt = Stmt::Memory(Memory::Zero(to.clone(), count.clone()));
-                self.changed = true;
                 true
             }
             _ => true,
