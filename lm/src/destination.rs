@@ -330,8 +330,8 @@ fn place(pattern: &Pattern, x: &Var) -> Path {
     }
 }
 
-/// Whether parts of terms are zeros, elements among zeros, and sums of such: what prints nothing and does not fail, wherever
-/// that matters, and need not be evaluated.
+/// Whether parts of terms are zeros, elements among zeros, cotangents of functions, and sums of such: what prints nothing, nor
+/// fails where that matters, and need not be evaluated.
 #[derive(Default)]
 struct Idle<'a> {
     /// What blocks in the term bind, and which part of that it is.
@@ -370,6 +370,12 @@ impl<'a> Idle<'a> {
             Kind::App(Op::Prim(Prim::Add), terms) => terms.iter().all(|term| self.part(term, path)),
             Kind::App(Op::Prim(Prim::SumBuild), args) => args.last().is_some_and(|f| self.part(f, path)),
             Kind::App(Op::Prim(Prim::Loop), args) => path.first() == Some(&2) && self.part(&args[1], path),
+            Kind::App(Op::Prim(Prim::Into), args) => self.part(&args[1], path),
+            // The value beside it is evaluated.
+            Kind::App(Op::Call(f), _) => match f.name.derivations.first().map(|d| &**d) {
+                Some("vjp") => path.first() == Some(&2),
+                derivation => matches!(derivation, Some("rev" | "sufrevpass")),
+            },
             Kind::App(..) => false,
         }
     }
