@@ -384,7 +384,7 @@ impl<'a> Idle<'a> {
 /// Whether a witness of a pair is one of its second component: the first is a value, which no zeros are for.
 pub fn beside_a_value(witness: &Expr) -> Option<&Expr> {
     match witness.args_of(&Op::Tuple)? {
-        [value, rest] if value.args_of(&Op::Dummy).is_some() || value.ty().tangent() != *value.ty() => Some(rest),
+        [value, rest] if value.args_of(&Op::Dummy).is_some() => Some(rest),
         _ => None,
     }
 }
