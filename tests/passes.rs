@@ -115,6 +115,31 @@ fn loads_of_loops_that_may_not_run() {
     }
 }
 
+/// Stages of integrators: each depends on the element before or after in the one before it, or its cotangent does.
+#[test]
+fn stages_that_pass_elements_on_to_neighbours() {
+    let upwind = "(def slope (Vec Float) ((c : Float) (v : Vec Float))
+           (build (size v) (lam (i : Integer)
+             (if (eq i 0) (mul c (index 0 v)) (mul (index i v) (sub (index i v) (mul c (index (sub i 1) v))))))))";
+    let downwind = "(def slope (Vec Float) ((c : Float) (v : Vec Float))
+           (build (size v) (lam (i : Integer)
+             (if (eq (add i 1) (size v)) 0.0 (mul c (mul (index i v) (index (add i 1) v)))))))";
+    let step = "(def step (Vec Float) ((c : Float) (v : Vec Float))
+           (let ((k1 (slope c v)) (k2 (slope c (add v (mul 0.5 k1)))) (k3 (slope c (add v k2))))
+             (add v (mul 0.25 (add k1 (add k2 k3))))))";
+    for slope in [upwind, downwind] {
+        for f in [
+            "(def f (Vec Float) ((c : Float) (v : Vec Float)) (step c v))",
+            "(def f (Tuple Float (Vec Float)) ((c : Float) (v : Vec Float)) ([rev step] (tuple c v) (mul 2.0 v)))",
+            "(def last Float ((v : Vec Float) (c : Float))
+               (sum (fold (lam (t : Tuple (Vec Float) Integer) (step c (get$1$2 t))) v (build 3 (lam (k : Integer) k)))))
+             (def f (Vec Float) ((v : Vec Float) (c : Float)) ([grad [wrt$1 last]] v c))",
+        ] {
+            check(&format!("{slope}\n{step}\n{f}"));
+        }
+    }
+}
+
 #[test]
 fn elements_that_are_passed_on() {
     for text in [
