@@ -295,6 +295,7 @@ impl<'a> Sharer<'a> {
             self.replaced.extend(xs.into_iter().zip(taken.results));
             return;
         }
+        let same = self.given_by_both(&then, &other);
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
             let told = self.sides.tell(&condition, holds, &mut self.replaced);
@@ -305,7 +306,8 @@ impl<'a> Sharer<'a> {
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
         let mut kept = Vec::new();
         let mut results = [Vec::new(), Vec::new()];
-        for ((x, a), b) in xs.into_iter().zip(then.results).zip(other.results) {
+        for (((x, same), a), b) in xs.into_iter().zip(same).zip(then.results).zip(other.results) {
+            let (a, b) = same.map_or((a, b), |same| (same.clone(), same));
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
                 (Operand::Local(sum), Operand::Float(0.0)) if self.is_sum_of_some(*sum, &condition) => {
@@ -325,6 +327,16 @@ impl<'a> Sharer<'a> {
             return;
         }
         out.push(Stmt::If(kept, condition, then, other));
+    }
+
+    /// What two arms give that give the same: it has other names in them where they know which side of a condition they are.
+    fn given_by_both(&self, then: &Block, other: &Block) -> Vec<Option<Operand>> {
+        let results = |arm: &Block| {
+            let mut results = arm.results.clone();
+            results.iter_mut().for_each(|a| self.replace(a));
+            results
+        };
+        results(then).into_iter().zip(results(other)).map(|(a, b)| a.same(&b).then_some(a)).collect()
     }
 
     fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
@@ -372,11 +384,7 @@ impl<'a> Sharer<'a> {
 }
 
 fn uses(block: &Block, x: Local) -> bool {
-    let is_x = |a: &Operand| a.local() == Some(x);
-    let mut found = block.results.iter().any(is_x);
-    block.visit(&mut |stmt| {
-        found |= stmt.operands().into_iter().any(is_x);
-        found |= stmt.blocks().into_iter().any(|block| block.results.iter().any(is_x));
-    });
+    let mut found = false;
+    block.visit_operands(&mut |a| found |= a.local() == Some(x));
     found
 }
