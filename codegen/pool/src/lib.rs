@@ -7,6 +7,7 @@
 //! depend on it: see `docs/codegen.md`. The interface for C is in `include/lmc_pool.h`.
 
 mod c;
+mod patience;
 mod pool;
 
 pub use pool::Pool;

@@ -2,11 +2,15 @@
 //!
 //! One loop at a time has the threads. Whoever comes meanwhile, from another thread or from inside of a chunk, does
 //! all chunks itself: so nobody waits for a loop that is not its own, and nothing can wait for itself.
+//!
+//! Who waits looks for a while before it sleeps (`patience`): a loop is often followed by another one soon, and to wake a
+//! thread takes as long as a short loop.
 
+use crate::patience::Patience;
 use crate::{Body, Threads};
 use std::ffi::c_void;
 use std::io;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -17,13 +21,18 @@ pub struct Pool {
     helpers: Vec<JoinHandle<()>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    patience: Patience,
     /// Held by the caller of the loop that has the threads.
     turn: Mutex<()>,
     state: Mutex<State>,
+    /// How many loops there have been, and the end: changed under the lock of the state, looked at without.
+    begun: AtomicU64,
+    /// The helpers that are at the loop: likewise.
+    active: AtomicUsize,
     /// There is a loop, or the end has come.
-    begun: Condvar,
+    wake: Condvar,
     /// The last helper has left a loop.
     left: Condvar,
 }
@@ -32,10 +41,10 @@ struct Shared {
 struct State {
     /// The loop, as long as there may be chunks that nobody has begun.
     job: Option<Job>,
-    /// How many loops there have been: a helper joins each at most once.
-    begun: u64,
-    /// The helpers that are at it.
-    active: usize,
+    /// The helpers that sleep.
+    asleep: usize,
+    /// Whether the caller of the loop sleeps.
+    caller_sleeps: bool,
     is_over: bool,
 }
 
@@ -74,7 +83,7 @@ impl Pool {
     /// Errors: the system refuses a thread.
     pub fn new(threads: usize) -> io::Result<Pool> {
         let threads = if threads == 0 { thread::available_parallelism()?.get() } else { threads };
-        let mut pool = Pool { shared: Arc::default(), helpers: Vec::new() };
+        let mut pool = Pool { shared: Arc::new(Shared::new(Patience::of(threads))), helpers: Vec::new() };
         for worker in 1..threads {
             let shared = pool.shared.clone();
             let worker = i64::try_from(worker).expect("no machine has so many threads");
@@ -93,8 +102,9 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.state().is_over = true;
-        self.shared.begun.notify_all();
+        let mut state = self.shared.state();
+        state.is_over = true;
+        self.shared.announce(state);
         // A helper that panicked has said so; there is nobody else to tell.
         self.helpers.drain(..).for_each(|helper| drop(helper.join()));
     }
@@ -112,43 +122,74 @@ unsafe extern "C" fn parallel_for(pool: *mut c_void, body: Body, env: *mut c_voi
 }
 
 impl Shared {
+    fn new(patience: Patience) -> Shared {
+        Shared {
+            patience,
+            turn: Mutex::default(),
+            state: Mutex::default(),
+            begun: AtomicU64::new(0),
+            active: AtomicUsize::new(0),
+            wake: Condvar::new(),
+            left: Condvar::new(),
+        }
+    }
+
     /// Nothing panics while it has the lock, so the state is whole, whoever died.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the helpers that there is something in the state for them; those that sleep cost a call of the system.
+    fn announce(&self, state: MutexGuard<'_, State>) {
+        self.begun.fetch_add(1, Ordering::Release);
+        let asleep = state.asleep;
+        drop(state);
+        if asleep > 0 {
+            self.wake.notify_all();
+        }
     }
 
     /// The caller's part of a loop.
     fn lead(&self, job: Job) {
         let mut state = self.state();
         state.job = Some(job);
-        state.begun += 1;
-        drop(state);
-        self.begun.notify_all();
+        self.announce(state);
         job.work(0);
+        // Who has not begun by now is not waited for.
+        self.state().job = None;
+        if self.patience.until(|| self.active.load(Ordering::Acquire) == 0) {
+            return;
+        }
         let mut state = self.state();
-        state.job = None;
-        while state.active > 0 {
+        state.caller_sleeps = true;
+        while self.active.load(Ordering::Acquire) > 0 {
             state = self.left.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.caller_sleeps = false;
     }
 
-    /// The life of another worker.
+    /// The life of another worker: it joins each loop at most once.
     fn help(&self, worker: i64) {
         let mut seen = 0;
-        let mut state = self.state();
-        while !state.is_over {
-            let job = state.job.filter(|_| state.begun != seen);
-            let Some(job) = job else {
-                state = self.begun.wait(state).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            seen = state.begun;
-            state.active += 1;
+        loop {
+            let has_come = || self.begun.load(Ordering::Acquire) != seen;
+            self.patience.until(has_come);
+            let mut state = self.state();
+            while !has_come() {
+                state.asleep += 1;
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.asleep -= 1;
+            }
+            seen = self.begun.load(Ordering::Acquire);
+            if state.is_over {
+                return;
+            }
+            let Some(job) = state.job else { continue };
+            self.active.fetch_add(1, Ordering::Relaxed);
             drop(state);
             job.work(worker);
-            state = self.state();
-            state.active -= 1;
-            if state.active == 0 {
+            // The caller may go on once this is 0: what the chunks wrote is to be there.
+            if self.active.fetch_sub(1, Ordering::Release) == 1 && self.state().caller_sleeps {
                 self.left.notify_all();
             }
         }

@@ -92,3 +92,30 @@ fn callers_share_a_pool() {
         }
     });
 }
+
+#[test]
+fn threads_that_sleep_are_woken() {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let pause = std::time::Duration::from_millis(2);
+    // With one more than there are processors nobody looks before it sleeps.
+    for threads in [2, processors, processors + 1] {
+        let pool = Pool::new(threads).expect("there are threads");
+        for _ in 0..5 {
+            std::thread::sleep(pause);
+            let begun = AtomicUsize::new(0);
+            let ended = AtomicUsize::new(0);
+            run(pool.threads(), threads as i64, |_, worker| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                while begun.load(Ordering::SeqCst) < threads {
+                    std::thread::yield_now();
+                }
+                // The caller has nothing left to do, and sleeps, too.
+                if worker != 0 {
+                    std::thread::sleep(pause);
+                }
+                ended.fetch_add(1, Ordering::SeqCst);
+            });
+            assert_eq!(ended.into_inner(), threads);
+        }
+    }
+}
