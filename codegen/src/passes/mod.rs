@@ -16,6 +16,7 @@ mod jam;
 pub(crate) mod lanes;
 mod motion;
 mod near;
+mod peel;
 mod place;
 mod rectangular;
 mod reuse;
@@ -146,6 +147,12 @@ pub const PASSES: &[Pass] = &[
         run: calls::calls,
     },
     Pass {
+        name: "peel",
+        purpose: "ends recursions in the caller, where most calls are their last ones",
+        when: |_| true,
+        run: peel::peel,
+    },
+    Pass {
         name: "tables",
         purpose: "computes once, before a loop, what inner loops compute again in each iteration",
         when: |_| true,
@@ -220,6 +227,7 @@ const ORDER: &[&str] = &[
     "bounds",
     "versions",
     "calls",
+    "peel",
     "fusion",
     "share",
     "tables",
