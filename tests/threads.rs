@@ -64,6 +64,11 @@ const PROGRAM: &str = "
 (def run_gradient (Tuple (Vec (Vec Float)) (Vec (Vec Float)) (Vec Float)) ((n : Integer) (m : Integer))
   ([grad loss] (rows n 3) (rows 4 3) (row 2 m)))
 (def scalar Float ((n : Integer) (m : Integer)) (sum (run_elements n m)))
+
+; Hardly any work for an element.
+(def little Float ((n : Integer) (m : Integer)) (ts_dot (build n (lam (i : Integer) (to_float (add i m)))) (row m n)))
+(def added (Vec Float) ((v : Vec Float) (w : Vec Float)) (add v w))
+(def run_added (Vec Float) ((n : Integer) (m : Integer)) (added (row 1 n) (row m n)))
 (def main Integer () 0)
 ";
 
@@ -170,10 +175,10 @@ unsafe extern "C" fn backwards(asked: *mut c_void, body: lmc_pool::Body, env: *m
     }
 }
 
-/// The value of `scalar`, or the status of the call, and what was asked for.
-fn scalar(jit: &Jit, n: i64, m: i64, workers: i64) -> (Result<f64, i32>, Asked) {
+/// The value of a function of two Integers, or the status of the call, and what was asked for.
+fn scalar(jit: &Jit, name: &str, [n, m]: [i64; 2], workers: i64) -> (Result<f64, i32>, Asked) {
     type Scalar = unsafe extern "C" fn(*mut abi::Context, i64, i64, *mut f64) -> i32;
-    let address = jit.address(&base("scalar")).expect("it is an entry");
+    let address = jit.address(&base(name)).expect("it is an entry");
     // SAFETY: that is its interface in C.
     let scalar = unsafe { std::mem::transmute::<usize, Scalar>(address) };
     let mut asked = Asked { chunks: vec![], workers };
@@ -195,7 +200,30 @@ fn chunks_depend_on_the_work_alone() {
         ((10, 10), vec![]),
         ((0, 9), vec![]),
     ];
-    chunks_are(Lanes::Off, &wanted);
+    chunks_are("scalar", Lanes::Off, &wanted);
+}
+
+#[test]
+fn little_work_is_divided_where_there_are_many_elements() {
+    // However little an iteration does, it is a unit; and not a hundred.
+    let wanted = [((1000, 2), vec![]), ((1_000_000, 2), vec![64]), ((0, 2), vec![])];
+    for lanes in [Lanes::Off, Lanes::default()] {
+        chunks_are("little", lanes, &wanted);
+    }
+}
+
+#[test]
+fn elements_that_are_only_moved_are_divided() {
+    let mut case = Case::new(PROGRAM);
+    let name = base("run_added");
+    let ways = ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default());
+    for n in [0, 1, 1000, 30_000, 200_003] {
+        let args = integers(&[n, 3]);
+        let wanted = case.interpret(&name, &args).expect("it has a value");
+        for jit in &ways {
+            assert!(same_bits(&jit.call(&name, &args).expect("it has a value"), &wanted), "{n}");
+        }
+    }
 }
 
 #[test]
@@ -207,23 +235,23 @@ fn chunks_fill_the_lanes() {
         ((10, 10), vec![]),
         ((0, 9), vec![]),
     ];
-    chunks_are(Lanes::Width(32), &wanted);
+    chunks_are("scalar", Lanes::Width(32), &wanted);
 }
 
-fn chunks_are(lanes: Lanes, wanted: &[((i64, i64), Vec<i64>)]) {
+fn chunks_are(name: &str, lanes: Lanes, wanted: &[((i64, i64), Vec<i64>)]) {
     let mut case = Case::new(PROGRAM);
-    let jit = case.jit(&[base("scalar")], &codegen::Options { lanes, ..codegen::Options::default() });
+    let jit = case.jit(&[base(name)], &codegen::Options { lanes, ..codegen::Options::default() });
     for ((n, m), chunks) in wanted {
         let (n, m) = (*n, *m);
-        let [two, five] = [2, 5].map(|workers| scalar(&jit, n, m, workers));
+        let [two, five] = [2, 5].map(|workers| scalar(&jit, name, [n, m], workers));
         assert_eq!(two.1.chunks, *chunks, "{n} {m}");
         assert_eq!(five.1.chunks, *chunks, "{n} {m}");
-        let alone = jit.call(&base("scalar"), &integers(&[n, m])).expect("it has a value");
+        let alone = jit.call(&base(name), &integers(&[n, m])).expect("it has a value");
         for found in [two, five] {
             assert!(same_bits(&Value::Float(found.0.expect("it has a value")), &alone), "{n} {m}");
         }
         // One worker needs nobody.
-        assert!(scalar(&jit, n, m, 1).1.chunks.is_empty());
+        assert!(scalar(&jit, name, [n, m], 1).1.chunks.is_empty());
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Options {
     pub math: Math,
     /// How many iterations of a loop run at once.
     pub lanes: Lanes,
-    /// The least work of a chunk of a loop on threads, in units of about a quarter of a nanosecond, 1 to 2^20: see
+    /// The least work of a chunk of a loop on threads, in units of about a quarter of a nanosecond, 1 to 2^18: see
     /// `docs/threads.md`. How sums are divided depends on it. [`Options::GRAIN`] suits threads; with 1, short loops are
     /// divided, too, for tests.
     pub grain: u64,
@@ -66,8 +66,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What makes a chunk worth a thread: about 25 us.
-    pub const GRAIN: u64 = 100_000;
+    /// What makes a chunk worth a thread: about 3 us.
+    pub const GRAIN: u64 = 12_500;
 
     /// For code whose results are the interpreter's to the bit.
     pub fn exact() -> Options {

@@ -15,7 +15,7 @@
 %region = type { ptr, ptr, i64, i64, i64, i32, i32 }
 
 ; Runs the chunks: what is free of the arena is divided among the workers. The status is that of the first chunk that
-; fails; chunks before it have run, others need not have.
+; fails; chunks before it have run, others need not have. A function that takes nothing has no arena.
 define i32 @lmc.chunks(ptr %ctx, ptr %arena, ptr %body, ptr %region, i64 %chunks) noinline {
 start:
   %no_context = icmp eq ptr %ctx, null
@@ -39,9 +39,13 @@ prepare:
   %workers = phi i64 [ 1, %start ], [ %chosen_workers, %look ]
   %function = phi ptr [ null, %start ], [ %given_function, %look ]
   %pool = phi ptr [ null, %start ], [ %given_pool, %look ]
-  %top_field = getelementptr %arena, ptr %arena, i32 0, i32 2
-  %end_field = getelementptr %arena, ptr %arena, i32 0, i32 3
-  %peak_field = getelementptr %arena, ptr %arena, i32 0, i32 4
+  %nothing = alloca %arena
+  store %arena zeroinitializer, ptr %nothing
+  %no_arena = icmp eq ptr %arena, null
+  %from = select i1 %no_arena, ptr %nothing, ptr %arena
+  %top_field = getelementptr %arena, ptr %from, i32 0, i32 2
+  %end_field = getelementptr %arena, ptr %from, i32 0, i32 3
+  %peak_field = getelementptr %arena, ptr %from, i32 0, i32 4
   %top = load ptr, ptr %top_field
   %end = load ptr, ptr %end_field
   %top_address = ptrtoint ptr %top to i64
@@ -194,37 +198,46 @@ declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)
 
 ; How many iterations make a chunk. It depends on nothing but what is computed, and so do results.
 ;
-;   chunks   at most 64, and none with less than `grain` units of cost, 100,000 but for tests, about 25 us; one alone
-;            where there would be fewer than four, which is 100 us in all
+;   chunks   at most 64, and none with less than `grain` units of cost, 12,500 but for tests, about 3 us; one alone
+;            where there would be fewer than eight, which is 25 us in all
 ;   own      what each chunk adds to on its own is zeroed and added up: that is to be less than a 32nd of the work, for
 ;            tests of so much of it as the grain is smaller, and less than 2^22 elements in all
 ;   length   a multiple of 64 where there are 1024 iterations, so that chunks begin where vectors and lines of the
 ;            cache do; of 8 where there are 128; of the lanes of the loop, for a vector that is not full costs as one
 ;            that is
-define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %lanes, i64 %grain) {
-start:
-  %some = icmp sgt i64 %n, 0
-  br i1 %some, label %weigh, label %one
-weigh:
+define i64 @lmc.chunk(i64 %n, i64 %cost, i64 %own, i64 %lanes, i64 %grain) alwaysinline {
   %both = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %n, i64 %cost)
   %product = extractvalue { i64, i1 } %both, 0
   %overflow = extractvalue { i64, i1 } %both, 1
   %work = select i1 %overflow, i64 9223372036854775807, i64 %product
-  %least = shl i64 %grain, 2
+  %least = shl i64 %grain, 3
   %enough = icmp sge i64 %work, %least
   br i1 %enough, label %divide, label %one
 divide:
+  %length = call i64 @lmc.divide(i64 %n, i64 %work, i64 %own, i64 %lanes, i64 %grain)
+  ret i64 %length
+one:
+  %all = call i64 @llvm.smax.i64(i64 %n, i64 1)
+  ret i64 %all
+}
+
+; The same of enough work.
+define i64 @lmc.divide(i64 %n, i64 %work, i64 %own, i64 %lanes, i64 %grain) noinline {
+start:
+  %some = icmp sgt i64 %n, 0
+  br i1 %some, label %weigh, label %one
+weigh:
   %by_cost = udiv i64 %work, %grain
   %few = call i64 @llvm.smin.i64(i64 %by_cost, i64 64)
   %few_each = call i64 @llvm.smin.i64(i64 %few, i64 %n)
   %has_own = icmp sgt i64 %own, 0
   br i1 %has_own, label %limit, label %length
 limit:
-  ; An element takes about 4 units, 128 with the work that is to go with it: as 128 is to 100,000, 4 is to 3125.
+  ; An element takes about 4 units, 128 with the work that is to go with it: as 128 is to 12,500, 32 is to 3125.
   %own_work = call i64 @llvm.smin.i64(i64 %own, i64 1099511627776)
   %weighed = mul i64 %own_work, %grain
-  %times_4 = shl i64 %weighed, 2
-  %scaled = udiv i64 %times_4, 3125
+  %times_32 = shl i64 %weighed, 5
+  %scaled = udiv i64 %times_32, 3125
   %dear = call i64 @llvm.smax.i64(i64 %scaled, i64 1)
   %by_own = udiv i64 %work, %dear
   %by_memory = udiv i64 4194304, %own_work
@@ -232,7 +245,7 @@ limit:
   %fewest = call i64 @llvm.smin.i64(i64 %fewer, i64 %by_memory)
   br label %length
 length:
-  %chunks = phi i64 [ %few_each, %divide ], [ %fewest, %limit ]
+  %chunks = phi i64 [ %few_each, %weigh ], [ %fewest, %limit ]
   %several = icmp sgt i64 %chunks, 1
   br i1 %several, label %round, label %one
 round:

@@ -153,6 +153,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
+            if function.recursive {
+                self.copy_in_line(declared);
+            }
             self.functions.push(declared);
         }
     }
@@ -170,6 +173,14 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             (false, false) => &[],
         };
         flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
+    }
+
+    /// Loops that copy stay loops. Most calls of a recursion have little left to copy, for which a call of `memcpy` takes
+    /// several times as long; a loop over much runs on vectors.
+    fn copy_in_line(&self, function: FunctionValue<'ctx>) {
+        for name in ["no-builtin-memcpy", "no-builtin-memmove"] {
+            function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(name, ""));
+        }
     }
 
     /// What is in a buffer that a function gets changes, while the function runs, only through that

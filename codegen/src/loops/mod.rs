@@ -284,12 +284,12 @@ impl Stmt {
         }
     }
 
-    /// Whether it looks at the arena in any way. A loop on threads divides it.
+    /// Whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing to a loop
+    /// that takes nothing.
     pub fn uses_arena(&self) -> bool {
         use Memory::{Above, Mark, Release, Slid, Slide};
-        let divides = matches!(self, Stmt::For(looped) if looped.on_threads);
         let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));
-        divides || looks || self.takes_memory()
+        looks || self.takes_memory()
     }
 }
 

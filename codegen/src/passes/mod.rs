@@ -17,6 +17,7 @@ pub(crate) mod lanes;
 mod motion;
 mod near;
 mod nest;
+mod peel;
 mod place;
 mod rectangular;
 mod reuse;
@@ -153,6 +154,12 @@ pub const PASSES: &[Pass] = &[
         run: calls::calls,
     },
     Pass {
+        name: "peel",
+        purpose: "ends recursions in the caller, where most calls are their last ones",
+        when: |_| true,
+        run: peel::peel,
+    },
+    Pass {
         name: "tables",
         purpose: "computes once, before a loop, what inner loops compute again in each iteration",
         when: |_| true,
@@ -229,6 +236,7 @@ const ORDER: &[&str] = &[
     "bounds",
     "versions",
     "calls",
+    "peel",
     "fusion",
     "share",
     "tables",

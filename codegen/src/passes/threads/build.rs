@@ -1,7 +1,7 @@
 //! The loops over chunks, in place of those that are divided.
 
 use super::cost::let_integer;
-use super::legality::{Part, Plan, parts};
+use super::legality::{Part, Plan, is_short, parts};
 use super::private::Private;
 use crate::independence::{Best, bests, carried, prepare};
 use crate::loops::{self, Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
@@ -11,6 +11,8 @@ use std::collections::HashMap;
 const INTEGER: Ty = Scalar::Integer.ty();
 const ZERO: Operand = Operand::Integer(0);
 const ONE: Operand = Operand::Integer(1);
+/// There are no more chunks: as `lmc.chunk` has it.
+const MOST_CHUNKS: i64 = 64;
 
 /// Puts plans into action.
 pub(super) struct Builder<'a> {
@@ -61,16 +63,38 @@ impl Builder<'_> {
     }
 
     fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
+        let iterations = self.difference(&looped.to, &looped.from, out);
+        if !is_short(&looped) {
+            let lengths = self.lengths(&iterations, &looped, plan, out);
+            return self.divide_by(lengths, looped, plan, out);
+        }
+        let length = self.length(&iterations, &looped, plan, out);
+        let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
+        let alone = self.alone(&looped);
+        let results = looped.results.clone();
+        let mut looped = looped;
+        looped.results = results.iter().map(|x| self.local(self.ty(*x))).collect();
+        let mut divided = Block { stmts: vec![], results: looped.results.iter().map(|x| (*x).into()).collect() };
+        let count = self.count(&iterations, &length, &mut divided.stmts);
+        self.divide_by((length, count), looped, plan, &mut divided.stmts);
+        out.push(Stmt::If(results, is_one, alone, divided));
+    }
+
+    /// The loop as it was, with locals of its own.
+    fn alone(&mut self, looped: &For) -> Block {
+        let results = looped.results.iter().map(|x| (*x).into()).collect();
+        Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results }.copy(self.locals, HashMap::new())
+    }
+
+    /// The loop, in so many chunks of such a length.
+    fn divide_by(&mut self, (length, count): (Operand, Operand), looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let carried = carried(self.locals, &looped).expect("the iterations are independent");
         let kinds = parts(&carried, self.locals, &looped);
         let bests = bests(self.locals, &looped);
-        let iterations = self.difference(&looped.to, &looped.from, out);
-        let (length, count) = self.lengths(&iterations, &looped, plan, out);
-        let takes = !(kinds.is_empty() && plan.private.is_empty());
-        let mark = takes.then(|| self.local(Scalar::Mark.ty()));
+        let mark = (!plan.private.is_empty()).then(|| self.local(Scalar::Mark.ty()));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
         let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| self.ty(*x)).collect();
-        let sums = types.into_iter().map(|ty| self.alloc(ty.buffer(), &count, out)).collect();
+        let sums = types.into_iter().map(|ty| self.on_stack(ty.buffer(), out)).collect();
         let private = plan.private.iter().map(|private| self.private(private, &count, out)).collect();
         let division = Division { length, count, sums, private };
         let results = looped.results.clone();
@@ -89,26 +113,39 @@ impl Builder<'_> {
     /// The number of iterations of a chunk, and of chunks: at least one each.
     fn lengths(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
         let some = let_integer(Op::LtI, [ZERO, n.clone()], out, self.locals);
-        let (mut stmts, cost) = plan.cost.emit(&looped.from, self.locals);
+        let mut stmts = Vec::new();
+        let length = self.length(n, looped, plan, &mut stmts);
+        let count = self.count(n, &length, &mut stmts);
+        let results = [(); 2].map(|()| self.local(INTEGER));
+        let divided = Block { stmts, results: vec![length, count] };
+        let alone = Block { stmts: vec![], results: vec![ONE, ONE] };
+        out.push(Stmt::If(results.to_vec(), some, divided, alone));
+        (results[0].into(), results[1].into())
+    }
+
+    /// The number of iterations of a chunk.
+    fn length(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> Operand {
+        let (stmts, cost) = plan.cost.emit(&looped.from, self.locals);
+        out.extend(stmts);
         let mut own = ZERO;
         for private in &plan.private {
-            let elements = self.elements(private, &mut stmts);
+            let elements = self.elements(private, out);
             own = match own {
                 Operand::Integer(0) => elements,
-                own => let_integer(Op::AddI, [own, elements], &mut stmts, self.locals),
+                own => let_integer(Op::AddI, [own, elements], out, self.locals),
             };
         }
         let length = self.local(INTEGER);
         let lanes = Operand::Integer(looped.lanes.into());
-        stmts.push(Stmt::Let(length, Op::Chunk, vec![n.clone(), cost, own, lanes]));
-        let less = let_integer(Op::SubI, [length.into(), ONE], &mut stmts, self.locals);
-        let sum = let_integer(Op::AddI, [n.clone(), less], &mut stmts, self.locals);
-        let count = let_integer(Op::DivI, [sum, length.into()], &mut stmts, self.locals);
-        let results = [(); 2].map(|()| self.local(INTEGER));
-        let divided = Block { stmts, results: vec![length.into(), count] };
-        let alone = Block { stmts: vec![], results: vec![ONE, ONE] };
-        out.push(Stmt::If(results.to_vec(), some, divided, alone));
-        (results[0].into(), results[1].into())
+        out.push(Stmt::Let(length, Op::Chunk, vec![n.clone(), cost, own, lanes]));
+        length.into()
+    }
+
+    /// How many chunks of a length there are.
+    fn count(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
+        let less = let_integer(Op::SubI, [length.clone(), ONE], out, self.locals);
+        let sum = let_integer(Op::AddI, [n.clone(), less], out, self.locals);
+        let_integer(Op::DivI, [sum, length.clone()], out, self.locals)
     }
 
     /// How many numbers are in a private buffer.
@@ -286,6 +323,13 @@ impl Builder<'_> {
         let [yes, no] = [yes, no].map(|a| Block { stmts: vec![], results: vec![a] });
         out.push(Stmt::If(vec![x], condition, yes, no));
         x.into()
+    }
+
+    /// A number for each chunk. A function without buffers stays one without an arena.
+    fn on_stack(&mut self, ty: Ty, out: &mut Vec<Stmt>) -> Local {
+        let buffer = self.local(ty);
+        out.push(Stmt::Memory(Memory::Stack(buffer, Operand::Integer(MOST_CHUNKS))));
+        buffer
     }
 
     fn alloc(&mut self, ty: Ty, count: &Operand, out: &mut Vec<Stmt>) -> Local {

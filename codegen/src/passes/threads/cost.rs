@@ -4,12 +4,15 @@
 //!   cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
 //!   cost(f(a))                  that of f's body
 //!
-//! of which a loop in lanes takes the V-th part for vectors of V Floats.
+//! of which a loop in lanes takes the V-th part for vectors of V Floats, as does an innermost loop that LLVM can run on
+//! vectors (`vectors`). But what the divided loop itself loads and stores comes from memory, at about 8 bytes a unit,
+//! whatever runs in vectors; what inner loops do is mostly in the first caches.
 //!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
 use super::Planner;
 use super::slice::Slice;
+use super::vectors::runs_on_vectors;
 use crate::loops::{Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 
@@ -32,9 +35,7 @@ enum Trips {
 /// Where nothing is known.
 const UNKNOWN: Trips = Trips::Number(8);
 /// What makes a loop long: as `lmc.chunk` has it.
-const LONG: i64 = 400_000;
-/// An iteration of less is no work.
-const SOME: i64 = 8;
+const LONG: i64 = 100_000;
 /// Calls deeper than that count as much as a few statements.
 const DEPTH: usize = 6;
 const SHALLOW: i64 = 100;
@@ -53,10 +54,13 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
     if let Some(n) = looped.to.local() {
         known.trips.insert(looped.index, Trips::Local(n, 2));
     }
-    // A vector takes about as long as a number.
-    let scale = if looped.lanes > 1 { 1.0 / f64::from(planner.module.vectors.floats) } else { 1.0 };
-    estimator.block(&looped.body, &mut known, &Weight { scale, sizes: vec![] }, 0);
-    let terms = estimator.terms.into_iter().map(|(weight, sizes)| ((weight as i64).max(1), sizes)).collect();
+    let once = Weight { scale: 1.0, sizes: vec![], on_vectors: false };
+    let part = estimator.on_vectors(looped, known.function, once.clone());
+    estimator.block(&looped.body, &mut known, &part, 0);
+    let is_access = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Load(..) | Memory::Store(..) | Memory::Add(..)));
+    let accesses = looped.body.stmts.iter().filter(is_access).count() as i64;
+    estimator.add(&once.part(1.0 - part.scale), accesses);
+    let terms = estimator.terms.into_iter().map(|(weight, sizes)| ((weight.round() as i64).max(1), sizes)).collect();
     Cost { terms, samples }
 }
 
@@ -87,6 +91,8 @@ fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Loc
 struct Weight {
     scale: f64,
     sizes: Vec<Local>,
+    /// Whether it is done to vectors.
+    on_vectors: bool,
 }
 
 impl Weight {
@@ -105,7 +111,7 @@ impl Weight {
     }
 
     fn part(&self, of: f64) -> Weight {
-        Weight { scale: self.scale * of, sizes: self.sizes.clone() }
+        Weight { scale: self.scale * of, ..self.clone() }
     }
 }
 
@@ -138,6 +144,16 @@ struct Estimator<'p, 'a> {
 }
 
 impl Estimator<'_, '_> {
+    /// What the body of a loop counts: a vector takes about as long as a number.
+    fn on_vectors(&self, looped: &For, function: &Function, weight: Weight) -> Weight {
+        let module = self.planner.module;
+        let in_lanes = looped.lanes > 1 || runs_on_vectors(&function.locals, looped, module.keeps_order);
+        if weight.on_vectors || !in_lanes {
+            return weight;
+        }
+        Weight { on_vectors: true, ..weight.part(1.0 / f64::from(module.vectors.floats)) }
+    }
+
     fn block(&mut self, block: &Block, known: &mut Known, weight: &Weight, depth: usize) {
         for stmt in &block.stmts {
             self.add(weight, own_cost(stmt));
@@ -154,7 +170,8 @@ impl Estimator<'_, '_> {
                     let trips = known.trips(&inner.to);
                     let below = if let Trips::Local(x, by) = trips { Trips::Local(x, 2 * by) } else { trips };
                     known.trips.insert(inner.index, below);
-                    self.block(&inner.body, known, &weight.times(trips), depth);
+                    let weight = self.on_vectors(inner, known.function, weight.times(trips));
+                    self.block(&inner.body, known, &weight, depth);
                 }
                 Stmt::If(_, condition, then, other) => {
                     let is_likely = condition.local().is_some_and(|c| known.likely.contains(&c));
@@ -207,14 +224,13 @@ fn own_cost(stmt: &Stmt) -> i64 {
 }
 
 impl Cost {
-    /// Whether the loop may take long enough: not where its length is known and small, nor where an iteration does so
-    /// little that memory limits it, and not the number of threads.
+    /// Whether the loop may take long enough: not where its length is known and small.
     pub(super) fn is_worth_it(&self, looped: &For) -> bool {
         let [(cost, sizes)] = self.terms.as_slice() else { return true };
         match (&looped.from, &looped.to) {
             _ if !sizes.is_empty() => true,
             (Operand::Integer(from), Operand::Integer(to)) => to.saturating_sub(*from).saturating_mul(*cost) >= LONG,
-            _ => *cost >= SOME,
+            _ => true,
         }
     }
 

@@ -5,7 +5,7 @@ use super::Planner;
 use super::cost::{Cost, estimate};
 use super::private::Private;
 use crate::independence::{Carried, Independence};
-use crate::loops::{For, Local, LocalInfo, Op, Operand, Scalar, gives_all_back};
+use crate::loops::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt, gives_all_back};
 use std::collections::HashSet;
 
 /// How to divide a loop.
@@ -14,6 +14,16 @@ pub(super) struct Plan {
     pub(super) private: Vec<Private>,
     /// Of one iteration.
     pub(super) cost: Cost,
+}
+
+/// A body of so few statements is short.
+const SHORT: usize = 16;
+
+/// Whether a loop may take less time than to begin its chunks: then it has another version, which is not divided. It
+/// finds out no size before it begins.
+pub(super) fn is_short(looped: &For) -> bool {
+    let is_simple = |stmt: &Stmt| stmt.blocks().is_empty() && !matches!(stmt, Stmt::Call(..));
+    looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
 }
 
 /// What a chunk knows of a carried value.

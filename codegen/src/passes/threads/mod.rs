@@ -11,25 +11,26 @@
 //! on threads. A loop too short to be divided is one chunk, which is the loop as it was.
 //!
 //! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions, those that are called from outside, or at least not
-//! from loops.
+//! from loops. What loops call works on a part of something: there loops of a few plain statements stay.
 
 mod build;
 mod cost;
 mod legality;
 mod private;
 mod slice;
+mod vectors;
 
 use crate::independence::Effects;
 use crate::loops::{Aliases, Block, FunId, Function, Local, Module, Stmt, gives_all_back};
 use build::Builder;
-use legality::Plan;
+use legality::{Plan, is_short};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn threads(module: &mut Module) {
     let world = World::of(module);
-    let chosen = chosen_functions(module);
-    for i in chosen {
-        let plans = Planner::plans(&module.functions[i], module, &world);
+    let in_loops = called_in_loops(module);
+    for i in chosen_functions(module, &in_loops) {
+        let plans = Planner::plans(&module.functions[i], module, &world, in_loops.contains(&FunId(i)));
         if plans.is_empty() {
             continue;
         }
@@ -66,8 +67,8 @@ impl World {
     }
 }
 
-/// The functions whose loops are looked at.
-fn chosen_functions(module: &Module) -> Vec<usize> {
+/// The functions that loops call, or functions that they call.
+fn called_in_loops(module: &Module) -> HashSet<FunId> {
     let mut in_loops = HashSet::new();
     for function in &module.functions {
         function.body.visit(&mut |stmt| {
@@ -86,6 +87,11 @@ fn chosen_functions(module: &Module) -> Vec<usize> {
             }
         });
     }
+    in_loops
+}
+
+/// The functions whose loops are looked at.
+fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
     let is_chosen = |i: &usize| {
         let function = &module.functions[*i];
         let called = module.exported.contains(&FunId(*i)) || !in_loops.contains(&FunId(*i));
@@ -106,16 +112,19 @@ struct Planner<'a> {
     before: Vec<&'a [Stmt]>,
     /// Whether that is in a loop.
     is_in_loop: bool,
+    /// Whether loops call the function.
+    is_part: bool,
     plans: HashMap<Local, Plan>,
 }
 
 impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
-    fn plans(function: &'a Function, module: &'a Module, world: &'a World) -> HashMap<Local, Plan> {
+    fn plans(function: &'a Function, module: &'a Module, world: &'a World, is_part: bool) -> HashMap<Local, Plan> {
         let aliases = Aliases::of(function, &world.effects.written);
         let likely = function.body.likely_conditions();
         let (before, plans) = (vec![], HashMap::new());
-        let mut planner = Planner { module, world, function, aliases, likely, before, is_in_loop: false, plans };
+        let mut planner =
+            Planner { module, world, function, aliases, likely, before, is_in_loop: false, is_part, plans };
         planner.block(&function.body);
         planner.plans
     }
@@ -124,7 +133,9 @@ impl<'a> Planner<'a> {
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.before.push(&block.stmts[..i]);
             let plan = match stmt {
-                Stmt::For(looped) => self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped)),
+                Stmt::For(looped) if !(self.is_part && is_short(looped)) => {
+                    self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped))
+                }
                 _ => None,
             };
             match (stmt, plan) {
