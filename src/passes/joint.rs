@@ -10,7 +10,7 @@
 //! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the first.
 //!
 //! Dear is a call, a function of libm, and what takes a function; that there is something in common is tried: `share`
-//! is `cse`. So is a call of a function at a point where the other sum calls a derivative that gives the value, too.
+//! is `cse`, with the nearest sums over the same range. So is a call of a function at a point where the other sum calls a derivative that gives the value, too.
 //! Takes and gives: normal form, but for the witness.
 
 use crate::meeting::{Meeting, Tuples};
@@ -32,6 +32,10 @@ struct Joint<'a> {
     supply: &'a mut Supply,
     share: &'a dyn Fn(&Expr) -> Expr,
 }
+
+/// With so many of the sums before it a sum is tried to be joined, the nearest first: of n sums that have nothing in common,
+/// not all pairs are tried.
+const TRIED: usize = 16;
 
 /// A sum over a range, `sumbuild witness n (λi. body)`.
 struct Sum {
@@ -60,8 +64,9 @@ impl Joint<'_> {
     /// The bindings with one more, joined to one of them.
     fn joined(&mut self, before: &[Binding], b: &Binding, uses: &HashMap<u32, usize>) -> Option<Vec<Binding>> {
         let second = self.sum(before, b, uses)?;
-        (0..before.len()).rev().find_map(|j| {
-            let first = self.sum(before, &before[j], uses).filter(|first| first.n == second.n)?;
+        let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
+        let near: Vec<(usize, Sum)> = near.filter(|(_, first)| first.n == second.n).take(TRIED).collect();
+        near.into_iter().find_map(|(j, first)| {
             let at = place(before, j, b)?;
             let rhs = self.both(&first, &second)?;
             let [x, y] = [&before[j], b].map(|b| self.supply.fresh(name(b), b.rhs.ty().clone()));

@@ -82,12 +82,12 @@ impl Copier<'_> {
                 let bound = stmt.bound();
                 self.scope.extend(bound.iter().copied());
                 stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
-                self.scope.retain(|x| !bound.contains(x));
+                bound.iter().for_each(|x| _ = self.scope.remove(x));
             }
             own.extend(stmt.targets());
             self.scope.extend(stmt.targets());
         }
-        self.scope.retain(|x| !own.contains(x));
+        own.iter().for_each(|x| _ = self.scope.remove(x));
     }
 
     fn looped(&mut self, looped: &mut For) {
