@@ -42,4 +42,4 @@ pub mod source;
 mod stack;
 mod syntax_error;
 
-pub use stack::{LARGE_STACK, with_large_stack};
+pub use stack::{LARGE_STACK, stack_size, with_large_stack};

@@ -8,11 +8,12 @@
 
 use crate::diagnostic::{Cause, Diagnostic};
 use crate::lexer::{Lexer, Token};
+use crate::stack::{LARGE_STACK, stack_size};
 pub use crate::syntax_error::SyntaxError;
 use lm::term::Span;
 use std::sync::Arc;
 
-/// The deepest nesting of parentheses that is read.
+/// The deepest nesting of parentheses that is read, given a stack of [`LARGE_STACK`] bytes; as much less as there is less.
 pub const NESTING_LIMIT: usize = 20_000;
 
 /// The reader gives up after so many errors: a file with more is no program.
@@ -59,7 +60,8 @@ pub struct Reading {
 
 /// Reads a text.
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader { lexer: Lexer::new(text), open: Vec::new(), depth: 0, reading: Reading::default() };
+    let limit = (NESTING_LIMIT as u64 * stack_size() as u64 / LARGE_STACK as u64) as usize;
+    let mut reader = Reader { lexer: Lexer::new(text), open: Vec::new(), depth: 0, limit, reading: Reading::default() };
     reader.reading.structure_is_sound = true;
     while reader.step() {}
     reader.reading.errors.sort_by_key(|e| e.span.map(|s| s.start));
@@ -78,6 +80,8 @@ struct Reader<'a> {
     open: Vec<Open>,
     /// How deep we are; more than `open.len()` when beyond the limit.
     depth: usize,
+    /// How deep a text may be.
+    limit: usize,
     reading: Reading,
 }
 
@@ -119,16 +123,16 @@ impl Reader<'_> {
             self.abandon(Some(at));
         }
         self.depth += 1;
-        if self.depth == NESTING_LIMIT + 1 {
-            self.error(SyntaxError::TooDeep, at);
+        if self.depth == self.limit + 1 {
+            self.error(SyntaxError::TooDeep(self.limit), at);
         }
-        if self.depth <= NESTING_LIMIT {
+        if self.depth <= self.limit {
             self.open.push(Open { bracket, at, items: Vec::new() });
         }
     }
 
     fn closes(&mut self, bracket: char, at: Span) {
-        if self.depth > NESTING_LIMIT {
+        if self.depth > self.limit {
             self.depth -= 1;
             return;
         }

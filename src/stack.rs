@@ -1,16 +1,34 @@
 //! Room for recursion on terms.
 
+use codegen::address_space;
+use std::cell::Cell;
+
 /// The size of the large stack, in bytes: address space, not memory; only what is touched is mapped.
 pub const LARGE_STACK: usize = 1 << 33;
 
+thread_local! {
+    static SIZE: Cell<usize> = const { Cell::new(LARGE_STACK) };
+}
+
+/// The size of the stack of the thread at hand, if [`with_large_stack`] made it.
+pub fn stack_size() -> usize {
+    SIZE.get()
+}
+
 /// Runs `f` on a thread with a stack of 8 GiB, enough for every term that the reader's nesting limit
-/// admits. A panic of `f` goes on in the caller.
+/// admits. Where the process may have less address space than 32 GiB, it is a quarter of that, and the limit is less in
+/// proportion. A panic of `f` goes on in the caller.
 ///
 /// Panics when the system gives no such thread.
 pub fn with_large_stack<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    let size = address_space().map_or(LARGE_STACK, |bytes| LARGE_STACK.min((bytes / 4) as usize));
+    let run = || {
+        SIZE.set(size);
+        f()
+    };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(LARGE_STACK).spawn_scoped(scope, f);
-        let result = thread.expect("the system gives a thread with a stack of 8 GiB").join();
+        let thread = std::thread::Builder::new().stack_size(size).spawn_scoped(scope, run);
+        let result = thread.expect("the system gives a thread with a large stack").join();
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }

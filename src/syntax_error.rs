@@ -1,7 +1,5 @@
 //! The errors of the reader.
 
-use crate::reader::NESTING_LIMIT;
-
 /// What is wrong with a text as a sequence of s-expressions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxError {
@@ -36,8 +34,8 @@ pub enum SyntaxError {
     #[error("`{0}` is closed by `{1}`")]
     Mismatched(char, char),
     /// Too deep.
-    #[error("parentheses are nested deeper than {NESTING_LIMIT}")]
-    TooDeep,
+    #[error("parentheses are nested deeper than {0}")]
+    TooDeep(usize),
     /// Too many errors to go on.
     #[error("too many errors; the rest of the file is not read")]
     TooMany,
@@ -57,7 +55,7 @@ impl SyntaxError {
             SyntaxError::Unclosed(_) => "E108",
             SyntaxError::Stray(_) => "E109",
             SyntaxError::Mismatched(..) => "E110",
-            SyntaxError::TooDeep => "E111",
+            SyntaxError::TooDeep(_) => "E111",
             SyntaxError::TooMany => "E112",
         }
     }
@@ -70,7 +68,7 @@ impl SyntaxError {
             SyntaxError::UnclosedString => "add a closing `\"`",
             SyntaxError::UnclosedComment => "add `|#`; comments nest, each `#|` needs its own",
             SyntaxError::IntegerRange(_) => "write a Float literal, with a point: `1.0`",
-            SyntaxError::TooDeep => "name inner terms in one `(let ((x1 e1) ... (xn en)) e)`",
+            SyntaxError::TooDeep(_) => "name inner terms in one `(let ((x1 e1) ... (xn en)) e)`",
             SyntaxError::Character(_)
             | SyntaxError::FloatRange(_)
             | SyntaxError::Unclosed(_)
@@ -94,7 +92,7 @@ impl SyntaxError {
             | SyntaxError::Unclosed(_)
             | SyntaxError::Stray(_)
             | SyntaxError::Mismatched(..)
-            | SyntaxError::TooDeep
+            | SyntaxError::TooDeep(_)
             | SyntaxError::TooMany => true,
         }
     }

@@ -6,8 +6,13 @@ use std::process::{Command, Stdio};
 
 /// The lines of the LLVM IR of a program, not optimised.
 fn emitted(program: &str) -> Vec<String> {
+    compiled(program, &["--rev", "-O", "0"])
+}
+
+/// The lines of the LLVM IR of a program, with some options.
+fn compiled(program: &str, options: &[&str]) -> Vec<String> {
     let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
-    lmc.args(["compile", "-", "--rev", "--fun", "f", "-O", "0", "--emit", "llvm-ir=-"]);
+    lmc.args(["compile", "-", "--fun", "f", "--emit", "llvm-ir=-"]).args(options);
     let mut lmc = lmc.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lmc runs");
     lmc.stdin.take().expect("it is a pipe").write_all(program.as_bytes()).expect("lmc reads");
     let output = lmc.wait_with_output().expect("lmc ends");
@@ -54,4 +59,26 @@ fn errors_are_reported_in_one_place_of_a_function() {
     assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
     let [few, many] = [20, 80].map(|n| counted(&allocations(n), "@lmc.fail"));
     assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
+}
+
+/// Whether a line of the optimised IR has that in it, for processors with vectors of 4 and of 8 Floats.
+fn has(program: &str, text: &str) -> [bool; 2] {
+    ["x86-64-v3", "x86-64-v4"].map(|cpu| {
+        let lines = compiled(program, &["-O", "2", "--target-cpu", cpu]);
+        lines.iter().any(|line| line.contains(text))
+    })
+}
+
+#[test]
+fn short_loops_have_vectors() {
+    let once = "(def f (Vec Float) (v : Vec Float) (map (lam (x : Float) (mul x (add x 1.0))) v))";
+    let again = "(def f (Vec Float) ((v : Vec Float) (n : Integer))
+      (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (mul x (add x 1.0))) (get$1$2 t)))
+            v (build n (lam (i : Integer) i))))";
+    // What vectors leave of a loop is made shorter vectors of.
+    assert_eq!([has(once, "vec.epilog.vector.body"), has(again, "vec.epilog.vector.body")], [[true; 2]; 2]);
+    // Only a loop that others repeat is told to have few vectors side by side.
+    let is_told =
+        |program| compiled(program, &["-O", "0"]).iter().any(|line| line.contains("llvm.loop.interleave.count"));
+    assert_eq!([once, again].map(is_told), [false, true]);
 }

@@ -115,6 +115,47 @@ fn sums_over_rows_columns_and_windows() {
     DENSE.iter().for_each(|text| check(text));
 }
 
+/// The loss of a product of matrices, and the sum of what rows have with rows; with terms that are dear.
+const RESIDUALS: &[&str] = &[
+    "(def f Float ((w : Tensor 2 Float) (h : Tensor 2 Float) (a : Tensor 2 Float))
+       (let ((rows rank) (size w))
+         (sumbuild (size a) (lam (ij : Tuple Integer Integer)
+           (let (((i j) ij)
+                 (r (sub (index ij a) (sumbuild rank (lam (k : Integer)
+                      (mul (index (tuple i k) w) (index (tuple k j) h)))))))
+             (mul r r))))))",
+    "(def f Float ((w : Tensor 2 Float) (h : Tensor 2 Float) (a : Tensor 2 Float))
+       (let (((rows rank) (size w)) ((columns rank_of_h) (size h)))
+         (sumbuild rows (lam (i : Integer)
+           (sumbuild columns (lam (j : Integer)
+             (mul (index (tuple i j) a)
+                  (tanh (sumbuild rank (lam (k : Integer)
+                    (mul (index (tuple i k) w) (index (tuple j k) h))))))))))))",
+];
+
+#[test]
+fn sums_of_dear_terms() {
+    RESIDUALS.iter().for_each(|text| check(text));
+}
+
+#[test]
+fn sums_of_dear_terms_in_several_blocks() {
+    let random = "(def random (Tensor 2 Float) ((seed : Integer) (rows : Integer) (columns : Integer))
+      (build (tuple rows columns) (lam (ij : Tuple Integer Integer)
+        (let ((i j) ij) ($ranhashdoub (add seed (add (mul i columns) j)))))))";
+    for (text, second) in RESIDUALS.iter().zip(["5 17", "17 5"]) {
+        let example = format!(
+            "(def example (Tuple (Tensor 2 Float) (Tensor 2 Float) (Tensor 2 Float)) ()
+               (tuple (random 1 1003 5) (random 2 {second}) (random 3 1003 17)))"
+        );
+        with_large_stack(|| {
+            let mut case = Case::new(&format!("{random}\n{text}\n{example}"), "f", &ways());
+            let args = case.example();
+            case.agrees(&args);
+        });
+    }
+}
+
 #[test]
 fn sums_of_iterations_side_by_side_keep_their_order() {
     let exact = codegen::Options { opt_level: 1, ..codegen::Options::exact() };

@@ -1,8 +1,8 @@
 //! The language, row by row: each `language/*.ks` asserts what it says of itself, and prints
 //! `language/*.out`; each `language/errors/*.ks` stops with the message beside it.
 //!
-//! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back. `BLESS=1 cargo test --test language` writes what is
-//! expected anew; read the diff.
+//! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back.
+//! `BLESS=1 cargo test --test language` writes what is expected anew; read the diff.
 
 use codegen::{Jit, SourceInfo};
 use lm::alpha;

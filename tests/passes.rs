@@ -115,6 +115,31 @@ fn loads_of_loops_that_may_not_run() {
     }
 }
 
+/// Stages of integrators: each depends on the element before or after in the one before it, or its cotangent does.
+#[test]
+fn stages_that_pass_elements_on_to_neighbours() {
+    let upwind = "(def slope (Vec Float) ((c : Float) (v : Vec Float))
+           (build (size v) (lam (i : Integer)
+             (if (eq i 0) (mul c (index 0 v)) (mul (index i v) (sub (index i v) (mul c (index (sub i 1) v))))))))";
+    let downwind = "(def slope (Vec Float) ((c : Float) (v : Vec Float))
+           (build (size v) (lam (i : Integer)
+             (if (eq (add i 1) (size v)) 0.0 (mul c (mul (index i v) (index (add i 1) v)))))))";
+    let step = "(def step (Vec Float) ((c : Float) (v : Vec Float))
+           (let ((k1 (slope c v)) (k2 (slope c (add v (mul 0.5 k1)))) (k3 (slope c (add v k2))))
+             (add v (mul 0.25 (add k1 (add k2 k3))))))";
+    for slope in [upwind, downwind] {
+        for f in [
+            "(def f (Vec Float) ((c : Float) (v : Vec Float)) (step c v))",
+            "(def f (Tuple Float (Vec Float)) ((c : Float) (v : Vec Float)) ([rev step] (tuple c v) (mul 2.0 v)))",
+            "(def last Float ((v : Vec Float) (c : Float))
+               (sum (fold (lam (t : Tuple (Vec Float) Integer) (step c (get$1$2 t))) v (build 3 (lam (k : Integer) k)))))
+             (def f (Vec Float) ((v : Vec Float) (c : Float)) ([grad [wrt$1 last]] v c))",
+        ] {
+            check(&format!("{slope}\n{step}\n{f}"));
+        }
+    }
+}
+
 #[test]
 fn elements_that_are_passed_on() {
     for text in [
@@ -163,6 +188,61 @@ fn conditions_on_indices() {
            (fold (lam (t : Tuple Integer Integer)
                    (if (eq (get$2$2 t) k) (print \"k\") (div (get$1$2 t) (sub (get$2$2 t) 5))))
                  7 (build n (lam (i : Integer) i))))",
+    ] {
+        check(text);
+    }
+}
+
+/// Rows of one size, one after the other, by an index that is divided: with something behind the last row, or without.
+#[test]
+fn indices_that_are_divided() {
+    for text in [
+        // Rows of rows, with conditions on the place, and one that changes where the rows end.
+        "(def f (Vec Float) ((v : Vec Float) (w : Vec Float))
+           (let (n (size v))
+             (build (mul 13 n) (lam (e : Integer)
+               (if (lt e (mul 12 n))
+                   (let ((i (div e 12)) (j (sub e (mul 6 (div e 6)))))
+                     (if (lt j 4) (add (index i v) (to_float j)) (mul (index i v) (sub 0.5 (to_float j)))))
+                   (index (sub e (mul 12 n)) v))))))",
+        // No multiple.
+        "(def f (Vec Float) (v : Vec Float)
+           (build (size v) (lam (e : Integer)
+             (sub (index (div e 3) v) (mul (index (sub e (mul 3 (div e 3))) v) (to_float (div (mul 2 e) 3)))))))",
+        "(def f Float (v : Vec Float)
+           (sumbuild (size v) (lam (e : Integer) (div (index (div e 7) v) (add 1.5 (to_float (sub e (mul 7 (div e 7)))))))))",
+        // The rows are longer than what is divided, or as long.
+        "(def f (Vec Float) (v : Vec Float)
+           (build (size v) (lam (e : Integer) (add (index (div e 9) v) (index (div (add e 9) 18) v)))))",
+        // A power of two; rows that are not written out.
+        "(def f (Vec Float) (v : Vec Float)
+           (build (mul 20 (size v)) (lam (e : Integer)
+             (sub (index (div e 20) v) (mul 0.25 (to_float (sub e (mul 4 (div e 4)))))))))",
+        "(def f (Vec Float) (v : Vec Float)
+           (build (mul 64 (size v)) (lam (e : Integer)
+             (mul (index (div e 64) v) (to_float (sub e (mul 32 (div e 32))))))))",
+        // What is carried; what is added to one element by a row.
+        "(def f Float (v : Vec Float)
+           (fold (lam (t : Tuple Float Integer)
+                   (let ((y e) t) (if (eq (sub e (mul 5 (div e 5))) 2) (mul y (index (div e 5) v)) (add y 0.5))))
+                 1.0 (build (mul 2 (size v)) (lam (i : Integer) i))))",
+        "(def f (Tuple (Vec Float) (Vec Float)) ((v : Vec Float) (w : Vec Float))
+           ([rev g] (tuple v w) 1.0))
+         (def g Float ((v : Vec Float) (w : Vec Float))
+           (sumbuild (mul 3 (size v)) (lam (e : Integer)
+             (mul (index (div e 3) v) (if (lt e (size w)) (index e w) 2.0)))))",
+        // Out of range in the middle of a row, and behind the last one, with what was printed before.
+        "(def f Integer ((v : Vec Float) (k : Integer))
+           (fold (lam (t : Tuple Integer Integer)
+                   (let ((s e) t) (add s (print (index (add k (div e 3)) v)))))
+                 0 (build (mul 2 (size v)) (lam (i : Integer) i))))",
+        // Dividends and divisors of either sign: rounded towards zero.
+        "(def f (Vec Integer) ((v : Vec Float) (k : Integer))
+           (build (size v) (lam (e : Integer)
+             (add (mul 1000 (div (sub e 8) 3)) (add (mul 100 (div e -3)) (add (div (sub k e) 3) (div (add e k) 6)))))))",
+        "(def f (Vec Integer) (n : Integer)
+           (build (if (lt n 0) 0 n) (lam (e : Integer)
+             (add (mul 100 (div (sub (mul 6 e) 4) 6)) (sub (div (sub 3 e) 3) (mul 3 (div e 3)))))))",
     ] {
         check(text);
     }

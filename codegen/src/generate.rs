@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::module::Options;
 use crate::parts::{Part, TAKE_APART, divided};
 use crate::pipeline::pipeline;
+use crate::room::address_space;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -47,8 +48,7 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
         [] | [_] => whole(&module, form, options, timings),
         parts => {
             let bitcode = timings.time("LLVM parts", || module.write_bitcode_to_memory());
-            let cores = thread::available_parallelism().map_or(1, usize::from);
-            let objects = objects(bitcode.as_slice(), parts, cores, options)?;
+            let objects = objects(bitcode.as_slice(), parts, threads(), options)?;
             Ok(timings.time("LLVM parts", || elf::joined(&objects)))
         }
     }
@@ -93,6 +93,15 @@ fn is_long(module: &Module) -> bool {
 
 /// The stack of a thread for LLVM, which recurses on long expressions, in bytes: address space, not memory.
 const STACK: usize = 1 << 28;
+
+/// Address space that a thread for LLVM takes, its stack and its heap, with room for as much again.
+const ROOM: u64 = 1 << 30;
+
+/// As many threads as there are cores, if there is address space for them; the one at hand is one of them.
+fn threads() -> usize {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    address_space().map_or(cores, |bytes| cores.min((bytes / ROOM) as usize).max(1))
+}
 
 /// The objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
 pub(crate) fn objects(

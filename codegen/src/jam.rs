@@ -5,6 +5,8 @@
 //!           x = load v[k]; y0 = load w[i0]; y1 = load w[i1]; ..; for j { s0; s1; .. }; t0; t1; .. }
 //!         and the iterations that are left, in halves of R
 //!
+//! Loops of a nest may do so, too: the inner ones are written out first, so R' iterations of one and R of the other are R R' copies.
+//!
 //! What is the same in all iterations is done once: that is what it is for. A matrix product loads each element of a row once
 //! for R rows, and its R sums do not wait for each other. In loops it is one number; the copies are made just before LLVM's
 //! code (`expanded`), so passes see one iteration, and `Independence` tells, as for lanes, whether iterations may run at once.
@@ -28,7 +30,6 @@ pub(crate) fn refusal(looped: &For) -> Option<Refusal> {
 fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<Refusal> {
     let name = match stmt {
         Stmt::For(inner) if inner.on_threads => "on threads",
-        Stmt::For(inner) if inner.jam > 1 => "jam",
         Stmt::For(inner) if is_own(own, &inner.from) || is_own(own, &inner.to) => "for",
         Stmt::Check { .. } => "check",
         Stmt::Memory(Memory::Alloc { .. }) => "alloc",
@@ -94,9 +95,7 @@ pub(crate) fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
 /// than one, of so many Floats, do what is left by one vector at a time: under the mask of a wide one it would take as long
 /// as the whole.
 pub(crate) fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
-    let mut any = false;
-    function.body.visit(&mut |stmt| any |= matches!(stmt, Stmt::For(looped) if looped.jam > 1));
-    if !any {
+    if !has_jam(&function.body) {
         return Cow::Borrowed(function);
     }
     let mut function = function.clone();
@@ -104,6 +103,12 @@ pub(crate) fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
     Expander { locals: &mut function.locals, vector }.block(&mut body);
     function.body = body;
     Cow::Owned(function)
+}
+
+fn has_jam(block: &Block) -> bool {
+    let mut any = false;
+    block.visit(&mut |stmt| any |= matches!(stmt, Stmt::For(looped) if looped.jam > 1));
+    any
 }
 
 /// What the locals of the body are in one of its copies.
@@ -118,6 +123,12 @@ struct Expander<'a> {
 impl Expander<'_> {
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
+            if let Stmt::For(looped) = &mut stmt
+                && looped.jam > 1
+                && !has_jam(&looped.body)
+            {
+                self.narrow_rest(&mut looped.body);
+            }
             stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
             match stmt {
                 Stmt::For(looped) if looped.jam > 1 => self.looped(*looped, &mut block.stmts),
@@ -127,7 +138,6 @@ impl Expander<'_> {
     }
 
     fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        self.narrow_rest(&mut looped.body);
         let own = own(&looped);
         let mut side_by_side = std::mem::replace(&mut looped.jam, 1);
         while side_by_side > 1 {

@@ -3,6 +3,7 @@
 //! * aliases of functions (`LLVMAddAlias2`), and which functions an instruction names;
 //! * addresses of array elements, which inkwell has, but unsafe, and vectors of them, which it has not;
 //! * nodes of metadata that refer to themselves, as those of loops do;
+//! * options that LLVM has for all code of a process (`LLVMParseCommandLineOptions`);
 //! * loading of shared libraries (`LLVMLoadLibraryPermanently`);
 //! * ORC's LLJIT over an object in memory. Objects, and not IR, because LLJIT compiles IR with a
 //!   target machine of its own, for a plain x86-64.
@@ -14,8 +15,8 @@ use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core::{
     LLVMAddAlias2, LLVMAliasGetAliasee, LLVMBuildGEP2, LLVMConstInt, LLVMGetFirstGlobalAlias, LLVMGetMDKindIDInContext,
     LLVMGetNextGlobalAlias, LLVMGetNumOperands, LLVMGetOperand, LLVMGetValueName2, LLVMGlobalGetValueType,
-    LLVMInt1TypeInContext, LLVMIsAFunction, LLVMMDNodeInContext2, LLVMMDStringInContext2, LLVMMetadataAsValue,
-    LLVMSetLinkage, LLVMSetMetadata, LLVMValueAsMetadata,
+    LLVMInt1TypeInContext, LLVMInt32TypeInContext, LLVMIsAFunction, LLVMMDNodeInContext2, LLVMMDStringInContext2,
+    LLVMMetadataAsValue, LLVMSetLinkage, LLVMSetMetadata, LLVMValueAsMetadata,
 };
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -24,7 +25,10 @@ use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcLLJITGetMainJITDylib, LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
 use inkwell::llvm_sys::orc2::{LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess, LLVMOrcJITDylibAddGenerator};
-use inkwell::llvm_sys::support::{LLVMLoadLibraryPermanently, LLVMSearchForAddressOfSymbol};
+use inkwell::llvm_sys::prelude::LLVMValueRef;
+use inkwell::llvm_sys::support::{
+    LLVMLoadLibraryPermanently, LLVMParseCommandLineOptions, LLVMSearchForAddressOfSymbol,
+};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::types::BasicType;
@@ -36,6 +40,7 @@ use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
+use std::sync::Once;
 
 /// Gives a function of the module a second name.
 pub(crate) fn add_alias(module: &Module, function: FunctionValue, name: &str) {
@@ -115,23 +120,59 @@ pub(crate) fn elements<'ctx>(
     unsafe { VectorValue::new(LLVMBuildGEP2(builder, ty, base.as_value_ref(), indices.as_mut_ptr(), 1, c"".as_ptr())) }
 }
 
-/// Says of the loop that a branch ends that it is worth no code: it is neither unrolled nor made vectors of.
-pub(crate) fn keep_small(context: &Context, branch: InstructionValue) {
+/// What LLVM is told of a loop.
+#[derive(Clone, Copy)]
+pub(crate) enum Hint {
+    /// It is not unrolled.
+    Rolled,
+    /// It is not made vectors of.
+    Scalar,
+    /// So many vectors side by side, if it is made vectors of.
+    Abreast(u32),
+}
+
+/// Tells something of the loop that a branch ends.
+pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hint]) {
     let context = context.as_ctx_ref();
-    let [loops, unrolled, vectors] = [c"llvm.loop", c"llvm.loop.unroll.disable", c"llvm.loop.vectorize.enable"];
     // SAFETY: the context is alive, the branch is the context's, and names have as many bytes as is said. A loop is known
     // by a node whose first operand is itself: it stands for a node that it replaces, which frees that one.
     unsafe {
-        let text = |name: &CStr| LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
-        let unrolled = LLVMMDNodeInContext2(context, [text(unrolled)].as_mut_ptr(), 1);
-        let no = LLVMValueAsMetadata(LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0));
-        let vectors = LLVMMDNodeInContext2(context, [text(vectors), no].as_mut_ptr(), 2);
+        let node = |name: &CStr, value: Option<LLVMValueRef>| {
+            let text = LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
+            let mut operands: Vec<_> =
+                [text].into_iter().chain(value.map(|value| LLVMValueAsMetadata(value))).collect();
+            LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len())
+        };
         let itself = LLVMTemporaryMDNode(context, null_mut(), 0);
-        let node = LLVMMDNodeInContext2(context, [itself, unrolled, vectors].as_mut_ptr(), 3);
-        LLVMMetadataReplaceAllUsesWith(itself, node);
-        let kind = LLVMGetMDKindIDInContext(context, loops.as_ptr(), loops.to_bytes().len() as u32);
-        LLVMSetMetadata(branch.as_value_ref(), kind, LLVMMetadataAsValue(context, node));
+        let hints = hints.iter().map(|hint| match hint {
+            Hint::Rolled => node(c"llvm.loop.unroll.disable", None),
+            Hint::Scalar => {
+                let no = LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0);
+                node(c"llvm.loop.vectorize.enable", Some(no))
+            }
+            Hint::Abreast(count) => {
+                let count = LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(*count), 0);
+                node(c"llvm.loop.interleave.count", Some(count))
+            }
+        });
+        let mut operands: Vec<_> = [itself].into_iter().chain(hints).collect();
+        let all = LLVMMDNodeInContext2(context, operands.as_mut_ptr(), operands.len());
+        LLVMMetadataReplaceAllUsesWith(itself, all);
+        let name = c"llvm.loop";
+        let kind = LLVMGetMDKindIDInContext(context, name.as_ptr(), name.to_bytes().len() as u32);
+        LLVMSetMetadata(branch.as_value_ref(), kind, LLVMMetadataAsValue(context, all));
     }
+}
+
+/// Sets what is the same for all that LLVM does in this process.
+///
+/// What is left of a loop, after vectors of its iterations side by side, is made shorter vectors of, too: LLVM does that by
+/// itself where a vector has 16 elements, which those of Floats never have.
+pub(crate) fn set_options() {
+    static DONE: Once = Once::new();
+    let options = [c"lmc", c"-epilogue-vectorization-minimum-VF=4"].map(CStr::as_ptr);
+    // SAFETY: the options are as many as is said, NUL-terminated, and LLVM copies them.
+    DONE.call_once(|| unsafe { LLVMParseCommandLineOptions(options.len() as i32, options.as_ptr(), null_mut()) });
 }
 
 /// Makes the symbols of a shared library symbols of the running process, for good. Whether that went well.

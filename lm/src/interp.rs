@@ -10,6 +10,7 @@ mod counts;
 mod functions;
 mod prims;
 mod space;
+mod target;
 
 use crate::destination::{Destination, Plan};
 use crate::law;
@@ -19,7 +20,6 @@ use crate::tensor::Position;
 use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
-use accumulate::Target;
 pub use arrays::BENCH_TIME;
 pub use counts::Counts;
 use counts::accesses;
@@ -27,6 +27,7 @@ use functions::Then;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
+use target::Target;
 
 /// Why a program stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

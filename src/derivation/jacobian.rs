@@ -172,6 +172,7 @@ impl Nabla<'_> {
             },
             _ => self.nabla(&b.rhs)?,
         };
+        let map = map.placed(b.rhs.span());
         match &b.pattern {
             Pattern::Var(x) => self.bind_map(x, map),
             Pattern::Tuple(xs) => {

@@ -115,7 +115,8 @@ impl Joint<'_> {
         });
         let body = Expr::block(bindings, Expr::tuple(parts));
         let shared = (self.share)(&body);
-        let shares = dear(&shared) < dear(&first.body) + dear(&second.body) || meets(&shared);
+        let shares = dear(&shared) < dear(&first.body) + dear(&second.body)
+            || meetings(&shared) > meetings(&first.body) + meetings(&renamed);
         let f = Expr::lam(first.index.clone(), body);
         let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
@@ -146,15 +147,16 @@ fn name(b: &Binding) -> &str {
     if let Pattern::Var(x) = &b.pattern { x.name() } else { "t" }
 }
 
-/// Whether a block calls a function where it calls a derivative of it, or two derivatives.
-fn meets(block: &Expr) -> bool {
+/// How many calls of a block can be one with another: that of a function where it calls a derivative of it, or of another
+/// derivative.
+fn meetings(block: &Expr) -> usize {
     let tuples = Tuples::of(block);
     let (bindings, _) = block.as_block();
     let of =
         |rhs: &Expr| -> Vec<Meeting> { tuples.of_value(rhs).into_iter().chain(tuples.of_derivative(rhs)).collect() };
     let all: Vec<Meeting> = bindings.iter().flat_map(|b| of(&b.rhs)).collect();
     let different: HashSet<&Meeting> = all.iter().collect();
-    different.len() < all.len()
+    all.len() - different.len()
 }
 
 /// How many dear operators there are.

@@ -126,12 +126,12 @@ impl Transpose<'_, '_> {
                 self.each(n, i, map, c, scope)
             }
             Kind::App(Op::Prim(Prim::LmCompose), args) => {
-                let back = compose(self.leaf(&args[0])?, c);
+                let back = compose(self.leaf(&args[0])?, c).placed(args[0].span());
                 let c = self.normal(&back, scope)?;
                 self.send(&args[1], c, scope)
             }
             Kind::Const(_) | Kind::App(..) | Kind::Lam(..) => {
-                let back = compose(self.leaf(m)?, c);
+                let back = compose(self.leaf(m)?, c).placed(m.span());
                 let back = self.normal(&back, scope)?;
                 scope.direct.push(back);
                 Ok(())
@@ -200,7 +200,7 @@ impl Transpose<'_, '_> {
         }
         let inner = self.branch(inner, &targets)?;
         let maps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), inner)]);
-        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
+        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]).placed(map.span());
         self.distribute(sum, targets, scope)
     }
 

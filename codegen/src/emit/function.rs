@@ -181,7 +181,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.sums = sums(&function.body);
         frame.likely = Rc::new(function.body.likely_conditions());
         frame.origin = self.request.slices.and_then(|slices| slices.origins.get(&index).copied());
-        self.pace = Pace { repeats: self.repeated[index], rare: function.cold, between: function.between };
+        self.pace =
+            Pace { repeats: self.repeated[index], nested: false, rare: function.cold, between: function.between };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -320,7 +321,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.leave_scopes(frame, opened);
         let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
         let end = self.branch_to(header);
-        self.end_loop(end);
+        self.end_loop(looped, end);
         index.add_incoming(&[(&from, before), (&after, end)]);
         for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
             phi.add_incoming(&[(init, before), (next, end)]);

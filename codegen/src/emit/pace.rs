@@ -4,8 +4,8 @@
 //! is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
 
 use super::Emitter;
-use crate::llvm;
-use crate::loops::Stmt;
+use crate::llvm::{self, Hint};
+use crate::loops::{For, Stmt};
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::CallSiteValue;
@@ -15,6 +15,8 @@ use inkwell::values::CallSiteValue;
 pub(super) struct Pace {
     /// Whether it stands in a loop, or in a function that is called in one or by itself.
     pub(super) repeats: bool,
+    /// Whether the loop at hand is itself repeated.
+    pub(super) nested: bool,
     /// Whether it is not likely to run at all: a cold function, or the other side of a likely condition.
     pub(super) rare: bool,
     /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go over.
@@ -23,6 +25,10 @@ pub(super) struct Pace {
 
 /// Statements beyond which a function that is called once is not inlined.
 const LONG_CALLEE: usize = 40;
+
+/// So many vectors side by side in a loop that others repeat: these are short more often than not, and iterations that do
+/// not fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
+const ABREAST: u32 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Whether it is worth code to be fast.
@@ -37,14 +43,20 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::Bench { .. } => true,
             _ => false,
         };
-        Pace { repeats: self.pace.repeats || is_loop, ..self.pace }
+        let nested = if is_loop { self.pace.repeats } else { self.pace.nested };
+        Pace { repeats: self.pace.repeats || is_loop, nested, ..self.pace }
     }
 
     /// What LLVM is told of the loop that a block goes back in.
-    pub(super) fn end_loop(&self, last: BasicBlock<'ctx>) {
-        if self.pace.rare || self.pace.between {
-            llvm::keep_small(self.context, last.get_terminator().expect("it goes back"));
-        }
+    pub(super) fn end_loop(&self, looped: &For, last: BasicBlock<'ctx>) {
+        let hints: &[Hint] = if self.pace.rare || self.pace.between {
+            &[Hint::Rolled, Hint::Scalar]
+        } else if self.pace.nested && looped.carried.is_empty() {
+            &[Hint::Abreast(ABREAST)]
+        } else {
+            return;
+        };
+        llvm::end_loop(self.context, last.get_terminator().expect("it goes back"), hints);
     }
 
     /// A call of the run time stays one where it runs once.

@@ -1,6 +1,7 @@
 //! The machine that code is for.
 
 use crate::error::Error;
+use crate::llvm;
 use inkwell::OptimizationLevel;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, TargetMachine};
 
@@ -17,6 +18,7 @@ impl Target {
     ///
     /// Errors: LLVM has no code generator, or does not know the processor.
     pub(crate) fn new(cpu: Option<&str>, level: u8) -> Result<Target, Error> {
+        llvm::set_options();
         inkwell::targets::Target::initialize_native(&InitializationConfig::default()).map_err(Error::Llvm)?;
         let (cpu, features, doubles) = match cpu {
             None | Some("native") => host(),

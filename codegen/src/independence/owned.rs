@@ -2,7 +2,8 @@
 //!
 //!   i + u,  u - i               u the same in all iterations
 //!   c e,    e owned             c a constant, not 0
-//!   e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations
+//!   e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of constants and
+//!                               of indices of loops between constants, each times a constant
 //!   m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
 //!
 //! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number could
@@ -70,8 +71,9 @@ impl<'a> Owning<'a> {
     pub(super) fn owners(&self, index: &[&Operand], count: Option<&Operand>) -> Vec<Owner> {
         let (mut terms, mut same) = (Vec::new(), Same::default());
         index.iter().for_each(|a| self.split(a, true, &mut terms, &mut same));
-        let column = if count.is_none() { self.column(&terms, &same) } else { None };
-        self.own(&terms, count, same).into_iter().chain(column).collect()
+        let others =
+            if count.is_none() { [self.column(&terms, &same), self.part_of_row(&terms, &same)] } else { [None, None] };
+        self.own(&terms, count, same).into_iter().chain(others.into_iter().flatten()).collect()
     }
 
     fn owner(&self, index: &Operand) -> Option<Owner> {
@@ -110,6 +112,30 @@ impl<'a> Owning<'a> {
         let mut same = same.clone();
         same.terms.retain(|x, _| !is_multiple(&Operand::Local(*x)));
         (is_column && is_not_negative(&self.looped.from)).then_some(Owner::Column(size(columns)?, same))
+    }
+
+    /// The owner of a row of a constant number of columns, where the rest of the index is known to be one of these.
+    fn part_of_row(&self, terms: &[Term], same: &Same) -> Option<Owner> {
+        terms.iter().enumerate().find_map(|(at, (q, sign))| {
+            let (e, c) = self.product(q, |c| matches!(c, Operand::Integer(_))).filter(|_| *sign)?;
+            let Operand::Integer(c @ 2..LARGEST_FACTOR) = c else { return None };
+            let first = same.constant.rem_euclid(c);
+            let others = terms.iter().enumerate().filter(|(i, _)| *i != at);
+            let last = others.map(|(_, term)| self.largest(term)).try_fold(first, |sum, x| sum.checked_add(x?))?;
+            let same = Same { constant: same.constant.wrapping_sub(first), ..same.clone() };
+            (last < c).then_some(Owner::Row(Size::Constant(c), Box::new(self.owner(&e)?), same))
+        })
+    }
+
+    /// How large an index of a loop inside, or a multiple, becomes, if it is never negative.
+    fn largest(&self, (a, sign): &Term) -> Option<i64> {
+        if let Some((e, Operand::Integer(c))) = self.product(a, |c| matches!(c, Operand::Integer(_))) {
+            return self.largest(&(e, *sign))?.checked_mul(c).filter(|_| c >= 0);
+        }
+        match self.ranges.get(&a.local()?)? {
+            [Operand::Integer(0..), Operand::Integer(to @ 1..)] if *sign => Some(to - 1),
+            _ => None,
+        }
     }
 
     fn is_moderate(&self, a: &Operand) -> bool {

@@ -172,6 +172,26 @@ fn rows_and_columns_belong_to_iterations() {
 }
 
 #[test]
+fn parts_of_rows_belong_to_iterations() {
+    let row = "%10 = mul.i %9, 30\n";
+    let written_out = "%11 = add.i %10, 29\nstore c%3[%11] = 1.0\nstore c%3[%10] = 2.0";
+    assert_eq!(shown(&format!("{row}{written_out}"), ""), "stored %3;");
+    let of_rows = |first: i64, to: i64| {
+        format!(
+            "{row}for %12 in 0..2 {{\n%13 = mul.i %12, 15\n%14 = add.i %10, %13\nfor %15 in 0..{to} {{\n\
+             %16 = add.i %14, %15\n%17 = add.i %16, {first}\nstore c%3[%17] = 1.0\nyield\n}}\nyield\n}}"
+        )
+    };
+    assert_eq!(shown(&of_rows(0, 15), ""), "stored %3;");
+    assert_eq!(shown(&of_rows(61, 14), ""), "stored %3;");
+    // The last one is the first of the next row.
+    let refused = "what is written to %3 may be another iteration's";
+    assert_eq!(shown(&of_rows(0, 16), ""), refused);
+    assert_eq!(shown(&of_rows(61, 15), ""), refused);
+    assert_eq!(shown(&format!("{row}{}", written_out.replace("29", "30")), ""), refused);
+}
+
+#[test]
 fn sums_in_memory_may_meet() {
     assert_eq!(shown("add b%2[0] += 1.0\nadd b%2[%9] += 1.0", ""), "added %2;");
     let jagged = "for %10 in 0..#1 {\n%11 = load rows%4[%10]\nadd %11[0] += 1.0\nyield\n}";

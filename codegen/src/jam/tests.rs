@@ -68,6 +68,47 @@ fn what_wide_lanes_leave_is_done_by_one_vector() {
     assert_eq!(text.matches("div.i").count(), 3, "the pairs, and the groups of both: {text}");
 }
 
+/// Each row of v with each row of w.
+const BLOCK: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float], x%4: [float]) -> () {
+  for i%5 in 0..n#0 jam 4 {
+    %6 = mul.i i%5, m#1
+    %7 = mul.i i%5, n#0
+    for k%8 in 0..n#0 jam 2 {
+      %9 = mul.i k%8, m#1
+      %10 = add.i %7, k%8
+      %18 = for j%11 in 0..m#1 carrying (sum%12 = -0.0) {
+        %13 = add.i %6, j%11
+        %14 = load v%2[%13]
+        %15 = add.i %9, j%11
+        %16 = load w%3[%15]
+        %17 = mul.f %14, %16
+        %19 = add.f sum%12, %17
+        yield %19
+      }
+      store x%4[%10] = %18
+      yield
+    }
+    yield
+  }
+  yield
+}
+";
+
+#[test]
+fn loops_of_a_nest_side_by_side_make_blocks() {
+    let module = written_out(BLOCK);
+    verify(&module).expect("it keeps the rules");
+    let text = module.to_string();
+    let count = |part: &str, what: &str| part.matches(what).count();
+    let counts: Vec<[usize; 3]> = text
+        .split(" carrying (")
+        .skip(1)
+        .map(|loops| [count(loops, " = load v%2"), count(loops, " = load w%3"), count(loops, "mul.f")])
+        .collect();
+    let expected = [[4, 2, 8], [4, 1, 4], [2, 2, 4], [2, 1, 2], [1, 2, 2], [1, 1, 1]];
+    assert_eq!(counts, expected, "{text}");
+}
+
 #[test]
 fn loops_that_depend_on_the_iteration_are_not_run_side_by_side() {
     let violation = |text: &str| verify(&parse(text)).expect_err("it breaks a rule");

@@ -14,20 +14,25 @@
 //!
 //! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
 
+mod contents;
 mod made;
 
 use super::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Root, Roots, Stmt};
+use contents::Contents;
+use petgraph::Direction;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
 use std::cell::{OnceCell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// What is known of the buffers of a function.
 #[derive(Debug, Default)]
 pub struct Aliases {
-    /// The roots of each buffer.
-    roots: HashMap<Local, Roots>,
+    /// The roots of each buffer, by number.
+    roots: Vec<Roots>,
     /// What may lie in a root.
-    within: HashMap<Root, Roots>,
+    contents: Contents,
     /// The place of each local in the order in which they are set.
     order: HashMap<Local, usize>,
     /// When the buffer, or what it is a part of, was allocated, for those that just were.
@@ -37,6 +42,8 @@ pub struct Aliases {
     /// All roots, if they were asked for.
     all: OnceCell<Roots>,
 }
+
+static NONE: Roots = Roots::new();
 
 /// Of a function, the parameters that it writes to.
 pub type Written = HashSet<usize>;
@@ -48,8 +55,9 @@ impl Aliases {
         for x in &function.params {
             finder.aliases.enter(*x);
             finder.has(*x, Root::Made(*x));
-            finder.holds(Root::Made(*x), Root::Inside(*x));
-            finder.holds(Root::Inside(*x), Root::Inside(*x));
+            let inside = Roots::of(Root::Inside(*x));
+            finder.hold(&Roots::of(Root::Made(*x)), &inside);
+            finder.hold(&inside, &inside);
         }
         while std::mem::take(&mut finder.changed) {
             finder.block(&function.body);
@@ -62,26 +70,31 @@ impl Aliases {
     pub fn may_share(&self, x: Local, y: Local) -> bool {
         let is_new =
             |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
-        let shares = || self.roots.get(&y).map_or_else(|| self.shows(x, &Roots::new()), |roots| self.shows(x, roots));
-        x == y || shares() && !is_new(x, y) && !is_new(y, x)
+        x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x)
     }
 
     /// Whether a buffer may be a part of one of the roots.
     pub fn shows(&self, x: Local, roots: &Roots) -> bool {
         // What has no root was never set, or is not understood.
-        self.roots.get(&x).is_none_or(|own| own.is_empty() || !own.is_disjoint(roots))
+        let own = self.roots(x);
+        own.is_empty() || !own.is_disjoint(roots)
     }
 
     /// The roots that a buffer may be a part of.
     pub fn roots_of(&self, x: Local) -> Roots {
-        self.roots.get(&x).cloned().unwrap_or_default()
+        self.roots(x).clone()
+    }
+
+    fn roots(&self, x: Local) -> &Roots {
+        // A pass may have made locals since.
+        self.roots.get(x.0 as usize).unwrap_or(&NONE)
     }
 
     /// The roots that a buffer may be a part of, and those of all that lies in it.
     pub fn reach(&self, x: Local) -> Rc<Roots> {
         let known = self.reached.borrow().get(&x).cloned();
         known.unwrap_or_else(|| {
-            let reached = Rc::new(self.reached_from(&self.roots_of(x)));
+            let reached = Rc::new(self.reached_from(self.roots(x)));
             self.reached.borrow_mut().insert(x, reached.clone());
             reached
         })
@@ -89,27 +102,21 @@ impl Aliases {
 
     /// Whether the address of a root may lie in memory.
     pub fn is_held(&self, root: Root) -> bool {
-        self.within.values().any(|inner| inner.contains(&root))
+        self.contents.all().any(|inner| inner.contains(&root))
     }
 
     /// All roots there are.
     pub fn all(&self) -> &Roots {
         self.all.get_or_init(|| {
             let mut all = Roots::new();
-            self.roots.values().chain(self.within.values()).for_each(|roots| all.extend(roots));
+            self.roots.iter().chain(self.contents.all()).for_each(|roots| all.extend(roots));
             all
         })
     }
 
     /// The roots, and those of all that may lie in them.
     pub fn reached_from(&self, roots: &Roots) -> Roots {
-        let mut reached = roots.clone();
-        let mut waiting: Vec<Root> = roots.iter().collect();
-        while let Some(root) = waiting.pop() {
-            let Some(within) = self.within.get(&root) else { continue };
-            waiting.extend(reached.add_new(within).iter());
-        }
-        reached
+        self.contents.reached_from(roots)
     }
 
     /// Whether the statement itself, not its blocks, may change what a buffer shows.
@@ -122,7 +129,7 @@ impl Aliases {
     pub fn changed_roots(&self, stmt: &Stmt, written: &[Written]) -> Option<Roots> {
         let mut changed = Roots::new();
         if let Some(x) = stmt.writes() {
-            changed.add(self.roots.get(&x).filter(|roots| !roots.is_empty())?);
+            changed.add(Some(self.roots(x)).filter(|roots| !roots.is_empty())?);
         }
         for x in stmt.hands_over(written) {
             changed.add(&self.reach(x));
@@ -132,13 +139,14 @@ impl Aliases {
 
     /// The buffers that may be a part of what a local is allocated as.
     pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
-        self.roots.iter().filter(move |(_, roots)| roots.contains(&Root::Made(made))).map(|(x, _)| *x)
+        let roots = self.roots.iter().enumerate().filter(move |(_, roots)| roots.contains(&Root::Made(made)));
+        roots.map(|(x, _)| Local(x as u32))
     }
 
     /// Whether all that a buffer may be a part of was allocated as one of these.
     pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
         let is_one = |root: Root| matches!(root, Root::Made(y) if made.contains(&y));
-        self.roots.get(&x).is_some_and(|roots| !roots.is_empty() && roots.iter().all(is_one))
+        !self.roots(x).is_empty() && self.roots(x).iter().all(is_one)
     }
 
     fn enter(&mut self, x: Local) {
@@ -152,22 +160,43 @@ pub fn written(module: &Module) -> Vec<Written> {
     settled(module, written_by)
 }
 
-/// What each function writes to, found anew for those only that call a function of which more is known than before.
+/// What each function writes to, callees first. Found anew for those only that call a function of which more is known than
+/// when they were looked at: recursive ones, and what calls these.
 fn settled(module: &Module, mut found: impl FnMut(&Function, &[Written]) -> Written) -> Vec<Written> {
-    let callees: Vec<HashSet<usize>> = module.functions.iter().map(callees).collect();
+    let calls = calls(module);
+    let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();
     let mut written = vec![Written::new(); module.functions.len()];
-    let mut waiting: Vec<usize> = (0..written.len()).collect();
-    while !waiting.is_empty() {
-        let news = waiting.into_iter().map(|i| (i, found(&module.functions[i], &written)));
-        let news: HashMap<usize, Written> = news.filter(|(i, new)| *new != written[*i]).collect();
-        waiting = (0..written.len()).filter(|i| callees[*i].iter().any(|callee| news.contains_key(callee))).collect();
-        news.into_iter().for_each(|(i, new)| written[i] = new);
+    let mut is_waiting = vec![true; written.len()];
+    while is_waiting.contains(&true) {
+        for i in &order {
+            if !std::mem::take(&mut is_waiting[*i]) {
+                continue;
+            }
+            let new = found(&module.functions[*i], &written);
+            if new != written[*i] {
+                written[*i] = new;
+                let callers = calls.neighbors_directed((*i as u32).into(), Direction::Incoming);
+                callers.for_each(|caller| is_waiting[caller.index()] = true);
+            }
+        }
     }
     written
 }
 
-fn callees(function: &Function) -> HashSet<usize> {
-    let mut callees = HashSet::new();
+/// The functions, and an edge from each to each that it calls.
+fn calls(module: &Module) -> DiGraph<(), ()> {
+    let mut calls = DiGraph::new();
+    let numbers: Vec<_> = module.functions.iter().map(|_| calls.add_node(())).collect();
+    for (i, function) in module.functions.iter().enumerate() {
+        for callee in callees(function) {
+            calls.add_edge(numbers[i], numbers[callee], ());
+        }
+    }
+    calls
+}
+
+fn callees(function: &Function) -> BTreeSet<usize> {
+    let mut callees = BTreeSet::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Call(_, callee, _) = stmt {
             callees.insert(callee.0);
@@ -180,7 +209,7 @@ fn written_by(function: &Function, written: &[Written]) -> Written {
     let aliases = Aliases::of(function, written);
     let mut roots = Roots::new();
     function.body.visit(&mut |stmt| {
-        stmt.writes().into_iter().for_each(|x| roots.extend(&aliases.roots_of(x)));
+        stmt.writes().into_iter().for_each(|x| roots.extend(aliases.roots(x)));
         stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
     });
     let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
@@ -220,7 +249,8 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(function: &'a Function, written: &'a [Written]) -> Finder<'a> {
-        Finder { function, written, aliases: Aliases::default(), changed: true }
+        let roots = vec![Roots::new(); function.locals.len()];
+        Finder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
     }
 
     fn block(&mut self, block: &Block) {
@@ -273,7 +303,7 @@ impl<'a> Finder<'a> {
                 self.has(*buffer, Root::Made(*buffer));
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
-                let inside = self.inside(&self.roots(b));
+                let inside = self.inside(b);
                 self.have(*x, &inside);
             }
             Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
@@ -282,7 +312,7 @@ impl<'a> Finder<'a> {
                 self.hold(&roots, &inner);
             }
             Memory::Move { to, from, .. } => {
-                let (roots, inner) = (self.roots(to), self.inside(&self.roots(from)));
+                let (roots, inner) = (self.roots(to), self.inside(from));
                 self.hold(&roots, &inner);
             }
             Memory::Store(..)
@@ -310,13 +340,12 @@ impl<'a> Finder<'a> {
         xs.iter().for_each(|x| self.have(*x, &reached));
     }
 
-    /// What lies in any of the roots.
-    fn inside(&self, roots: &Roots) -> Roots {
-        let mut inside = Roots::new();
-        for within in roots.iter().filter_map(|root| self.aliases.within.get(&root)) {
-            inside.add(within);
-        }
-        inside
+    /// What may lie in a buffer.
+    fn inside(&mut self, b: &Operand) -> Roots {
+        let Some(b) = b.local() else { return Roots::new() };
+        let Aliases { roots, contents, .. } = &mut self.aliases;
+        self.changed |= contents.join(&roots[b.0 as usize]);
+        contents.inside(&roots[b.0 as usize])
     }
 
     fn roots(&self, a: &Operand) -> Roots {
@@ -324,13 +353,15 @@ impl<'a> Finder<'a> {
     }
 
     fn same(&mut self, x: Local, a: &Operand) {
-        let roots = self.roots(a);
-        self.have(x, &roots);
+        let Some(a) = a.local().filter(|a| *a != x && is_buffer(self.function, x)) else { return };
+        let mut roots = std::mem::take(&mut self.aliases.roots[x.0 as usize]);
+        self.changed |= roots.add(self.aliases.roots(a));
+        self.aliases.roots[x.0 as usize] = roots;
     }
 
     fn have(&mut self, x: Local, roots: &Roots) {
         if is_buffer(self.function, x) {
-            self.changed |= self.aliases.roots.entry(x).or_default().add(roots);
+            self.changed |= self.aliases.roots[x.0 as usize].add(roots);
         }
     }
 
@@ -339,13 +370,7 @@ impl<'a> Finder<'a> {
     }
 
     fn hold(&mut self, roots: &Roots, inner: &Roots) {
-        for root in roots.iter() {
-            self.changed |= self.aliases.within.entry(root).or_default().add(inner);
-        }
-    }
-
-    fn holds(&mut self, root: Root, inner: Root) {
-        self.hold(&Roots::of(root), &Roots::of(inner));
+        self.changed |= self.aliases.contents.hold(roots, inner);
     }
 }
 

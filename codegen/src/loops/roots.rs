@@ -37,8 +37,8 @@ pub struct Roots {
 
 impl Roots {
     /// None.
-    pub fn new() -> Roots {
-        Roots::default()
+    pub const fn new() -> Roots {
+        Roots { words: Vec::new() }
     }
 
     /// One.
@@ -137,6 +137,12 @@ impl Roots {
         self.words.iter().flat_map(bits)
     }
 
+    /// Those that are not in another set.
+    pub fn without(&self, other: &Roots) -> Roots {
+        let rest = self.words.iter().map(|(place, word)| (*place, word & !other.word(*place)));
+        Roots { words: rest.filter(|(_, word)| *word != 0).collect() }
+    }
+
     /// Those for which something holds.
     pub fn filtered(&self, holds: impl Fn(&Root) -> bool) -> Roots {
         let mut kept = Roots::new();
@@ -168,6 +174,7 @@ mod tests {
         assert!(numbers.iter().all(|number| all.contains(&Root::numbered(*number))));
         assert!(![2, 65, 501].iter().any(|number| all.contains(&Root::numbered(*number))));
         assert_eq!(all.filtered(|root| root.number().is_multiple_of(2)), set(&[64, 500]));
+        assert_eq!(all.without(&set(&[1, 7, 64, 501])), set(&[3, 63, 500, 4_000_000_001]));
         assert!(all.filtered(|_| false).is_empty() && Roots::new().is_empty() && !all.is_empty());
     }
 

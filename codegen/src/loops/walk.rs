@@ -1,7 +1,7 @@
 //! The parts of statements: what they set, what they use, and the blocks in them.
 
 use super::{Argument, Block, For, Local, Memory, Op, Operand, Returned, Stmt};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Stmt {
     /// The locals that are set by the statement, for those that come after it.
@@ -198,14 +198,27 @@ impl Block {
 
     /// The locals from outside that the block uses, in the order of their numbers.
     pub fn uses(&self) -> Vec<Local> {
-        let mut used: BTreeSet<Local> = self.results.iter().filter_map(Operand::local).collect();
+        let mut used = BTreeSet::new();
+        self.visit_operands(&mut |a| used.extend(a.local()));
         let mut set = BTreeSet::new();
-        self.visit(&mut |stmt| {
-            used.extend(stmt.operands().into_iter().filter_map(Operand::local));
-            used.extend(stmt.blocks().into_iter().flat_map(|block| &block.results).filter_map(Operand::local));
-            set.extend(stmt.targets().into_iter().chain(stmt.bound()));
-        });
+        self.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
         used.difference(&set).copied().collect()
+    }
+
+    /// Visits every operand, also of blocks inside.
+    pub fn visit_operands(&self, f: &mut impl FnMut(&Operand)) {
+        for stmt in &self.stmts {
+            stmt.operands().into_iter().for_each(&mut *f);
+            stmt.blocks().into_iter().for_each(|block| block.visit_operands(f));
+        }
+        self.results.iter().for_each(f);
+    }
+
+    /// How often each local is used.
+    pub fn use_counts(&self) -> HashMap<Local, usize> {
+        let mut counts = HashMap::new();
+        self.visit_operands(&mut |a| *a.local().map_or(&mut 0, |x| counts.entry(x).or_insert(0)) += 1);
+        counts
     }
 
     /// Visits every operand, also of blocks inside, to change it.

@@ -13,19 +13,8 @@ pub(super) fn adds(module: &mut Module) {
     let written = written(module);
     for function in module.functions.iter_mut().filter(|function| !function.between) {
         let aliases = Aliases::of(function, &written);
-        let mut uses = HashMap::new();
-        count_uses(&function.body, &mut uses);
-        Adder { aliases, written: &written, uses }.block(&mut function.body);
+        Adder { aliases, written: &written, uses: function.body.use_counts() }.block(&mut function.body);
     }
-}
-
-fn count_uses(block: &Block, uses: &mut HashMap<Local, usize>) {
-    let mut add = |a: &Operand| *a.local().map_or(&mut 0, |x| uses.entry(x).or_insert(0)) += 1;
-    block.results.iter().for_each(&mut add);
-    for stmt in &block.stmts {
-        stmt.operands().into_iter().for_each(&mut add);
-    }
-    block.stmts.iter().flat_map(Stmt::blocks).for_each(|inner| count_uses(inner, uses));
 }
 
 struct Adder<'a> {

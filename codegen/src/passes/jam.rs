@@ -14,6 +14,13 @@
 //!
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 //!
+//! Of a product of rows with rows, each product takes two loads, and with one loop still one. So a second loop of the nest, around
+//! the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the registers (a block):
+//!
+//!   for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
+//!
+//!   R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//!
 //! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they are ten
 //! for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
 
@@ -51,24 +58,31 @@ pub(super) fn jam(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
         let aliases = Aliases::of(function, &effects.written);
         let likely = function.body.likely_conditions();
-        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely };
-        let mut chosen = HashSet::new();
-        chooser.block(&function.body, &mut chosen);
+        let vectors = module.vectors;
+        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely, vectors };
+        let mut chosen = HashMap::new();
+        chooser.block(&function.body, &mut vec![], &mut chosen);
         if !chosen.is_empty() {
-            mark(&mut function.body, &chosen, module.vectors);
+            mark(&mut function.body, &chosen, vectors);
         }
     }
 }
 
-fn mark(block: &mut Block, chosen: &HashSet<Local>, vectors: Vectors) {
+/// How many iterations of a loop run side by side.
+#[derive(Clone, Copy)]
+struct Choice {
+    copies: u32,
+    /// Whether iterations of another loop of its nest do, too.
+    in_block: bool,
+}
+
+fn mark(block: &mut Block, chosen: &HashMap<Local, Choice>, vectors: Vectors) {
     for stmt in &mut block.stmts {
         if let Stmt::For(looped) = stmt
-            && chosen.contains(&looped.index)
+            && let Some(choice) = chosen.get(&looped.index)
         {
-            let is_short = looped.body.len() <= FEW_STATEMENTS;
-            let has_many_registers = vectors.floats >= MANY_REGISTERS;
-            looped.jam = if is_short && has_many_registers { 2 * SIDE_BY_SIDE } else { SIDE_BY_SIDE };
-            if is_short && vectors.lanes.is_none() {
+            looped.jam = choice.copies;
+            if is_short(looped) && !choice.in_block && vectors.lanes.is_none() {
                 widen(&mut looped.body, looped.jam, vectors.floats);
             }
         }
@@ -76,9 +90,18 @@ fn mark(block: &mut Block, chosen: &HashSet<Local>, vectors: Vectors) {
     }
 }
 
+fn is_short(looped: &For) -> bool {
+    looped.body.len() <= FEW_STATEMENTS
+}
+
+/// How many vectors the sums of loops side by side may take.
+fn most_sums(floats: u32) -> usize {
+    if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 }
+}
+
 /// Two vectors in the place of one in loops whose sums then still fit the registers.
 fn widen(block: &mut Block, copies: u32, floats: u32) {
-    let most = if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 };
+    let most = most_sums(floats);
     for stmt in &mut block.stmts {
         match stmt {
             Stmt::For(looped) if looped.lanes == floats && looped.carried.is_empty() && is_long(looped) => {
@@ -105,45 +128,108 @@ fn most_carried(block: &Block) -> usize {
     most
 }
 
+/// How many vectors the sums of the deepest loops take, in so many lanes.
+fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::For(looped) => {
+            let lanes = lanes.max(looped.lanes);
+            let own = looped.carried.len() * lanes.div_ceil(floats) as usize;
+            own.max(vectors_of_sums(&looped.body, lanes, floats))
+        }
+        stmt => stmt.blocks().into_iter().map(|block| vectors_of_sums(block, lanes, floats)).max().unwrap_or(0),
+    };
+    block.stmts.iter().map(of).max().unwrap_or(0)
+}
+
 struct Chooser<'a> {
     function: &'a Function,
     aliases: Aliases,
     effects: &'a Effects,
     keeps_order: bool,
     likely: HashSet<Local>,
+    vectors: Vectors,
 }
 
 impl Chooser<'_> {
-    fn block(&self, block: &Block, chosen: &mut HashSet<Local>) {
+    /// Chooses among the loops of a block, which stands in others, outermost first.
+    fn block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::For(looped) => self.nest(looped, chosen),
+                Stmt::For(looped) => self.nest(looped, around, chosen),
                 // The other side hardly ever runs.
                 Stmt::If(_, condition, then, _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
-                    self.block(then, chosen);
+                    self.block(then, around, chosen);
                 }
-                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block, chosen)),
+                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block, around, chosen)),
             }
         }
     }
 
-    fn nest(&self, looped: &For, chosen: &mut HashSet<Local>) {
+    fn nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
         let mut candidates = HashMap::new();
         self.candidates(looped, &mut candidates);
         if let Some(part) = candidates.get(&looped.index)
             && candidates.values().all(|other| part <= other)
             && self.may(looped)
         {
-            chosen.insert(looped.index);
+            self.choose(looped, around, chosen);
         } else {
-            self.block(&looped.body, chosen);
+            around.push(looped);
+            self.block(&looped.body, around, chosen);
+            around.pop();
         }
+    }
+
+    /// Chooses a loop, with another one if the two make a block.
+    fn choose(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, Choice>) {
+        if let Some((partner, copies)) = self.partner(looped, around) {
+            chosen.insert(partner, Choice { copies, in_block: true });
+            chosen.insert(looped.index, Choice { copies: SIDE_BY_SIDE, in_block: true });
+        } else {
+            chosen.insert(looped.index, Choice { copies: self.copies_alone(looped), in_block: false });
+        }
+    }
+
+    /// How many iterations run side by side of a loop of which no other loop's do.
+    fn copies_alone(&self, looped: &For) -> u32 {
+        let has_many_registers = self.vectors.floats >= MANY_REGISTERS;
+        if is_short(looped) && has_many_registers { 2 * SIDE_BY_SIDE } else { SIDE_BY_SIDE }
+    }
+
+    /// The loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its iterations run side
+    /// by side.
+    fn partner(&self, looped: &For, around: &[&For]) -> Option<(Local, u32)> {
+        let sums = SIDE_BY_SIDE as usize * vectors_of_sums(&looped.body, 1, self.vectors.floats).max(1);
+        let copies = u32::try_from(most_sums(self.vectors.floats) / sums).unwrap_or(1).min(SIDE_BY_SIDE);
+        if copies < 2 {
+            return None;
+        }
+        let around = around.iter().map(|outer| (*outer, *outer, looped));
+        let inside = loops_in(&looped.body).into_iter().map(|inner| (inner, looped, inner));
+        let judged = around.chain(inside).filter(|(_, outer, _)| is_short(outer)).filter_map(|(partner, _, inner)| {
+            let part = self.part_of_block(looped, partner, copies, inner);
+            (part <= WORTH && self.can(partner) && self.may(partner)).then_some((partner.index, part))
+        });
+        let best = judged.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some((best.0, copies))
+    }
+
+    /// What a block leaves of the cost of the loops in its inner loop, if otherwise one loop alone runs side by side.
+    fn part_of_block(&self, looped: &For, partner: &For, copies: u32, inner: &For) -> f64 {
+        let alone = [Jam::of(looped, self.copies_alone(looped))];
+        let block = [Jam::of(looped, SIDE_BY_SIDE), Jam::of(partner, copies)];
+        let [alone, block] = [self.cost(inner, &alone), self.cost(inner, &block)];
+        if alone.jammed > 0.0 { block.jammed / alone.jammed } else { 1.0 }
+    }
+
+    fn can(&self, looped: &For) -> bool {
+        let can = looped.lanes == 1 && !looped.on_threads && looped.body.len() <= MOST_STATEMENTS;
+        can && self.has_no_bests(&looped.body) && jam::refusal(looped).is_none()
     }
 
     /// The loops of a nest that are worth it, and what is left of their cost.
     fn candidates(&self, looped: &For, found: &mut HashMap<Local, f64>) {
-        let can = looped.lanes == 1 && !looped.on_threads && looped.body.len() <= MOST_STATEMENTS;
-        if can && self.has_no_bests(&looped.body) && jam::refusal(looped).is_none() {
+        if self.can(looped) {
             let part = self.part(looped);
             found.extend((part <= WORTH).then_some((looped.index, part)));
         }
@@ -172,11 +258,36 @@ impl Chooser<'_> {
 
     /// What is left of the cost of the loops in a loop if its iterations run side by side.
     fn part(&self, looped: &For) -> f64 {
-        let own = jam::own(looped);
-        let nest = Nest { chooser: self, own: &own };
-        let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
-        let all = inner.map(|stmt| nest.stmt(stmt, None)).fold(Cost::default(), Cost::and);
+        let all = self.cost(looped, &[Jam::of(looped, SIDE_BY_SIDE)]);
         if all.alone > 0.0 { all.jammed / all.alone } else { 1.0 }
+    }
+
+    /// What the loops in a loop cost.
+    fn cost(&self, looped: &For, jams: &[Jam]) -> Cost {
+        let nest = Nest { chooser: self, jams };
+        let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
+        inner.map(|stmt| nest.stmt(stmt, None)).fold(Cost::default(), Cost::and)
+    }
+}
+
+fn loops_in(block: &Block) -> Vec<&For> {
+    let inside = block.stmts.iter().flat_map(|stmt| {
+        let own = if let Stmt::For(looped) = stmt { Some(&**looped) } else { None };
+        own.into_iter().chain(stmt.blocks().into_iter().flat_map(loops_in))
+    });
+    inside.collect()
+}
+
+/// A loop whose iterations run side by side.
+struct Jam {
+    /// What may be another in each of them.
+    own: HashSet<Local>,
+    copies: f64,
+}
+
+impl Jam {
+    fn of(looped: &For, copies: u32) -> Jam {
+        Jam { own: jam::own(looped), copies: f64::from(copies) }
     }
 }
 
@@ -196,16 +307,16 @@ impl Cost {
         Cost { alone: n * self.alone, jammed: n * self.jammed }
     }
 
-    /// What waits takes at least so long.
-    fn at_least(self, time: f64) -> Cost {
-        Cost { alone: self.alone.max(time), jammed: self.jammed.max(time / f64::from(SIDE_BY_SIDE)) }
+    /// What waits takes at least so long, and with others side by side its part of that.
+    fn at_least(self, time: f64, copies: f64) -> Cost {
+        Cost { alone: self.alone.max(time), jammed: self.jammed.max(time / copies) }
     }
 }
 
 /// The loops in a loop.
 struct Nest<'a> {
     chooser: &'a Chooser<'a>,
-    own: &'a HashSet<Local>,
+    jams: &'a [Jam],
 }
 
 impl Nest<'_> {
@@ -223,9 +334,8 @@ impl Nest<'_> {
             Stmt::If(_, _, then, other) => self.block(then, spread).and(self.block(other, spread)),
             stmt => {
                 let alone = simple(stmt, spread);
-                let is_common = jam::is_common(stmt, self.own);
-                let jammed = if is_common { alone / f64::from(SIDE_BY_SIDE) } else { alone };
-                Cost { alone, jammed }
+                let common = self.jams.iter().filter(|jam| jam::is_common(stmt, &jam.own));
+                Cost { alone, jammed: alone / common.map(|jam| jam.copies).product::<f64>() }
             }
         }
     }
@@ -235,7 +345,8 @@ impl Nest<'_> {
         let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
         // LLVM makes several sums of one where it makes vectors.
         let waits = is_innermost && !looped.carried.is_empty() && spread.is_some();
-        body.at_least(if waits { LATENCY } else { 0.0 }).times(iterations(looped))
+        let copies = self.jams.iter().map(|jam| jam.copies).product();
+        body.at_least(if waits { LATENCY } else { 0.0 }, copies).times(iterations(looped))
     }
 }
 

@@ -16,6 +16,7 @@ mod jam;
 pub(crate) mod lanes;
 mod motion;
 mod near;
+mod nest;
 mod peel;
 mod place;
 mod rectangular;
@@ -133,6 +134,12 @@ pub const PASSES: &[Pass] = &[
         when: |_| true,
         run: split::split,
     },
+    Pass {
+        name: "nest",
+        purpose: "makes a nest of loops of one that divides its index",
+        when: |_| true,
+        run: nest::nest,
+    },
     Pass { name: "unroll", purpose: "writes out loops of few iterations", when: |_| true, run: unroll::unroll },
     Pass {
         name: "versions",
@@ -222,6 +229,8 @@ const ORDER: &[&str] = &[
     "carry",
     "fusion",
     "split",
+    "nest",
+    "share",
     "unroll",
     "share",
     "bounds",

@@ -10,7 +10,7 @@
 //! for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b. Memory may be
 //! exhausted earlier in a scope than before, but not by more.
 
-use crate::loops::{Block, Function, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
+use crate::loops::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
 
 /// A size, so many times, is no more than memory can have where there is anything of that size.
@@ -18,8 +18,8 @@ const MOST_TIMES: i64 = 64;
 
 pub(super) fn place(module: &mut Module) {
     for function in module.functions.iter_mut().filter(|function| !function.between) {
-        let uses = uses(function);
         let mut body = std::mem::take(&mut function.body);
+        let uses = body.use_counts();
         let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
         placer.block(&mut body);
         body.change_operands(&mut |a| placer.replace(a));
@@ -27,20 +27,9 @@ pub(super) fn place(module: &mut Module) {
     }
 }
 
-/// How often each local is used.
-fn uses(function: &Function) -> HashMap<Local, usize> {
-    let mut uses = HashMap::new();
-    let mut add = |a: &Operand| *a.local().map_or(&mut 0, |x| uses.entry(x).or_insert(0)) += 1;
-    function.body.visit(&mut |stmt| {
-        stmt.operands().into_iter().for_each(&mut add);
-        stmt.blocks().into_iter().flat_map(|block| &block.results).for_each(&mut add);
-    });
-    function.body.results.iter().for_each(add);
-    uses
-}
-
 struct Placer<'a> {
     locals: &'a [LocalInfo],
+    /// How often each local is used.
     uses: HashMap<Local, usize>,
     /// What the results of scopes are now.
     replaced: HashMap<Local, Operand>,

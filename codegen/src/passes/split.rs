@@ -3,17 +3,21 @@
 //!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
 //!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
 //!
-//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is a number, or a local plus a number.
+//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside that are
+//! known to be moderate, such as sizes.
 //! What is carried goes from loop to loop. The conditionals themselves are left to `share`.
 //!
 //! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop.
 
 use crate::loops::{Block, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
-use crate::ranges::{ASSUMED, Ranges};
+use crate::ranges::{ASSUMED, Linear, Ranges};
 use std::collections::{HashMap, HashSet};
 
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
+
+/// A factor in the place of a split is at most this: so the place, of a few terms, fits.
+const LARGEST_FACTOR: i128 = 1 << 16;
 
 /// All parts of a loop have so many statements at most.
 const MOST_STATEMENTS: usize = 300;
@@ -30,9 +34,8 @@ pub(super) fn split(module: &mut Module) {
 /// A comparison, and where in the loop it changes.
 struct Turn {
     condition: Local,
-    /// The first index from which on it is otherwise; for `eq.i` the only one where it holds.
-    local: Option<Local>,
-    plus: i64,
+    /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
+    place: Linear,
     kind: Kind,
 }
 
@@ -84,10 +87,10 @@ impl Splitter<'_> {
     /// The loops that a loop becomes.
     fn parts(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
-        let p = self.between(turn, turn.plus, [a, b], ranges, out);
+        let p = self.between(turn, 0, [a, b], ranges, out);
         let mut ends = vec![(p.clone(), turn.kind == Kind::Before)];
         if turn.kind == Kind::At {
-            let q = self.between(turn, turn.plus + 1, [&p, b], ranges, out);
+            let q = self.between(turn, 1, [&p, b], ranges, out);
             ends.push((q, true));
         }
         ends.push((b.clone(), turn.kind == Kind::From));
@@ -128,16 +131,13 @@ impl Splitter<'_> {
     fn between(
         &mut self,
         turn: &Turn,
-        plus: i64,
+        plus: i128,
         [a, b]: [&Operand; 2],
         ranges: &mut Ranges,
         out: &mut Vec<Stmt>,
     ) -> Operand {
-        let place = match turn.local {
-            None => Operand::Integer(plus),
-            Some(x) if plus == 0 => Operand::Local(x),
-            Some(x) => self.op(Op::AddI, [Operand::Local(x), Operand::Integer(plus)], ranges, out),
-        };
+        let place = turn.place.shifted(plus).expect("it fits");
+        let place = ranges.compute(&place, self.locals, out);
         let low = self.choice([&place, b], [&place, b], ranges, out);
         self.choice([a, &low], [&low, a], ranges, out)
     }
@@ -154,27 +154,15 @@ impl Splitter<'_> {
             return if x <= y { then.clone() } else { other.clone() };
         }
         let before = out.len();
-        let condition = self.op(Op::LeI, [x.clone(), y.clone()], ranges, out);
+        let condition = ranges.op(Op::LeI, [x.clone(), y.clone()], self.locals, out);
         if let Some(known) = ranges.known(&condition) {
             out.truncate(before);
             return if known { then.clone() } else { other.clone() };
         }
         let result = self.local(Scalar::Integer);
         let [then, other] = [then, other].map(|a| Block { stmts: vec![], results: vec![a.clone()] });
-        self.emit(Stmt::If(vec![result], condition, then, other), ranges, out);
+        ranges.emit(Stmt::If(vec![result], condition, then, other), self.locals, out);
         Operand::Local(result)
-    }
-
-    fn op(&mut self, op: Op, args: [Operand; 2], ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Operand {
-        let x = self.local(op.result());
-        self.emit(Stmt::Let(x, op, args.into()), ranges, out);
-        Operand::Local(x)
-    }
-
-    fn emit(&mut self, stmt: Stmt, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
-        ranges.know(self.locals);
-        ranges.see(&stmt);
-        out.push(stmt);
     }
 
     fn local(&mut self, scalar: Scalar) -> Local {
@@ -232,7 +220,7 @@ fn turn_of(condition: Local, wanted: &Wanted, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
     let k = difference.of(wanted.index);
     // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
-    let rest = difference.minus(&crate::ranges::Linear::local(wanted.index).times(k)?)?;
+    let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
     let gap = i128::from(op == Op::LtI);
     let (place, kind) = match (op, k) {
         (Op::EqI, 1) => (rest.times(-1)?, Kind::At),
@@ -241,13 +229,10 @@ fn turn_of(condition: Local, wanted: &Wanted, ranges: &Ranges) -> Option<Turn> {
         (_, -1) => (rest.shifted(gap)?, Kind::From),
         _ => return None,
     };
-    let local = match place.terms() {
-        [] => None,
-        [(x, 1)] if !wanted.set.contains(x) && ranges.is_within(*x) => Some(*x),
-        _ => return None,
-    };
-    let plus = i64::try_from(place.at_zero()).ok().filter(|_| place.at_zero().abs() < ASSUMED)?;
-    Some(Turn { condition, local, plus, kind })
+    let is_moderate =
+        |(x, k): &(Local, i128)| !wanted.set.contains(x) && ranges.is_within(*x) && k.abs() <= LARGEST_FACTOR;
+    let fits = place.terms().iter().all(is_moderate) && place.at_zero().abs() < ASSUMED;
+    fits.then_some(Turn { condition, place, kind })
 }
 
 /// The comparisons that conditionals ask for, alone or with others.

@@ -10,6 +10,7 @@
 //! (i + k fits where i <= n - m and k < m). Otherwise it is a local of its own, of which is known that it equals the
 //! form if the locals at fault are within 2^40: that is an assumption, which loops with two versions check (`versions`).
 
+mod compute;
 mod facts;
 mod linear;
 
@@ -304,7 +305,8 @@ impl Ranges {
         below && (most <= ALL.1 || self.is_not_positive(form.shifted(-ALL.1)))
     }
 
-    fn is_not_positive(&mut self, form: Option<Linear>) -> bool {
+    /// Whether there is a form, and it cannot be positive.
+    pub(crate) fn is_not_positive(&mut self, form: Option<Linear>) -> bool {
         form.is_some_and(|form| self.not_positive(&form, CASES))
     }
 

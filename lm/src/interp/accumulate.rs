@@ -8,10 +8,10 @@
 //! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
 //! ever made for one of them. What of a block goes where is planned by `destination`.
 
-use super::arrays::{offset, size_of};
-use super::{Closure, Counts, Env, Interpreter, RuntimeError, located};
+use super::arrays::size_of;
+use super::target::{Target, all_floats, nothing};
+use super::{Closure, Env, Interpreter, RuntimeError, located};
 use crate::destination::{Destination, Plan, Step, beside_a_value, plan, selection};
-use crate::map;
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, Kind, Op};
@@ -19,33 +19,6 @@ use crate::value::Value;
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
-
-/// A part of one of the values that are being added to: the value's number, and the way from it, component
-/// by component and element by element, each from 0.
-#[derive(Clone, Debug)]
-pub(super) struct Place {
-    root: usize,
-    way: Vec<usize>,
-}
-
-impl Place {
-    fn below(&self, i: usize) -> Place {
-        Place { root: self.root, way: [self.way.as_slice(), &[i]].concat() }
-    }
-}
-
-/// Where a value goes.
-#[derive(Clone, Debug)]
-pub(super) enum Target {
-    /// Back to the caller.
-    Own,
-    /// It is added there, and the caller gets nothing.
-    Add(Place),
-    /// A tuple, each component with a target.
-    Parts(Vec<Target>),
-    /// Nobody looks at it.
-    Nowhere,
-}
 
 /// The plans of the blocks around a term, the innermost first.
 #[derive(Clone, Copy)]
@@ -59,34 +32,6 @@ impl Planned<'_> {
     fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
     }
-}
-
-impl Target {
-    /// The target as the planner sees it: paths from the target itself.
-    fn destination(&self, way: &[Step]) -> Destination {
-        match self {
-            Target::Own => Destination::Own,
-            Target::Nowhere => Destination::Nowhere,
-            Target::Add(_) => Destination::Add(way.to_vec()),
-            Target::Parts(parts) => {
-                let part = |(i, part): (usize, &Target)| part.destination(&[way, &[Step::Component(i + 1)]].concat());
-                Destination::Parts(parts.iter().enumerate().map(part).collect())
-            }
-        }
-    }
-
-    fn component(&self, i: usize) -> Target {
-        match self {
-            Target::Own | Target::Nowhere => self.clone(),
-            Target::Add(place) => Target::Add(place.below(i)),
-            Target::Parts(parts) => parts[i].clone(),
-        }
-    }
-}
-
-/// What the caller gets of a part that was added.
-fn nothing() -> Value {
-    Value::Tuple(Vec::new())
 }
 
 /// The calls of one function value, one after the other, in one environment.
@@ -227,12 +172,6 @@ impl Interpreter<'_> {
         })
     }
 
-    fn element(&mut self, place: &Place, i: &Expr, env: &mut Env) -> Result<Place, RuntimeError> {
-        let index = self.eval(i, env)?;
-        let Value::Tensor(elements) = self.part(place) else { panic!("an element of no tensor") };
-        Ok(place.below(offset(elements, &index)?))
-    }
-
     fn prim_into(
         &mut self,
         p: Prim,
@@ -300,18 +239,6 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Zeros of w's shape: only those that go back to the caller are made.
-    fn zero_into(&mut self, w: &Value, target: &Target) -> Value {
-        match (target, w) {
-            (Target::Own, _) => self.zero(w),
-            (Target::Add(_) | Target::Nowhere, _) => nothing(),
-            (Target::Parts(parts), Value::Tuple(ws)) => {
-                Value::Tuple(parts.iter().zip(ws).map(|(part, w)| self.zero_into(w, part)).collect())
-            }
-            (Target::Parts(_), w) => panic!("{w:?} is no tuple"),
-        }
-    }
-
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
     pub(super) fn sum_into(&mut self, w: Option<&Value>, n: &Value, f: &Closure, target: &Target) -> Outcome {
         let size = size_of(&Position::of(n))?;
@@ -349,34 +276,6 @@ impl Interpreter<'_> {
         self.roots.truncate(roots);
         let state = self.distribute(state, &target.component(0))?;
         Ok(Value::Tuple(vec![state, sum]))
-    }
-
-    /// The target with a value of zeros for each part that goes back to the caller.
-    fn with_zeros(&mut self, w: &Value, target: &Target) -> Target {
-        match target {
-            Target::Add(_) | Target::Nowhere => target.clone(),
-            Target::Own => {
-                let zero = self.zero(w);
-                self.roots.push(zero);
-                Target::Add(Place { root: self.roots.len() - 1, way: Vec::new() })
-            }
-            Target::Parts(parts) => {
-                let witnesses = w.as_tuple().expect("a witness of a tuple");
-                Target::Parts(parts.iter().zip(witnesses).map(|(part, w)| self.with_zeros(w, part)).collect())
-            }
-        }
-    }
-
-    /// What `with_zeros` made room for, from root `next` on, now that all was added.
-    fn collect(&mut self, target: &Target, next: &mut usize) -> Value {
-        match target {
-            Target::Add(_) | Target::Nowhere => nothing(),
-            Target::Own => {
-                *next += 1;
-                std::mem::replace(&mut self.roots[*next - 1], nothing())
-            }
-            Target::Parts(parts) => Value::Tuple(parts.iter().map(|part| self.collect(part, next)).collect()),
-        }
     }
 
     /// `a + b`: one is added to the other, which had better be one that needs no copy.
@@ -425,112 +324,5 @@ impl Interpreter<'_> {
         };
         self.roots.truncate(roots);
         Ok(value)
-    }
-
-    /// The value, after `work` has added to it.
-    pub(super) fn adding_to(
-        &mut self,
-        value: Value,
-        work: impl FnOnce(&mut Self, &Target) -> Result<(), RuntimeError>,
-    ) -> Outcome {
-        let root = self.roots.len();
-        self.roots.push(value);
-        let outcome = work(self, &Target::Add(Place { root, way: Vec::new() }));
-        let sum = std::mem::replace(&mut self.roots[root], nothing());
-        self.roots.truncate(root);
-        outcome.map(|()| sum)
-    }
-
-    /// A value to where it goes.
-    fn distribute(&mut self, value: Value, target: &Target) -> Outcome {
-        match (target, value) {
-            (Target::Own, value) => Ok(value),
-            (Target::Nowhere, _) => Ok(nothing()),
-            (Target::Add(place), value) => {
-                let mut sum = std::mem::replace(self.part(place), nothing());
-                let outcome = self.add_to(&mut sum, &value);
-                *self.part(place) = sum;
-                outcome.map(|()| nothing())
-            }
-            (Target::Parts(parts), Value::Tuple(values)) => {
-                let parts = parts.iter().zip(values).map(|(part, value)| self.distribute(value, part));
-                Ok(Value::Tuple(parts.collect::<Result<_, _>>()?))
-            }
-            (Target::Parts(_), value) => panic!("{value:?} is no tuple"),
-        }
-    }
-
-    /// The value at a place, its own: a tensor that others see, too, is copied before.
-    fn part(&mut self, place: &Place) -> &mut Value {
-        let mut value = &mut self.roots[place.root];
-        for &i in &place.way {
-            value = match value {
-                Value::Tuple(parts) => &mut parts[i],
-                Value::Tensor(tensor) => {
-                    count_copy(tensor, &mut self.counts);
-                    &mut Arc::make_mut(tensor).elements_mut()[i]
-                }
-                other => panic!("{other:?} has no parts"),
-            };
-        }
-        value
-    }
-
-    /// `x := x + y`.
-    fn add_to(&mut self, x: &mut Value, y: &Value) -> Result<(), RuntimeError> {
-        match (x, y) {
-            (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
-            (Value::Tensor(xs), Value::Tensor(ys)) => {
-                super::space::common_size(xs, ys)?;
-                count_copy(xs, &mut self.counts);
-                let places = Arc::make_mut(xs).elements_mut();
-                places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))
-            }
-            (x, y) => {
-                *x = self.add(x, y)?;
-                Ok(())
-            }
-        }
-    }
-
-    /// The zero of a shape: so many Floats are written.
-    pub(super) fn zero(&mut self, shape: &Value) -> Value {
-        let zero = map::zero(shape);
-        if matches!(zero, Value::Tuple(_) | Value::Tensor(_)) {
-            self.counts.write(zero.floats().len() as u64);
-        }
-        zero
-    }
-}
-
-/// A tensor that others see, too, is copied before it is changed.
-fn count_copy(tensor: &mut Arc<Tensor>, counts: &mut Counts) {
-    if Arc::get_mut(tensor).is_none() {
-        counts.write(tensor.elements().iter().map(own_floats).sum::<u64>());
-    }
-}
-
-/// The number of Floats in a value.
-pub(super) fn all_floats(x: &Value) -> u64 {
-    match x {
-        Value::Float(_) => 1,
-        Value::Tuple(parts) => parts.iter().map(all_floats).sum(),
-        Value::Tensor(v) if matches!(v.elements().first(), Some(Value::Float(_))) => v.elements().len() as u64,
-        Value::Tensor(v) => v.elements().iter().map(all_floats).sum(),
-        _ => 0,
-    }
-}
-
-/// The Floats in a value that are those of tensors.
-pub(super) fn shared_floats(x: &Value) -> u64 {
-    all_floats(x) - own_floats(x)
-}
-
-/// The Floats of a value that are its own: those of a tensor were written when it was made.
-pub(super) fn own_floats(x: &Value) -> u64 {
-    match x {
-        Value::Float(_) => 1,
-        Value::Tuple(parts) => parts.iter().map(own_floats).sum(),
-        _ => 0,
     }
 }

@@ -182,6 +182,27 @@ impl Expr {
         }
     }
 
+    /// The same term at a place in the source, if it has none; so the terms in it, down to those that have one, or that
+    /// other terms have, too. So a term that was just made of others takes the place of what it is made for.
+    pub fn placed(mut self, span: Span) -> Expr {
+        self.place(span);
+        self
+    }
+
+    fn place(&mut self, span: Span) {
+        let Some(node) = Arc::get_mut(&mut self.0).filter(|node| node.span == Span::default()) else { return };
+        node.span = span;
+        match &mut node.kind {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::App(_, args) => args.iter_mut().for_each(|a| a.place(span)),
+            Kind::Let(bindings, body) => {
+                bindings.iter_mut().for_each(|b| b.rhs.place(span));
+                body.place(span);
+            }
+            Kind::Lam(_, body) => body.place(span),
+        }
+    }
+
     fn rebuild(e: &Expr, span: Span) -> Expr {
         let kind = match e.kind() {
             Kind::Const(c) => Kind::Const(c.clone()),

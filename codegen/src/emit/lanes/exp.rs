@@ -20,7 +20,7 @@ use inkwell::values::{BasicValueEnum, VectorValue};
 use std::f64::consts::{LOG2_E, SQRT_2};
 
 /// Q for whole n, from the constant on.
-const Q: [f64; 10] = [
+pub(super) const Q: [f64; 10] = [
     0.5000000000000012,
     0.166666666666667,
     0.04166666666651542,
@@ -34,11 +34,11 @@ const Q: [f64; 10] = [
 ];
 
 /// Q for sixteenths.
-const SHORT_Q: [f64; 5] =
+pub(super) const SHORT_Q: [f64; 5] =
     [0.5000000000000006, 0.16666666664416963, 0.0416666666596544, 0.008333471951132567, 0.0013889129027039896];
 
 /// 2^(j / 16), the nearest Floats.
-const POWERS: [f64; 16] = [
+pub(super) const POWERS: [f64; 16] = [
     1.0,
     1.0442737824274138,
     1.0905077326652577,

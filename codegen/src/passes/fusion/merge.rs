@@ -10,7 +10,7 @@
 
 use super::states::next;
 use super::{Done, Fuser, MOST_STATEMENTS};
-use crate::loops::{Access, Aliases, Block, Effects, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
+use crate::loops::{Access, Aliases, Block, Effects, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -117,11 +117,30 @@ fn concatenated(mut first: For, second: For, locals: &mut [LocalInfo]) -> For {
             *a = other.clone();
         }
     });
+    ask_once(&first.body, &mut body);
     first.results.extend(second.results);
     first.carried.extend(second.carried);
     first.body.stmts.extend(body.stmts);
     first.body.results.extend(body.results);
     first
+}
+
+/// What both compare is compared once, so that `split` finds one condition where each of them had its own.
+fn ask_once(first: &Block, second: &mut Block) {
+    let compared = |stmt: &Stmt| match stmt {
+        Stmt::Let(x, op @ (Op::EqI | Op::LtI | Op::LeI), args) => Some((*x, *op, args.clone())),
+        _ => None,
+    };
+    let known: Vec<(Local, Op, Vec<Operand>)> = first.stmts.iter().filter_map(compared).collect();
+    let mut names = HashMap::new();
+    second.stmts.retain(|stmt| {
+        let Some((y, op, args)) = compared(stmt) else { return true };
+        let is_same = |a: &[Operand]| a.iter().zip(&args).all(|(a, b)| a.same(b));
+        let Some((x, ..)) = known.iter().find(|(_, other, a)| *other == op && is_same(a)) else { return true };
+        names.insert(y, *x);
+        false
+    });
+    second.rename(&names);
 }
 
 fn name(x: Local, locals: &[LocalInfo]) -> Option<Arc<str>> {

@@ -17,14 +17,18 @@ mod again;
 mod elements;
 mod equal;
 mod forward;
+mod handed;
 mod merge;
+mod neighbours;
 mod order;
 mod points;
 mod rows;
 mod states;
 
-use crate::loops::{Aliases, Block, Callees, Effects, Function, LocalInfo, Memory, Module, Stmt, written};
+use crate::loops::{Aliases, Block, Callees, Effects, Function, Local, LocalInfo, Memory, Module, Stmt, written};
 use equal::Equal;
+use neighbours::Way;
+use std::collections::HashSet;
 
 /// So many statements are looked at for one: the work grows with the length of a block only.
 const WINDOW: usize = 64;
@@ -55,6 +59,22 @@ pub(super) fn fusion(module: &mut Module) {
             changed |= elements::elements(&mut body, &mut function.locals, &aliases, callees);
             function.body = body;
         }
+        neighbours(function, callees);
+    }
+}
+
+/// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few can.
+fn neighbours(function: &mut Function, callees: Callees) {
+    for way in [Way::Down, Way::Up] {
+        let aliases = Aliases::of(function, callees.written);
+        let mut body = std::mem::take(&mut function.body);
+        let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
+        fuser.block(&mut body);
+        if fuser.changed {
+            fuser.hand_on(way, &mut body);
+            forward::forward(&mut body, &mut function.locals, &aliases, callees);
+        }
+        function.body = body;
     }
 }
 
@@ -71,6 +91,10 @@ struct Fuser<'a> {
     locals: &'a mut Vec<LocalInfo>,
     equal: Equal,
     changed: bool,
+    /// The way in which loops run that pass elements on to neighbours, when those are merged.
+    way: Option<Way>,
+    /// The indices of such loops.
+    merged: HashSet<Local>,
 }
 
 /// A statement of a block, what it does, and how many statements are in it.
@@ -82,7 +106,7 @@ struct Done {
 
 impl<'a> Fuser<'a> {
     fn new(aliases: &'a Aliases, callees: Callees<'a>, locals: &'a mut Vec<LocalInfo>) -> Fuser<'a> {
-        Fuser { aliases, callees, locals, equal: Equal::default(), changed: false }
+        Fuser { aliases, callees, locals, equal: Equal::default(), changed: false, way: None, merged: HashSet::new() }
     }
 
     /// Merges loops of a block, then of those inside: what was merged brings inner loops together.
@@ -118,7 +142,7 @@ impl<'a> Fuser<'a> {
         if merge::is_loop(&next.stmt) {
             let start = done.len().saturating_sub(WINDOW);
             for i in (start..done.len()).rev() {
-                let asks_again = again::asks_again(&done[i], &done[i + 1..], &next, self.aliases);
+                let asks_again = self.way.is_none() && again::asks_again(&done[i], &done[i + 1..], &next, self.aliases);
                 let Some(order) = self.order(done, i, &next, asks_again) else { continue };
                 let mut rest = done.split_off(i).into_iter();
                 let first = rest.next().expect("there is an i-th statement");
@@ -131,6 +155,7 @@ impl<'a> Fuser<'a> {
                     stmt => stmt,
                 };
                 let merged = self.joined(first.stmt, second);
+                self.merged.extend(if let Stmt::For(looped) = &merged { Some(looped.index) } else { None });
                 let merged = self.seen(merged);
                 self.changed = true;
                 self.push(done, merged);
@@ -147,7 +172,11 @@ impl<'a> Fuser<'a> {
             let from = if let Stmt::Memory(Memory::Move { from, .. }) = &one.stmt { from.local() } else { None };
             from.is_none_or(|from| !order::is_released(from, done.iter().map(|done| &done.stmt)))
         };
-        let fits = self.fit(&done[i], next, asks_again) && stays(&done[i]) && stays(next);
+        let fits = match self.way {
+            None => self.fit(&done[i], next, asks_again),
+            Some(way) => self.fit_neighbours(way, done, i, next),
+        };
+        let fits = fits && stays(&done[i]) && stays(next);
         let may_leave = next.effects.may_leave && !asks_again;
         let second = || Effects { may_leave, ..next.effects.clone() };
         fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()

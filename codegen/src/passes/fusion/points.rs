@@ -14,22 +14,13 @@ use std::collections::HashMap;
 
 pub(super) fn points(body: &mut Block, aliases: &Aliases) {
     let mut counts = HashMap::new();
-    let mut uses = HashMap::new();
-    body.results.iter().for_each(|a| used(a, &mut uses));
+    let uses = body.use_counts();
     body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt {
             counts.insert(*buffer, count.clone());
         }
-        stmt.operands().into_iter().for_each(|a| used(a, &mut uses));
-        stmt.blocks().into_iter().flat_map(|block| &block.results).for_each(|a| used(a, &mut uses));
     });
     Points { aliases, counts, uses }.block(body)
-}
-
-fn used(a: &Operand, uses: &mut HashMap<Local, usize>) {
-    if let Some(x) = a.local() {
-        *uses.entry(x).or_default() += 1;
-    }
 }
 
 struct Points<'a> {
@@ -128,17 +119,15 @@ impl Points<'_> {
 
 /// How often a statement and those in it use a local.
 fn uses_in(stmt: &Stmt, x: Local) -> usize {
-    let count = |operands: &mut dyn Iterator<Item = &Operand>| operands.filter(|a| a.local() == Some(x)).count();
-    let own = count(&mut stmt.operands().into_iter());
-    let inner = stmt.blocks().into_iter().map(|block| {
-        let stmts: usize = block.stmts.iter().map(|stmt| uses_in(stmt, x)).sum();
-        stmts + count(&mut block.results.iter())
-    });
-    own + inner.sum::<usize>()
+    let mut count = 0;
+    let mut see = |a: &Operand| count += usize::from(a.local() == Some(x));
+    stmt.operands().into_iter().for_each(&mut see);
+    stmt.blocks().into_iter().for_each(|block| block.visit_operands(&mut see));
+    count
 }
 
-/// A statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is; as one that adds
-/// to another buffer.
+/// A statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is; as one that
+/// adds to another buffer.
 fn point(stmt: &Stmt, from: Local, to: Local) -> Option<Stmt> {
     let is_it = |b: &Operand| b.local() == Some(from);
     match stmt {

@@ -3,9 +3,10 @@
 //!   for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
 //!     =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
 //!
-//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is made here, too: of b elements
-//! are loaded, and of what is loaded elements are loaded, or it is moved; then all that anybody sees in a row is what it
-//! was filled with. The same holds of a buffer that is no row. What nobody reads then is left to `sweep`.
+//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is made
+//! here, too: of b elements are loaded, and of what is loaded elements are loaded, or it is moved; then all that anybody
+//! sees in a row is what it was filled with. The same holds of a buffer that is no row. What nobody reads then is left to
+//! `sweep`.
 
 use crate::loops::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -41,7 +42,7 @@ struct Found {
 
 impl Found {
     fn of(body: &Block, locals: &[LocalInfo]) -> Found {
-        let mut found = Found::default();
+        let mut found = Found { uses: body.use_counts(), ..Found::default() };
         found.block(body, locals);
         found
     }
@@ -49,7 +50,6 @@ impl Found {
     fn block(&mut self, block: &Block, locals: &[LocalInfo]) {
         self.fills(block, locals);
         for stmt in &block.stmts {
-            stmt.operands().into_iter().for_each(|a| self.uses(a));
             match stmt {
                 Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(self.made.insert(*buffer)),
                 Stmt::Memory(Memory::Load(x, Operand::Local(b), _)) => {
@@ -63,13 +63,6 @@ impl Found {
                 _ => {}
             }
             stmt.blocks().into_iter().for_each(|block| self.block(block, locals));
-        }
-        block.results.iter().for_each(|a| self.uses(a));
-    }
-
-    fn uses(&mut self, a: &Operand) {
-        if let Some(x) = a.local() {
-            *self.uses.entry(x).or_default() += 1;
         }
     }
 
@@ -88,22 +81,24 @@ impl Found {
         }
     }
 
+    /// Whether a buffer is read, and used in so many other ways.
+    fn only_read(&self, b: Local, others: usize) -> bool {
+        let count = |of: &HashMap<Local, usize>| of.get(&b).copied().unwrap_or_default();
+        count(&self.uses) == count(&self.read) + others
+    }
+
     /// The buffers that are filled with a number, and read, no more.
     fn alone(&self) -> HashMap<Local, Operand> {
-        let count = |of: &HashMap<Local, usize>, x: &Local| of.get(x).copied().unwrap_or_default();
-        let is_alone = |r: &&Local| count(&self.uses, r) == count(&self.read, r) + 1;
-        self.filled.keys().filter(is_alone).map(|r| (*r, self.filled[r].clone())).collect()
+        self.filled.keys().filter(|r| self.only_read(**r, 1)).map(|r| (*r, self.filled[r].clone())).collect()
     }
 
     /// The buffers of rows that are all one number, and that number.
     fn known(&self) -> HashMap<Local, Operand> {
-        let count = |of: &HashMap<Local, usize>, x: &Local| of.get(x).copied().unwrap_or_default();
         // A row is used where it is filled and where it is stored.
-        let value = |r: &Local| self.filled.get(r).filter(|_| count(&self.uses, r) == 2);
-        let only_read = |x: &Local, others: usize| count(&self.uses, x) == count(&self.read, x) + others;
-        let all_read = |b: &Local| self.loaded.iter().all(|(x, from)| from != b || only_read(x, 0));
+        let value = |r: &Local| self.filled.get(r).filter(|_| self.uses.get(r) == Some(&2));
+        let all_read = |b: &Local| self.loaded.iter().all(|(x, from)| from != b || self.only_read(*x, 0));
         let known = self.stored.iter().filter_map(|(b, rows)| match &rows[..] {
-            [r] if self.made.contains(b) && only_read(b, 1) && all_read(b) => Some((*b, value(r)?.clone())),
+            [r] if self.made.contains(b) && self.only_read(*b, 1) && all_read(b) => Some((*b, value(r)?.clone())),
             _ => None,
         });
         known.filter(|(b, _)| self.loaded.iter().any(|(_, from)| from == b)).collect()

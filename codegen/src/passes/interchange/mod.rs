@@ -14,12 +14,15 @@
 //! terms for which that is so, and then is the first of them. Where there is no such loop, for a sum over terms, the nest stays.
 //!
 //! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than before. So
-//! it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and stores.
+//! it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and stores. Where a dear
+//! term has a loop that adds it often, it is made first (`blocks`).
 
+mod blocks;
 mod build;
 mod nest;
 
 use crate::loops::{Aliases, Block, Function, Local, Module, Stmt, written};
+use blocks::Split;
 use build::Builder;
 use nest::{Nest, Order};
 use std::collections::HashSet;
@@ -54,7 +57,7 @@ impl Interchange<'_> {
     fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
-            match self.apart(&stmt) {
+            match self.apart(&stmt, &[]).or_else(|| self.in_blocks(&stmt)) {
                 Some(nests) => block.stmts.extend(nests),
                 None => {
                     // The other side hardly ever runs.
@@ -67,12 +70,12 @@ impl Interchange<'_> {
     }
 
     /// A nest for each sum of a nest, where one has terms to add up.
-    fn apart(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+    fn apart(&mut self, stmt: &Stmt, apart: &[Local]) -> Option<Vec<Stmt>> {
         let Stmt::For(looped) = stmt else { return None };
         if looped.body.len() > MOST_STATEMENTS {
             return None;
         }
-        let nest = Nest::of(looped, &self.aliases)?;
+        let nest = Nest::of(looped, &self.aliases, apart)?;
         let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
         let gains = |orders: &Vec<Order>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
         let orders = orders.filter(gains)?;
@@ -81,5 +84,16 @@ impl Interchange<'_> {
             Builder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
         }
         Some(out)
+    }
+
+    /// The same of a nest whose terms are dear.
+    fn in_blocks(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let Stmt::For(looped) = stmt else { return None };
+        if looped.body.len() > MOST_STATEMENTS {
+            return None;
+        }
+        let blocked = Split::of(looped, self.function, &self.aliases)?.blocked(self.function);
+        let sums = self.apart(&Stmt::For(Box::new(blocked.sums.clone())), &blocked.buffers)?;
+        Some(blocked.with(sums, looped, &mut self.function.locals))
     }
 }

@@ -59,8 +59,8 @@ enum Stride {
 }
 
 impl<'a> Nest<'a> {
-    /// The nest that a loop is the outermost of, if it is one.
-    pub(super) fn of(looped: &'a For, aliases: &Aliases) -> Option<Nest<'a>> {
+    /// The nest that a loop is the outermost of, if it is one. Nothing is added to buffers that are known to be apart.
+    pub(super) fn of(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<Nest<'a>> {
         let mut nest = Nest {
             steps: vec![],
             sums: vec![],
@@ -75,7 +75,7 @@ impl<'a> Nest<'a> {
         let set: HashSet<Local> = nest.depends.keys().copied().collect();
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
         let are_fixed = |sum: &Sum| sum.loops.iter().all(|looped| is_outside(&looped.from) && is_outside(&looped.to));
-        (nest.sums.iter().all(are_fixed) && nest.loads_nothing_added(aliases)).then_some(nest)
+        (nest.sums.iter().all(are_fixed) && nest.loads_nothing_added(aliases, apart)).then_some(nest)
     }
 
     fn looped(&mut self, looped: &'a For, around: &mut Vec<&'a For>) -> Option<()> {
@@ -162,13 +162,13 @@ impl<'a> Nest<'a> {
         a.local().and_then(|x| self.depends.get(&x)).cloned().unwrap_or_default()
     }
 
-    fn loads_nothing_added(&self, aliases: &Aliases) -> bool {
+    fn loads_nothing_added(&self, aliases: &Aliases, apart: &[Local]) -> bool {
         let added: BTreeSet<Local> = self.sums.iter().filter_map(|sum| sum.buffer.local()).collect();
         let loaded = self.steps.iter().filter_map(|stmt| match stmt {
             Stmt::Memory(Memory::Load(_, b, _)) => b.local(),
             _ => None,
         });
-        loaded.into_iter().all(|b| !added.iter().any(|a| aliases.may_share(*a, b)))
+        loaded.into_iter().filter(|b| !apart.contains(b)).all(|b| !added.iter().any(|a| aliases.may_share(*a, b)))
     }
 
     /// Whether a sum has terms that are not yet added up in a register, in the order of loops that suits it.
@@ -267,7 +267,7 @@ pub(super) fn runs(looped: &For) -> bool {
 }
 
 /// Whether an operation takes no longer than to load what it gives.
-fn is_cheap(op: Op) -> bool {
+pub(super) fn is_cheap(op: Op) -> bool {
     use Op::{AbsF, AddF, AddI, MulF, MulI, NegF, NegI, SubF, SubI, ToFloat};
     matches!(op, AddF | SubF | MulF | NegF | AbsF | AddI | SubI | MulI | NegI | ToFloat)
 }

@@ -17,12 +17,14 @@
 
 mod fold;
 mod sides;
+mod times;
 mod uniform;
 
-use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Root, Stmt, Written, written};
+use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Stmt, Written, written};
 use fold::folded;
 use sides::Sides;
 use std::collections::HashMap;
+use times::Times;
 use uniform::uniform;
 
 pub(super) fn share(module: &mut Module) {
@@ -32,7 +34,7 @@ pub(super) fn share(module: &mut Module) {
         let aliases = Aliases::of(function, &written);
         let uniform = uniform(function, &aliases, &written);
         let mut body = std::mem::take(&mut function.body);
-        Sharer::new(aliases, &written, uniform, keeps_order).block(&mut body);
+        Sharer::new(&aliases, &written, uniform, keeps_order).block(&mut body);
         function.body = body;
     }
 }
@@ -69,8 +71,7 @@ enum Known {
 }
 
 struct Sharer<'a> {
-    aliases: Aliases,
-    written: &'a [Written],
+    times: Times<'a>,
     /// The buffers that hold one value throughout.
     uniform: HashMap<Local, Operand>,
     /// What locals are, that are not needed any more.
@@ -87,23 +88,17 @@ struct Sharer<'a> {
     known: HashMap<Known, Operand>,
     /// What was made known, in order, and what it hides.
     learnt: Vec<(Known, Option<Operand>)>,
-    /// When what each buffer shows may have changed last, as a number that grows.
-    times: HashMap<Local, usize>,
-    /// The buffers of that table by the roots that they may be a part of, and those without any.
-    by_root: HashMap<Option<Root>, Vec<Local>>,
-    now: usize,
 }
 
 impl<'a> Sharer<'a> {
     fn new(
-        aliases: Aliases,
+        aliases: &'a Aliases,
         written: &'a [Written],
         uniform: HashMap<Local, Operand>,
         keeps_order: bool,
     ) -> Sharer<'a> {
         Sharer {
-            aliases,
-            written,
+            times: Times::new(aliases, written),
             uniform,
             replaced: HashMap::new(),
             assumed: vec![],
@@ -113,9 +108,6 @@ impl<'a> Sharer<'a> {
             keeps_order,
             known: HashMap::new(),
             learnt: vec![],
-            times: HashMap::new(),
-            by_root: HashMap::new(),
-            now: 0,
         }
     }
 
@@ -163,7 +155,7 @@ impl<'a> Sharer<'a> {
                 }
             }
             stmt => {
-                self.forget_written(&stmt);
+                self.times.pass(&stmt);
                 if let Stmt::Memory(Memory::Store(b, i, a)) = &stmt {
                     let known = self.element(b, i);
                     self.learn(known, a.clone());
@@ -189,7 +181,7 @@ impl<'a> Sharer<'a> {
         let known = std::mem::take(&mut self.known);
         stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
         self.known = known;
-        self.forget_written(&stmt);
+        self.times.pass(&stmt);
         out.push(stmt);
     }
 
@@ -237,7 +229,7 @@ impl<'a> Sharer<'a> {
     }
 
     fn element(&mut self, b: &Operand, i: &Operand) -> Known {
-        let time = b.local().map_or(0, |b| self.time_of(b));
+        let time = b.local().map_or(0, |b| self.times.of(b));
         Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
@@ -246,43 +238,6 @@ impl<'a> Sharer<'a> {
         let made = condition.local().and_then(|c| self.made.get(&c));
         let (Some([from, to]), Some((Op::LtI, args))) = (self.sums.get(&sum), made) else { return false };
         args[0].same(from) && args[1].same(to)
-    }
-
-    fn time_of(&mut self, b: Local) -> usize {
-        if let Some(time) = self.times.get(&b) {
-            return *time;
-        }
-        let roots = self.aliases.roots_of(b);
-        for root in roots.iter().map(Some).chain(roots.is_empty().then_some(None)) {
-            self.by_root.entry(root).or_default().push(b);
-        }
-        self.times.insert(b, 0);
-        0
-    }
-
-    /// What a statement writes, in its blocks, too, is not known any more.
-    fn forget_written(&mut self, stmt: &Stmt) {
-        self.now += 1;
-        let mut see = |stmt: &Stmt| {
-            if stmt.writes().is_none() && !matches!(stmt, Stmt::Call(..)) {
-                return;
-            }
-            let buffers: Vec<Local> = match self.aliases.changed_roots(stmt, self.written) {
-                Some(roots) => {
-                    let roots = roots.iter().map(Some).chain([None]);
-                    roots.filter_map(|root| self.by_root.get(&root)).flatten().copied().collect()
-                }
-                None => self.times.keys().copied().collect(),
-            };
-            for buffer in buffers {
-                let is_forgotten = self.times.get(&buffer) == Some(&self.now);
-                if !is_forgotten && self.aliases.changes(stmt, buffer, self.written) {
-                    self.times.insert(buffer, self.now);
-                }
-            }
-        };
-        see(stmt);
-        stmt.blocks().into_iter().for_each(|block| block.visit(&mut see));
     }
 
     fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {
@@ -295,17 +250,19 @@ impl<'a> Sharer<'a> {
             self.replaced.extend(xs.into_iter().zip(taken.results));
             return;
         }
+        let same = self.given_by_both(&then, &other);
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
             let told = self.sides.tell(&condition, holds, &mut self.replaced);
             self.block(block);
             told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
         }
-        self.forget_written(&stmt);
+        self.times.pass(&stmt);
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
         let mut kept = Vec::new();
         let mut results = [Vec::new(), Vec::new()];
-        for ((x, a), b) in xs.into_iter().zip(then.results).zip(other.results) {
+        for (((x, same), a), b) in xs.into_iter().zip(same).zip(then.results).zip(other.results) {
+            let (a, b) = same.map_or((a, b), |same| (same.clone(), same));
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
                 (Operand::Local(sum), Operand::Float(0.0)) if self.is_sum_of_some(*sum, &condition) => {
@@ -327,11 +284,21 @@ impl<'a> Sharer<'a> {
         out.push(Stmt::If(kept, condition, then, other));
     }
 
+    /// What two arms give that give the same: it has other names in them where they know which side of a condition they are.
+    fn given_by_both(&self, then: &Block, other: &Block) -> Vec<Option<Operand>> {
+        let results = |arm: &Block| {
+            let mut results = arm.results.clone();
+            results.iter_mut().for_each(|a| self.replace(a));
+            results
+        };
+        results(then).into_iter().zip(results(other)).map(|(a, b)| a.same(&b).then_some(a)).collect()
+    }
+
     fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
         self.unchanging(&mut looped, out);
         let stmt = Stmt::For(Box::new(looped));
         // An iteration sees what those before it wrote.
-        self.forget_written(&stmt);
+        self.times.pass(&stmt);
         let Stmt::For(mut looped) = stmt else { unreachable!("it was just made") };
         self.block(&mut looped.body);
         self.unchanging(&mut looped, out);
@@ -342,7 +309,7 @@ impl<'a> Sharer<'a> {
             }
         }
         let stmt = Stmt::For(looped);
-        self.forget_written(&stmt);
+        self.times.pass(&stmt);
         out.push(stmt);
     }
 
@@ -372,11 +339,7 @@ impl<'a> Sharer<'a> {
 }
 
 fn uses(block: &Block, x: Local) -> bool {
-    let is_x = |a: &Operand| a.local() == Some(x);
-    let mut found = block.results.iter().any(is_x);
-    block.visit(&mut |stmt| {
-        found |= stmt.operands().into_iter().any(is_x);
-        found |= stmt.blocks().into_iter().any(|block| block.results.iter().any(is_x));
-    });
+    let mut found = false;
+    block.visit_operands(&mut |a| found |= a.local() == Some(x));
     found
 }

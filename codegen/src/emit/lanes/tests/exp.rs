@@ -2,6 +2,8 @@
 
 use super::Arg::{Floats, I};
 use super::*;
+use crate::emit::lanes::exp::{POWERS, Q, SHORT_Q};
+use std::f64::consts::LN_2;
 
 const TEXT: &str = "fun f(n%0: integer, x%1: [float], y%2: [float]) -> () {
   for %3 in 0..n%0 lanes 8 {
@@ -55,5 +57,27 @@ fn what_is_special_is_what_it_is_in_libm() {
             let wanted = x.exp();
             assert!(wanted.is_nan() && y.is_nan() || wanted == y, "{target_cpu:?}: exp {x:e} is {wanted:e}, not {y:e}");
         }
+    }
+}
+
+/// The greatest error in exp r of a Q, for |r| up to a bound; of (exp r - 1 - r) / r² the series is summed.
+fn error(q: &[f64], bound: f64) -> f64 {
+    let polynomial = |q: &[f64], r: f64| q.iter().rev().fold(0.0, |sum: f64, factor| sum.mul_add(r, *factor));
+    let factorials = (2..22).scan(1.0, |factorial, k| {
+        *factorial *= f64::from(k);
+        Some(*factorial)
+    });
+    let series: Vec<f64> = factorials.map(f64::recip).collect();
+    let at = |i: i32| f64::from(i) / 1_000.0 * bound;
+    (-1_000..=1_000).map(at).map(|r| (r * r * (polynomial(q, r) - polynomial(&series, r))).abs()).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_numbers_are_those_that_the_text_promises() {
+    assert!(error(&Q, LN_2 / 2.0) < 2e-17, "{:e}", error(&Q, LN_2 / 2.0));
+    assert!(error(&SHORT_Q, LN_2 / 32.0) < 1.25e-17, "{:e}", error(&SHORT_Q, LN_2 / 32.0));
+    for (j, power) in POWERS.into_iter().enumerate() {
+        let exact = (0..4).fold(power, |power, _| power * power);
+        assert!((exact / 2f64.powi(j as i32) - 1.0).abs() < 16.0 * f64::EPSILON, "2^({j} / 16) is {power:e}");
     }
 }
