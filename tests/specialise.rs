@@ -115,7 +115,10 @@ fn what_cannot_be_specialised_is_said() {
         (output.status.code(), String::from_utf8(output.stderr).expect("it is text"))
     };
     let (status, text) = message("n=3");
-    assert!(status == Some(1) && text.contains("no function that is compiled has a parameter `n`"), "{text}");
+    assert!(
+        status == Some(1) && text.contains("no function that is compiled as an entry has a parameter `n`"),
+        "{text}"
+    );
     let (status, text) = message("x.size.2=3");
     assert!(
         status == Some(1)
@@ -125,5 +128,9 @@ fn what_cannot_be_specialised_is_said() {
     );
     let (status, text) = message("x.size");
     assert!(status == Some(2) && text.contains("does not say what is which number"), "{text}");
-    assert_eq!(message("wishart_m=0,x.size=5").0, Some(0));
+    let (status, text) = message("x.size=-1");
+    assert!(status == Some(2) && text.contains("a size is less than 0"), "{text}");
+    let (status, text) = message("x.size=3,x.size=4");
+    assert!(status == Some(1) && text.contains("`x.size` is to be 3 and 4"), "{text}");
+    assert_eq!(message("wishart_m=0,x.size=5,x.size=5").0, Some(0));
 }

@@ -34,7 +34,7 @@ pub enum Error {
     #[error("there is no pass `{0}` over loops; the passes are {list}", list = crate::passes::names())]
     UnknownPass(String),
     /// No function that is compiled has a parameter that should be specialised.
-    #[error("no function that is compiled has a parameter `{0}` to specialise")]
+    #[error("no function that is compiled as an entry has a parameter `{0}` to specialise")]
     NoParameter(String),
     /// A parameter has no such Integer or size.
     #[error(
@@ -45,6 +45,14 @@ pub enum Error {
         path: String,
         /// The type of the parameter.
         ty: String,
+    },
+    /// Something of a parameter is to be two numbers.
+    #[error("`{path}` is to be {first} and {second}: say one of them", first = values[0], second = values[1])]
+    TwoNumbers {
+        /// What was to be specialised.
+        path: String,
+        /// The numbers.
+        values: [i64; 2],
     },
     /// An optimisation level beyond 3.
     #[error("there is no optimisation level {0}; the levels are 0 to 3")]

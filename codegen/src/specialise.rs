@@ -37,7 +37,18 @@ impl FromStr for Known {
         let value = value.trim().parse().map_err(|_| wrong())?;
         let mut path = path.trim().split('.').map(str::to_string);
         let parameter = path.next().filter(|name| !name.is_empty()).ok_or_else(wrong)?;
-        Ok(Known { parameter, path: path.collect(), value })
+        let known = Known { parameter, path: path.collect(), value };
+        if known.path.iter().any(|part| part == "size") && value < 0 {
+            return Err(format!("`{text}` says that a size is less than 0"));
+        }
+        Ok(known)
+    }
+}
+
+impl Known {
+    /// What is known, as it is written.
+    fn place(&self) -> String {
+        [&self.parameter].into_iter().chain(&self.path).cloned().collect::<Vec<_>>().join(".")
     }
 }
 
@@ -49,14 +60,19 @@ enum Part {
 
 /// Tells the entries what is known of their arguments.
 ///
-/// Errors: no entry has such a parameter; there is no such number in it.
+/// Errors: no entry has such a parameter; there is no such number in it, or it is to be two.
 pub(crate) fn specialise(
     module: &mut Module,
     program: &Program,
     entries: &[FunName],
-    known: &[Known],
+    all: &[Known],
 ) -> Result<(), Error> {
-    for known in known {
+    for (i, known) in all.iter().enumerate() {
+        let is_other = |other: &&Known| other.parameter == known.parameter && other.path == known.path;
+        if let Some(other) = all[..i].iter().find(is_other).filter(|other| other.value != known.value) {
+            let values = [other.value, known.value];
+            return Err(Error::TwoNumbers { path: known.place(), values });
+        }
         let mut is_used = false;
         for (name, id) in entries.iter().zip(module.exported.clone()) {
             let function = &mut module.functions[id.0];
@@ -84,10 +100,7 @@ fn part(def: &Def, known: &Known) -> Result<Option<Part>, Error> {
     let Some(i) = def.params.iter().position(|x| **x.name() == known.parameter[..]) else { return Ok(None) };
     let before = def.params[..i].iter().map(|x| width(x.ty())).sum();
     let path: Vec<&str> = known.path.iter().map(String::as_str).collect();
-    let wrong = || Error::NoNumber {
-        path: [&known.parameter].into_iter().chain(&known.path).cloned().collect::<Vec<_>>().join("."),
-        ty: def.params[i].ty().to_string(),
-    };
+    let wrong = || Error::NoNumber { path: known.place(), ty: def.params[i].ty().to_string() };
     find(def.params[i].ty(), &path, before).map(Some).ok_or_else(wrong)
 }
 

@@ -4,7 +4,7 @@ mod subject;
 
 use super::ErrorFormat;
 use super::failure::Failure;
-use super::native::NativeOptions;
+use super::native::{NativeOptions, threads};
 use super::watch::{Watch, WatchOptions, watched};
 use crate::bench::measure::Effort;
 use crate::bench::report::{self, Row, Setting};
@@ -48,8 +48,8 @@ pub struct Options {
     /// Samples are taken for so many seconds for each size, at least.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     time: Duration,
-    /// How many threads native code may use for long loops; 0 is one for each processor.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     threads: usize,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]

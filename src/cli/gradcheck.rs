@@ -78,7 +78,7 @@ fn gradcheck_watched(
     let jit = if options.interpret { None } else { Some(compiled()?) };
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
-    let mut all_agree = true;
+    let (mut all_agree, mut is_tried) = (true, false);
     for f in &functions {
         let report = watch.timings.time("comparing", || {
             gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
@@ -89,9 +89,15 @@ fn gradcheck_watched(
             input.run_time_error(error).report(format);
         }
         all_agree &= report.agrees();
+        is_tried |= report.points > 0 || report.stopped.is_some();
     }
     if all_agree {
         return Ok(());
+    }
+    if !is_tried {
+        return Err(Failure::Wrong(
+            "nothing was compared: the functions have no value at any point that was tried".into(),
+        ));
     }
     let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
     let native_limit = gradcheck::native_limit(jit.as_ref());

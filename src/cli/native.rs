@@ -97,6 +97,15 @@ fn lanes(given: &str) -> Result<Lanes, String> {
     }
 }
 
+/// Threads take room for their stacks, and a machine has not so many processors.
+const MOST_THREADS: usize = 1_024;
+
+/// Reads a number of threads.
+pub(super) fn threads(given: &str) -> Result<usize, String> {
+    let threads = given.parse().map_err(|_| String::from("not a number"))?;
+    if threads <= MOST_THREADS { Ok(threads) } else { Err(format!("more than {MOST_THREADS}")) }
+}
+
 fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
     table: [(&'static str, &'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

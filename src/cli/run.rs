@@ -3,7 +3,7 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
-use super::native::NativeOptions;
+use super::native::{NativeOptions, threads};
 use super::watch::{Watch, WatchOptions, watched};
 use codegen::Jit;
 use lm::interp::Interpreter;
@@ -18,8 +18,8 @@ pub struct Options {
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
-    /// How many threads native code may use for long loops; 0 is one for each processor. Results are the same.
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "interpret")]
+    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most. Results are the same.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with = "interpret")]
     threads: usize,
     #[command(flatten)]
     native: NativeOptions,
