@@ -251,8 +251,7 @@ impl<'a> Nest<'a> {
 /// What a loop adds up in a register for its i-th result.
 fn total<'a>(looped: &'a For, i: usize, loops: &[&'a For]) -> Option<Total<'a>> {
     let (y, init) = &looped.carried[i];
-    let nothing = [Operand::Float(0.0), Operand::Float(-0.0), Operand::Integer(0)];
-    let is_nothing = nothing.iter().any(|nothing| init.same(nothing));
+    let is_nothing = init.same(&Operand::Float(-0.0)) || init.same(&Operand::Integer(0));
     let next = looped.body.results[i].local().filter(|_| is_nothing)?;
     looped.body.stmts.iter().find_map(|stmt| match stmt {
         Stmt::Let(x, Op::AddF | Op::AddI, args) if *x == next && args[0].local() == Some(*y) => {

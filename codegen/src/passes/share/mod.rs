@@ -10,8 +10,7 @@
 //!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //!   x = for .. carrying (y = a) { .. yield y }      x and y are a
-//!   x = for i in 0..n carrying (y = 0.0) { .. }; if 0 < n x else 0.0                      x
-//!   x = for .. carrying (y = -0.0) { .. yield y + e }     from 0.0 on, where the sign of a sum of zeros is free
+//!   x = for i in 0..n carrying (y = -0.0) { .. yield y + e }; if 0 < n x else 0.0         x, where the sign of 0 is free
 //!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
 //!
 //! An expression is known in the block where it stands and in those inside, after it.
@@ -83,7 +82,7 @@ struct Sharer<'a> {
     made: HashMap<Local, (Op, Vec<Operand>)>,
     /// What is known where conditions hold, and where they do not.
     sides: Sides,
-    /// What is 0 if the loop does not run that gives it, with the ranges of the loops.
+    /// The sums from -0 on, with the ranges of their loops; empty where -0 is not 0.
     sums: HashMap<Local, [Operand; 2]>,
     keeps_order: bool,
     known: HashMap<Known, Operand>,
@@ -266,9 +265,7 @@ impl<'a> Sharer<'a> {
             let (a, b) = same.map_or((a, b), |same| (same.clone(), same));
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
-                (Operand::Local(sum), Operand::Float(0.0))
-                    if self.is_sum_of_some(*sum, &condition) && !sets(&then.stmts, *sum) =>
-                {
+                (Operand::Local(sum), Operand::Float(0.0)) if self.is_sum_of_some(*sum, &condition) => {
                     drop(self.replaced.insert(x, a.clone()));
                 }
                 (Operand::Bool(true), Operand::Bool(false)) => drop(self.replaced.insert(x, condition.clone())),
@@ -306,13 +303,8 @@ impl<'a> Sharer<'a> {
         self.block(&mut looped.body);
         self.unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
-        for (i, result) in looped.results.iter().enumerate() {
-            let (y, init) = &mut looped.carried[i];
-            let is_sum = || adds_up(&looped.body, *y, &looped.body.results[i]);
-            if !self.keeps_order && init.same(&Operand::Float(-0.0)) && is_sum() {
-                *init = Operand::Float(0.0);
-            }
-            if init.same(&Operand::Float(0.0)) {
+        for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
+            if !self.keeps_order && init.same(&Operand::Float(-0.0)) {
                 self.sums.insert(*result, [looped.from.clone(), looped.to.clone()]);
             }
         }
@@ -344,29 +336,6 @@ impl<'a> Sharer<'a> {
             looped.body.results.remove(i);
         }
     }
-}
-
-/// Whether one of the statements sets a local.
-fn sets(stmts: &[Stmt], x: Local) -> bool {
-    stmts.iter().any(|stmt| stmt.targets().contains(&x))
-}
-
-/// Whether what a block gives is a number, and what else it adds to that.
-fn adds_up(block: &Block, y: Local, given: &Operand) -> bool {
-    let Some(given) = given.local() else { return false };
-    let place = |xs: &[Local]| xs.iter().position(|x| *x == given);
-    given == y
-        || block.stmts.iter().any(|stmt| match stmt {
-            Stmt::Let(x, Op::AddF, args) if *x == given => adds_up(block, y, &args[0]),
-            Stmt::If(xs, _, then, other) => {
-                place(xs).is_some_and(|i| [then, other].iter().all(|arm| adds_up(arm, y, &arm.results[i])))
-            }
-            Stmt::For(inner) => place(&inner.results).is_some_and(|i| {
-                let (z, init) = &inner.carried[i];
-                init.local() == Some(y) && adds_up(&inner.body, *z, &inner.body.results[i])
-            }),
-            _ => false,
-        })
 }
 
 fn uses(block: &Block, x: Local) -> bool {
