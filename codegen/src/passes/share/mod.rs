@@ -265,7 +265,10 @@ impl<'a> Sharer<'a> {
             let (a, b) = same.map_or((a, b), |same| (same.clone(), same));
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
-                (Operand::Local(sum), Operand::Float(0.0)) if self.is_sum_of_some(*sum, &condition) => {
+                // A sum that is made in the arm is not known behind the conditional.
+                (Operand::Local(sum), Operand::Float(0.0))
+                    if self.is_sum_of_some(*sum, &condition) && !sets(&then.stmts, *sum) =>
+                {
                     drop(self.replaced.insert(x, a.clone()));
                 }
                 (Operand::Bool(true), Operand::Bool(false)) => drop(self.replaced.insert(x, condition.clone())),
@@ -336,6 +339,11 @@ impl<'a> Sharer<'a> {
             looped.body.results.remove(i);
         }
     }
+}
+
+/// Whether one of the statements sets a local.
+fn sets(stmts: &[Stmt], x: Local) -> bool {
+    stmts.iter().any(|stmt| stmt.targets().contains(&x))
 }
 
 fn uses(block: &Block, x: Local) -> bool {
