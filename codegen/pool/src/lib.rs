@@ -9,6 +9,7 @@
 mod c;
 mod patience;
 mod pool;
+mod shares;
 
 pub use pool::Pool;
 

@@ -1,5 +1,7 @@
 //! The threads. The caller of a loop works, too: it is worker 0.
 //!
+//! Each worker begins with a share of its own, and then helps others with theirs (`shares`).
+//!
 //! One loop at a time has the threads. Whoever comes meanwhile, from another thread or from inside of a chunk, does
 //! all chunks itself: so nobody waits for a loop that is not its own, and nothing can wait for itself.
 //!
@@ -7,10 +9,11 @@
 //! thread takes as long as a short loop.
 
 use crate::patience::Patience;
+use crate::shares::Shares;
 use crate::{Body, Threads};
 use std::ffi::c_void;
 use std::io;
-use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -31,6 +34,8 @@ struct Shared {
     begun: AtomicU64,
     /// The helpers that are at the loop: likewise.
     active: AtomicUsize,
+    /// Of the loop that has the threads.
+    shares: Shares,
     /// There is a loop, or the end has come.
     wake: Condvar,
     /// The last helper has left a loop.
@@ -48,29 +53,20 @@ struct State {
     is_over: bool,
 }
 
-/// A loop. What is behind the pointers lives as long as its caller waits.
+/// A loop. What is behind the pointer lives as long as its caller waits.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     body: Body,
     env: *mut c_void,
-    chunks: i64,
-    next: *const AtomicI64,
 }
 
-// SAFETY: whoever gives the body and its environment to the pool says that chunks may run on any thread; the counter
-// is atomic.
+// SAFETY: whoever gives the body and its environment to the pool says that chunks may run on any thread.
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Runs chunks until none is left.
-    fn work(self, worker: i64) {
-        // SAFETY: the caller of the loop, whose counter it is, waits until all helpers have left.
-        let next = unsafe { &*self.next };
-        loop {
-            let chunk = next.fetch_add(1, Ordering::Relaxed);
-            if chunk >= self.chunks {
-                return;
-            }
+    /// Runs chunks, as long as there are.
+    fn work(self, chunks: impl Iterator<Item = i64>, worker: i64) {
+        for chunk in chunks {
             // SAFETY: each chunk runs once, and no two of them as the same worker at the same time.
             unsafe { (self.body)(self.env, chunk, worker) };
         }
@@ -83,10 +79,9 @@ impl Pool {
     /// Errors: the system refuses a thread.
     pub fn new(threads: usize) -> io::Result<Pool> {
         let threads = if threads == 0 { thread::available_parallelism()?.get() } else { threads };
-        let mut pool = Pool { shared: Arc::new(Shared::new(Patience::of(threads))), helpers: Vec::new() };
+        let mut pool = Pool { shared: Arc::new(Shared::new(threads)), helpers: Vec::new() };
         for worker in 1..threads {
             let shared = pool.shared.clone();
-            let worker = i64::try_from(worker).expect("no machine has so many threads");
             // Where one is refused, the pool goes, and ends the others.
             pool.helpers.push(thread::Builder::new().name("lmc".into()).spawn(move || shared.help(worker))?);
         }
@@ -113,22 +108,22 @@ impl Drop for Pool {
 unsafe extern "C" fn parallel_for(pool: *mut c_void, body: Body, env: *mut c_void, chunks: i64) {
     // SAFETY: `Pool::threads` gave the pointer out, and the pool is there as long as it is used.
     let shared = unsafe { &*pool.cast::<Shared>() };
-    let next = AtomicI64::new(0);
-    let job = Job { body, env, chunks, next: &next };
+    let job = Job { body, env };
     match shared.turn.try_lock() {
-        Ok(_turn) if chunks > 1 => shared.lead(job),
-        _ => job.work(0),
+        Ok(_turn) if chunks > 1 => shared.lead(job, chunks),
+        _ => job.work(0..chunks, 0),
     }
 }
 
 impl Shared {
-    fn new(patience: Patience) -> Shared {
+    fn new(threads: usize) -> Shared {
         Shared {
-            patience,
+            patience: Patience::of(threads),
             turn: Mutex::default(),
             state: Mutex::default(),
             begun: AtomicU64::new(0),
             active: AtomicUsize::new(0),
+            shares: Shares::new(threads),
             wake: Condvar::new(),
             left: Condvar::new(),
         }
@@ -150,11 +145,12 @@ impl Shared {
     }
 
     /// The caller's part of a loop.
-    fn lead(&self, job: Job) {
+    fn lead(&self, job: Job, chunks: i64) {
         let mut state = self.state();
+        self.shares.begin(chunks);
         state.job = Some(job);
         self.announce(state);
-        job.work(0);
+        job.work(self.shares.of(0), 0);
         // Who has not begun by now is not waited for.
         self.state().job = None;
         if self.patience.until(|| self.active.load(Ordering::Acquire) == 0) {
@@ -169,7 +165,7 @@ impl Shared {
     }
 
     /// The life of another worker: it joins each loop at most once.
-    fn help(&self, worker: i64) {
+    fn help(&self, worker: usize) {
         let mut seen = 0;
         loop {
             let has_come = || self.begun.load(Ordering::Acquire) != seen;
@@ -187,7 +183,7 @@ impl Shared {
             let Some(job) = state.job else { continue };
             self.active.fetch_add(1, Ordering::Relaxed);
             drop(state);
-            job.work(worker);
+            job.work(self.shares.of(worker), worker as i64);
             // The caller may go on once this is 0: what the chunks wrote is to be there.
             if self.active.fetch_sub(1, Ordering::Release) == 1 && self.state().caller_sleeps {
                 self.left.notify_all();
