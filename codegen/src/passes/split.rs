@@ -7,7 +7,8 @@
 //! known to be moderate, such as sizes.
 //! What is carried goes from loop to loop. The conditionals themselves are left to `share`.
 //!
-//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop.
+//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop; not
+//! where it only chooses the sign of a zero, which lets nothing go.
 
 use crate::loops::{Block, Builder, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
 use crate::ranges::{ASSUMED, Linear, Ranges};
@@ -231,7 +232,7 @@ fn asked(body: &Block) -> HashSet<Local> {
     let mut parts: HashMap<Local, Vec<Local>> = HashMap::new();
     body.visit(&mut |stmt| match stmt {
         Stmt::If(xs, condition, then, other) => {
-            asked.extend(condition.local());
+            asked.extend(condition.local().filter(|_| !gives_zeros(then) || !gives_zeros(other)));
             for (x, results) in xs.iter().zip(then.results.iter().zip(&other.results)) {
                 parts.insert(*x, [results.0, results.1].into_iter().filter_map(Operand::local).collect());
             }
@@ -247,6 +248,11 @@ fn asked(body: &Block) -> HashSet<Local> {
         waiting.extend(new);
     }
     asked
+}
+
+/// Whether a block is zeros, with any signs.
+fn gives_zeros(block: &Block) -> bool {
+    block.stmts.is_empty() && block.results.iter().all(|a| matches!(a, Operand::Float(0.0)))
 }
 
 fn drop_condition(block: &mut Block, condition: Local) {

@@ -10,31 +10,34 @@
 //!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
 //!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
 //!   x = for .. carrying (y = a) { .. yield y }      x and y are a
-//!   x = for i in 0..n carrying (y = -0.0) { .. yield y + e }; if 0 < n x else 0.0         x, where the sign of 0 is free
+//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
 //!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
 //!
 //! An expression is known in the block where it stands and in those inside, after it.
 
 mod fold;
 mod sides;
+mod starts;
 mod times;
 mod uniform;
 
 use crate::loops::{Aliases, Block, For, Local, Memory, Module, Op, Operand, Stmt, Written, written};
 use fold::folded;
 use sides::Sides;
+use starts::Starts;
 use std::collections::HashMap;
 use times::Times;
 use uniform::uniform;
 
 pub(super) fn share(module: &mut Module) {
     let written = written(module);
-    let keeps_order = module.keeps_order;
     for function in module.functions.iter_mut().filter(|function| !function.between) {
         let aliases = Aliases::of(function, &written);
         let uniform = uniform(function, &aliases, &written);
         let mut body = std::mem::take(&mut function.body);
-        Sharer::new(&aliases, &written, uniform, keeps_order).block(&mut body);
+        let mut sharer = Sharer::new(&aliases, &written, uniform, Starts::new(&body));
+        sharer.block(&mut body);
+        sharer.starts.put(&mut body, &mut function.locals);
         function.body = body;
     }
 }
@@ -82,9 +85,7 @@ struct Sharer<'a> {
     made: HashMap<Local, (Op, Vec<Operand>)>,
     /// What is known where conditions hold, and where they do not.
     sides: Sides,
-    /// The sums from -0 on, with the ranges of their loops; empty where -0 is not 0.
-    sums: HashMap<Local, [Operand; 2]>,
-    keeps_order: bool,
+    starts: Starts,
     known: HashMap<Known, Operand>,
     /// What was made known, in order, and what it hides.
     learnt: Vec<(Known, Option<Operand>)>,
@@ -95,7 +96,7 @@ impl<'a> Sharer<'a> {
         aliases: &'a Aliases,
         written: &'a [Written],
         uniform: HashMap<Local, Operand>,
-        keeps_order: bool,
+        starts: Starts,
     ) -> Sharer<'a> {
         Sharer {
             times: Times::new(aliases, written),
@@ -104,8 +105,7 @@ impl<'a> Sharer<'a> {
             assumed: vec![],
             made: HashMap::new(),
             sides: Sides::default(),
-            sums: HashMap::new(),
-            keeps_order,
+            starts,
             known: HashMap::new(),
             learnt: vec![],
         }
@@ -233,13 +233,6 @@ impl<'a> Sharer<'a> {
         Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
-    /// Whether a local is a sum, and the condition whether that is of anything.
-    fn is_sum_of_some(&self, sum: Local, condition: &Operand) -> bool {
-        let made = condition.local().and_then(|c| self.made.get(&c));
-        let (Some([from, to]), Some((Op::LtI, args))) = (self.sums.get(&sum), made) else { return false };
-        args[0].same(from) && args[1].same(to)
-    }
-
     fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {
         if let Operand::Bool(known) = condition {
             let taken = if known { then } else { other };
@@ -259,6 +252,7 @@ impl<'a> Sharer<'a> {
         }
         self.times.pass(&stmt);
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
+        let asked = condition.local().and_then(|c| self.made.get(&c));
         let mut kept = Vec::new();
         let mut results = [Vec::new(), Vec::new()];
         for (((x, same), a), b) in xs.into_iter().zip(same).zip(then.results).zip(other.results) {
@@ -267,7 +261,7 @@ impl<'a> Sharer<'a> {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
                 // A sum that is made in the arm is not known behind the conditional.
                 (Operand::Local(sum), Operand::Float(0.0))
-                    if self.is_sum_of_some(*sum, &condition) && !sets(&then.stmts, *sum) =>
+                    if !sets(&then.stmts, *sum) && self.starts.choose(*sum, asked) =>
                 {
                     drop(self.replaced.insert(x, a.clone()));
                 }
@@ -307,9 +301,7 @@ impl<'a> Sharer<'a> {
         self.unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
         for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
-            if !self.keeps_order && init.same(&Operand::Float(-0.0)) {
-                self.sums.insert(*result, [looped.from.clone(), looped.to.clone()]);
-            }
+            self.starts.see(*result, init, [&looped.from, &looped.to]);
         }
         let stmt = Stmt::For(looped);
         self.times.pass(&stmt);
