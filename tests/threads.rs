@@ -1,5 +1,5 @@
-//! Loops on threads: values and errors are the same, to the bit, with any number of threads, in any order of chunks, and
-//! without.
+//! Loops on threads: values and errors are the same, to the bit, with any number of threads, in any order of chunks,
+//! and without.
 
 use codegen::{Jit, Lanes, SourceInfo, abi};
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
@@ -213,7 +213,7 @@ fn little_work_is_divided_where_there_are_many_elements() {
 }
 
 #[test]
-fn elements_that_are_only_moved_are_divided() {
+fn elements_that_are_only_moved_are_the_same() {
     let mut case = Case::new(PROGRAM);
     let name = base("run_added");
     let ways = ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default());

@@ -1,7 +1,7 @@
 //! From loops to what LLVM makes of them: emission, optimisation, code.
 //!
-//! A long module goes through LLVM in parts, on as many threads as there are cores (`parts`); the result does not depend
-//! on how many. What people read, IR and assembly, is of one piece: there may be more inlined in it.
+//! A long module goes through LLVM in parts, on as many threads as there are cores (`parts`); the result does not
+//! depend on how many. What people read, IR and assembly, is of one piece: there may be more inlined in it.
 
 use crate::elf;
 use crate::emit::target::Target;
@@ -78,8 +78,8 @@ fn optimised(module: &Module, options: &Options) -> Result<Target, Error> {
     if is_long { Target::new(cpu, 0) } else { Ok(target) }
 }
 
-/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so many,
-/// or one block in it: what comes above takes time with the square of a block's length.
+/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so
+/// many, or one block in it: what comes above takes time with the square of a block's length.
 const LONG_FUNCTION: usize = 60_000;
 const LONG_BLOCK: usize = 3_000;
 
@@ -123,8 +123,10 @@ pub(crate) fn objects(
     let start = Instant::now();
     thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
-            let thread = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-            drop(thread.expect("the system gives threads"));
+            // Where one is refused, the others do its parts.
+            if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -1,7 +1,7 @@
 //! Which buffers may share memory.
 //!
-//! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For each
-//! buffer are known the roots that it may be a part of, for each root those that may lie in it:
+//! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For
+//! each buffer are known the roots that it may be a part of, for each root those that may lie in it:
 //!
 //!   x = load b[i]                                 x has what lies in b
 //!   x = b[i..], b as T, b after slide             x has what b has
@@ -125,18 +125,6 @@ impl Aliases {
             || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
-    /// The roots of what the statement itself, not its blocks, may change; none where that is not known.
-    pub fn changed_roots(&self, stmt: &Stmt, written: &[Written]) -> Option<Roots> {
-        let mut changed = Roots::new();
-        if let Some(x) = stmt.writes() {
-            changed.add(Some(self.roots(x)).filter(|roots| !roots.is_empty())?);
-        }
-        for x in stmt.hands_over(written) {
-            changed.add(&self.reach(x));
-        }
-        Some(changed)
-    }
-
     /// The buffers that may be a part of what a local is allocated as.
     pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
         let roots = self.roots.iter().enumerate().filter(move |(_, roots)| roots.contains(&Root::Made(made)));
@@ -160,8 +148,8 @@ pub fn written(module: &Module) -> Vec<Written> {
     settled(module, written_by)
 }
 
-/// What each function writes to, callees first. Found anew for those only that call a function of which more is known than
-/// when they were looked at: recursive ones, and what calls these.
+/// What each function writes to, callees first. Found anew for those only that call a function of which more is known
+/// than when they were looked at: recursive ones, and what calls these.
 fn settled(module: &Module, mut found: impl FnMut(&Function, &[Written]) -> Written) -> Vec<Written> {
     let calls = calls(module);
     let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();

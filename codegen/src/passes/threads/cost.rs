@@ -1,4 +1,5 @@
-//! What an iteration costs, as a polynomial of sizes known before the loop, in units of about a quarter of a nanosecond.
+//! What an iteration costs, as a polynomial of sizes known before the loop, in units of about a quarter of a
+//! nanosecond.
 //!
 //!   cost(for i in 0..n { s })   n cost(s)      n / 2 where n is itself an index below n; 8 where it is not known
 //!   cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
@@ -13,6 +14,7 @@
 use super::Planner;
 use super::slice::Slice;
 use super::vectors::runs_on_vectors;
+use crate::Options;
 use crate::loops::{Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 
@@ -34,8 +36,8 @@ enum Trips {
 
 /// Where nothing is known.
 const UNKNOWN: Trips = Trips::Number(8);
-/// What makes a loop long: as `lmc.chunk` has it.
-const LONG: i64 = 100_000;
+/// What makes a loop long: eight chunks, as `lmc.chunk` has it.
+const LONG: i64 = 8 * Options::GRAIN as i64;
 /// Calls deeper than that count as much as a few statements.
 const DEPTH: usize = 6;
 const SHALLOW: i64 = 100;
