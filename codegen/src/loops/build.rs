@@ -28,15 +28,20 @@ impl Builder<'_> {
         Operand::Local(x)
     }
 
+    /// One of two operands of a type.
+    pub(crate) fn choice(&mut self, condition: Operand, arms: [Operand; 2], ty: Ty, out: &mut Vec<Stmt>) -> Operand {
+        let chosen = self.local(ty);
+        let [then, other] = arms.map(|a| Block { stmts: vec![], results: vec![a] });
+        out.push(Stmt::If(vec![chosen], condition, then, other));
+        Operand::Local(chosen)
+    }
+
     /// How often a loop from 0 to n runs.
     pub(crate) fn times(&mut self, n: &Operand, out: &mut Vec<Stmt>) -> Operand {
         match n {
             Operand::Local(x) if !self.locals[x.0 as usize].is_size => {
                 let some = self.op(Op::LtI, [Operand::Integer(0), n.clone()], out);
-                let times = self.local(Scalar::Integer.ty());
-                let arm = |a: Operand| Block { stmts: vec![], results: vec![a] };
-                out.push(Stmt::If(vec![times], some, arm(n.clone()), arm(Operand::Integer(0))));
-                Operand::Local(times)
+                self.choice(some, [n.clone(), Operand::Integer(0)], Scalar::Integer.ty(), out)
             }
             Operand::Integer(i) => Operand::Integer(*i.max(&0)),
             n => n.clone(),

@@ -1,6 +1,6 @@
 //! Copies of blocks, with locals of their own.
 
-use super::{Block, Local, LocalInfo, Operand, Returned, Stmt};
+use super::{Block, For, Local, LocalInfo, Operand, Returned, Stmt};
 use std::collections::HashMap;
 
 impl Block {
@@ -22,6 +22,17 @@ impl Block {
         let mut copy = self.clone();
         Copier { theirs: Some(theirs), locals, known: given }.block(&mut copy);
         copy
+    }
+}
+
+impl For {
+    /// The loop with other locals in place of those that it sets.
+    pub(crate) fn copy(&self, locals: &mut Vec<LocalInfo>) -> For {
+        let whole = Block { stmts: vec![Stmt::For(Box::new(self.clone()))], results: vec![] };
+        match whole.copy(locals, HashMap::new()).stmts.pop() {
+            Some(Stmt::For(copy)) => *copy,
+            other => unreachable!("the copy of a loop is one: {other:?}"),
+        }
     }
 }
 

@@ -7,11 +7,12 @@
 //! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k. There
 //! a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is asked
 //! once, and the processor foresees the second answer. So it is done where a function calls itself more than once,
-//! or in a loop, and where p and b are short, take nothing from the arena and have no loops. What is not likely to run stays.
+//! or in a loop, and where p and b are short, take nothing from the arena and have no loops, and p writes nothing: where
+//! the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
 //!
 //! Checks in p and b come in their order, where the call was.
 
-use crate::loops::{Block, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Stmt};
+use crate::loops::{Block, Builder, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// So many statements are short: about what a call takes itself.
@@ -63,7 +64,7 @@ impl End {
         let arms = [is_end(then), is_end(other)];
         let (before, behind) = (&body.stmts[..at], &body.stmts[at + 1..]);
         let gives_back = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Release(_)));
-        if arms[0] == arms[1] || !before.iter().all(is_plain) || !behind.iter().all(gives_back) {
+        if arms[0] == arms[1] || !before.iter().all(may_run_twice) || !behind.iter().all(gives_back) {
             return None;
         }
         // What is given may be known before the conditional.
@@ -73,24 +74,19 @@ impl End {
         };
         let (ends, arm) = if arms[0] { (true, then) } else { (false, other) };
         let ended = Block { stmts: arm.stmts.clone(), results: body.results.iter().map(|a| given(arm, a)).collect() };
-        let mut fresh = || -> Vec<Local> { function.results.iter().map(|ty| local(locals, *ty)).collect() };
+        let mut build = Builder { locals };
+        let mut fresh = || -> Vec<Local> { function.results.iter().map(|ty| build.local(*ty)).collect() };
         let (called, all) = (fresh(), fresh());
         let args = function.params.iter().map(|x| (*x).into()).collect();
         let results = called.iter().map(|x| (*x).into()).collect();
         let goes_on = Block { stmts: vec![Stmt::Call(called, id, args)], results };
         let (then, other) = if ends { (ended, goes_on) } else { (goes_on, ended) };
-        let is_kept = |stmt: &&Stmt| !matches!(stmt, Stmt::Memory(Memory::Mark(_)));
-        let mut stmts: Vec<Stmt> = before.iter().filter(is_kept).cloned().collect();
-        stmts.push(Stmt::If(all, condition.clone(), without_marks(then), without_marks(other)));
-        let block = Block { stmts, results: vec![] };
+        let mut stmts = before.to_vec();
+        stmts.push(Stmt::If(all, condition.clone(), then, other));
+        let block = without_marks(Block { stmts, results: vec![] });
         let length = block.len();
         (length <= SHORT).then(|| End { params: function.params.clone(), block, length })
     }
-}
-
-fn local(locals: &mut Vec<LocalInfo>, ty: crate::loops::Ty) -> Local {
-    locals.push(LocalInfo { ty, name: None, is_size: false });
-    Local(u32::try_from(locals.len() - 1).expect("a function has fewer locals"))
 }
 
 /// Nothing is taken, so nothing is given back.
@@ -119,6 +115,11 @@ fn is_plain(stmt: &Stmt) -> bool {
         Stmt::If(_, _, then, other) => then.stmts.iter().chain(&other.stmts).all(is_plain),
         Stmt::For(_) | Stmt::Call(..) | Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => false,
     }
+}
+
+/// Whether a statement is plain, and does the second time what it did the first time.
+fn may_run_twice(stmt: &Stmt) -> bool {
+    is_plain(stmt) && !matches!(stmt, Stmt::If(..) | Stmt::Memory(Memory::Store(..) | Memory::Add(..)))
 }
 
 struct Peeler<'a> {

@@ -9,7 +9,7 @@
 //!
 //! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop.
 
-use crate::loops::{Block, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
+use crate::loops::{Block, Builder, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
 use crate::ranges::{ASSUMED, Linear, Ranges};
 use std::collections::{HashMap, HashSet};
 
@@ -118,13 +118,8 @@ impl Splitter<'_> {
 
     /// The loop with locals of its own; the last one sets what the whole loop did.
     fn fresh(&mut self, looped: For, is_last: bool) -> For {
-        let results = looped.results.clone();
-        let whole = Block { stmts: vec![Stmt::For(Box::new(looped))], results: vec![] };
-        let mut copy = whole.copy(self.locals, HashMap::new());
-        match copy.stmts.pop() {
-            Some(Stmt::For(part)) => For { results: if is_last { results } else { part.results.clone() }, ..*part },
-            other => panic!("the copy of a loop is one: {other:?}"),
-        }
+        let part = looped.copy(self.locals);
+        if is_last { For { results: looped.results, ..part } } else { part }
     }
 
     /// The place of a turn, plus something, put between two ends.
@@ -159,15 +154,10 @@ impl Splitter<'_> {
             out.truncate(before);
             return if known { then.clone() } else { other.clone() };
         }
-        let result = self.local(Scalar::Integer);
+        let result = Builder { locals: self.locals }.local(Scalar::Integer.ty());
         let [then, other] = [then, other].map(|a| Block { stmts: vec![], results: vec![a.clone()] });
         ranges.emit(Stmt::If(vec![result], condition, then, other), self.locals, out);
         Operand::Local(result)
-    }
-
-    fn local(&mut self, scalar: Scalar) -> Local {
-        self.locals.push(LocalInfo { ty: scalar.ty(), name: None, is_size: false });
-        Local(u32::try_from(self.locals.len() - 1).expect("a function has fewer locals"))
     }
 }
 

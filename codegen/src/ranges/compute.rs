@@ -4,10 +4,10 @@ use super::{Linear, Ranges};
 use crate::loops::{Builder, LocalInfo, Op, Operand, Stmt};
 
 impl Ranges {
-    /// Puts statements behind others that compute a form of which the value and all coefficients are known to fit into 64
-    /// bits: then sums that wrap on the way do no harm.
+    /// Puts statements behind others that compute a form of which the value is known to fit into 64 bits: then sums and
+    /// products that wrap on the way do no harm, nor do coefficients.
     pub(crate) fn compute(&mut self, form: &Linear, locals: &mut Vec<LocalInfo>, out: &mut Vec<Stmt>) -> Operand {
-        let number = |k: i128| Operand::Integer(i64::try_from(k).expect("it fits"));
+        let number = |k: i128| Operand::Integer(k as i64);
         let mut sum = None;
         for (x, k) in form.terms() {
             let term = match k {

@@ -73,12 +73,19 @@ impl<'a> Split<'a> {
         let needed = sums(loops.last()?).uses();
         let (mut stored, mut again) = (vec![], HashSet::new());
         for x in needed.into_iter().filter(|x| made.contains_key(x)) {
-            if !is_made_again(x, &made, &mut again) {
+            let mut also = HashSet::new();
+            if is_made_again(x, &made, &mut also) {
+                again.extend(also);
+            } else {
                 stored.push(x);
             }
         }
+        // The size of a block is computed before the nest.
+        let is_fixed =
+            |a: &Operand| a.local().is_none_or(|x| !made.contains_key(&x) && loops.iter().all(|l| l.index != x));
         let are_floats = stored.iter().all(|x| function.locals[x.0 as usize].ty == Scalar::Float.ty());
-        let fits = are_floats && (1..=MOST_STORED).contains(&stored.len());
+        let fits =
+            are_floats && (1..=MOST_STORED).contains(&stored.len()) && loops.iter().all(|looped| is_fixed(&looped.to));
         (fits && loads_nothing_added(looped, aliases)).then_some(Split { loops, stored, again })
     }
 
@@ -200,11 +207,7 @@ impl<'a> Split<'a> {
             stmts.push(Stmt::For(Box::new(inner)));
             header(outer, stmts)
         });
-        let nest = Block { stmts: vec![Stmt::For(Box::new(nest))], results: vec![] };
-        match nest.copy(build.locals, HashMap::new()).stmts.pop() {
-            Some(Stmt::For(nest)) => *nest,
-            _ => unreachable!("a copy of a loop is one"),
-        }
+        nest.copy(build.locals)
     }
 
     /// The innermost loop in those around it.
@@ -255,19 +258,12 @@ impl Place<'_> {
 
 fn least(build: &mut Builder, [a, b]: [&Operand; 2], out: &mut Vec<Stmt>) -> Operand {
     let is_less = build.op(Op::LtI, [a.clone(), b.clone()], out);
-    choice(build, is_less, [a, b], out)
+    build.choice(is_less, [a.clone(), b.clone()], Scalar::Integer.ty(), out)
 }
 
 fn largest(build: &mut Builder, [a, b]: [&Operand; 2], out: &mut Vec<Stmt>) -> Operand {
     let is_less = build.op(Op::LtI, [a.clone(), b.clone()], out);
-    choice(build, is_less, [b, a], out)
-}
-
-fn choice(build: &mut Builder, condition: Operand, arms: [&Operand; 2], out: &mut Vec<Stmt>) -> Operand {
-    let chosen = build.local(Scalar::Integer.ty());
-    let [then, other] = arms.map(|a| Block { stmts: vec![], results: vec![a.clone()] });
-    out.push(Stmt::If(vec![chosen], condition, then, other));
-    chosen.into()
+    build.choice(is_less, [b.clone(), a.clone()], Scalar::Integer.ty(), out)
 }
 
 /// The loops of a nest down to the one in which something dear is made, and loops add to memory.
@@ -318,8 +314,11 @@ fn is_dear(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether what a local is made of is cheap, and adds it to what is made again.
-fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, again: &mut HashSet<Local>) -> bool {
+/// Whether what a local is made of is cheap; collects that, each local once.
+fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut HashSet<Local>) -> bool {
+    if also.contains(&x) {
+        return true;
+    }
     let stmt = match made.get(&x) {
         None => return true,
         Some(None) => return false,
@@ -329,13 +328,8 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, again: &mut Has
         Stmt::Let(_, op, _) => is_cheap(*op),
         stmt => matches!(stmt, Stmt::Memory(_)),
     };
-    let mut also = HashSet::from([x]);
-    let all =
-        is_step && stmt.operands().into_iter().filter_map(Operand::local).all(|a| is_made_again(a, made, &mut also));
-    if all {
-        again.extend(also);
-    }
-    all
+    also.insert(x);
+    is_step && stmt.operands().into_iter().filter_map(Operand::local).all(|a| is_made_again(a, made, also))
 }
 
 /// Whether nothing that the terms load is added to.

@@ -11,7 +11,7 @@
 //!   x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
 //!
 //! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other, is
-//! computed row by row, elements side by side, and nothing is divided: no processor divides vectors of Integers. Where rows
+//! computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of Integers. Where rows
 //! are short (`unroll`), what belongs to a row is loaded once, and conditionals that depend on the place in it are none.
 //!
 //! Cost model: a division by a number takes some operations of one cycle each, in lanes many more; by a power of two one. So
@@ -23,7 +23,6 @@ mod forms;
 use crate::loops::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
 use crate::ranges::Ranges;
 use forms::{Behind, Forms};
-use std::collections::HashMap;
 
 /// The largest divisor of a nest.
 const LARGEST: i64 = 1 << 16;
@@ -94,20 +93,21 @@ impl Nester<'_> {
     fn looped(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         let rows = divisor(&looped).and_then(|d| Some((d, self.rows(&looped, d, ranges, out)?)));
         let Some((d, rows)) = rows else { return ranges.emit(Stmt::For(Box::new(looped)), self.builder.locals, out) };
-        let parts = self.divided(&looped, d, rows, ranges, out);
+        let parts = self.divided(&looped, d, rows);
         for (i, part) in parts.into_iter().enumerate() {
             self.stmt(part, i == 0, ranges, out);
         }
     }
 
-    /// The number of whole rows, and what is left behind them, unless that is known to be nothing.
+    /// The number of whole rows, and, unless that is known to be nothing, how many iterations they are and are left behind
+    /// them.
     fn rows(
         &mut self,
         looped: &For,
         d: i64,
         ranges: &mut Ranges,
         out: &mut Vec<Stmt>,
-    ) -> Option<(Operand, Option<Operand>)> {
+    ) -> Option<(Operand, Option<[Operand; 2]>)> {
         let to = ranges.form(&looped.to);
         if let Some((rows, rest)) = forms::quotient(&to, d)
             && rest.as_constant() == Some(0)
@@ -120,32 +120,22 @@ impl Nester<'_> {
         let mut op = |op, args: [Operand; 2]| ranges.op(op, args, self.builder.locals, out);
         let rows = op(Op::DivI, [looped.to.clone(), Operand::Integer(d)]);
         let whole = op(Op::MulI, [rows.clone(), Operand::Integer(d)]);
-        Some((rows, Some(op(Op::SubI, [looped.to.clone(), whole]))))
+        let left = op(Op::SubI, [looped.to.clone(), whole.clone()]);
+        Some((rows, Some([whole, left])))
     }
 
     /// The loop as one over rows, and one over what is left behind them.
-    fn divided(
-        &mut self,
-        looped: &For,
-        d: i64,
-        (rows, left): (Operand, Option<Operand>),
-        ranges: &mut Ranges,
-        out: &mut Vec<Stmt>,
-    ) -> Vec<Stmt> {
+    fn divided(&mut self, looped: &For, d: i64, (rows, ends): (Operand, Option<[Operand; 2]>)) -> Vec<Stmt> {
         let results: Vec<Local> = looped.results.clone();
-        let Some(left) = left else { return vec![self.nested(looped.clone(), d, rows)] };
-        let whole = ranges.op(Op::MulI, [rows.clone(), Operand::Integer(d)], self.builder.locals, out);
-        let copy = Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results: vec![] };
-        let Some(Stmt::For(mut behind)) = copy.copy(self.builder.locals, HashMap::new()).stmts.pop() else {
-            panic!("the copy of a loop is one")
-        };
+        let Some([whole, left]) = ends else { return vec![self.nested(looped.clone(), d, rows)] };
+        let mut behind = looped.copy(self.builder.locals);
         let ends: Vec<Local> = std::mem::replace(&mut behind.results, results);
         behind.carried.iter_mut().zip(&ends).for_each(|((_, init), x)| *init = Operand::Local(*x));
         let place = self.place(&mut behind, whole);
         (behind.from, behind.to) = (Operand::Integer(0), left);
         self.forms.speak_of([place]);
         let before = For { results: ends, ..looped.clone() };
-        vec![self.nested(before, d, rows), Stmt::For(behind)]
+        vec![self.nested(before, d, rows), Stmt::For(Box::new(behind))]
     }
 
     /// Gives a loop an index of its own, to which is added where it begins.

@@ -199,7 +199,7 @@ impl Builder<'_> {
         };
         let full = let_integer(Op::AddI, [from.clone(), division.length.clone()], &mut stmts, self.locals);
         let is_full = let_integer(Op::LeI, [full.clone(), looped.to.clone()], &mut stmts, self.locals);
-        let to = self.choose(is_full, full, looped.to.clone(), INTEGER, &mut stmts);
+        let to = loops::Builder { locals: self.locals }.choice(is_full, [full, looped.to.clone()], INTEGER, &mut stmts);
         (looped.from, looped.to) = (from, to);
         self.start_sums(&mut looped, kinds, chunk, &mut stmts);
         let mut own = HashMap::new();
@@ -232,7 +232,7 @@ impl Builder<'_> {
             let test = is_first.take();
             let test = test.unwrap_or_else(|| let_integer(Op::EqI, [chunk.into(), ZERO], out, self.locals));
             let ty = self.locals[x.0 as usize].ty;
-            *init = self.choose(test.clone(), init.clone(), nothing, ty, out);
+            *init = loops::Builder { locals: self.locals }.choice(test.clone(), [init.clone(), nothing], ty, out);
             is_first = Some(test);
         }
     }
@@ -316,13 +316,6 @@ impl Builder<'_> {
             Operand::Integer(0) => to.clone(),
             from => let_integer(Op::SubI, [to.clone(), from.clone()], out, self.locals),
         }
-    }
-
-    fn choose(&mut self, condition: Operand, yes: Operand, no: Operand, ty: Ty, out: &mut Vec<Stmt>) -> Operand {
-        let x = self.local(ty);
-        let [yes, no] = [yes, no].map(|a| Block { stmts: vec![], results: vec![a] });
-        out.push(Stmt::If(vec![x], condition, yes, no));
-        x.into()
     }
 
     /// A number for each chunk. A function without buffers stays one without an arena.
