@@ -12,12 +12,15 @@
 //! stored; here they are added. Takes: normal form, or terms near it. Used by the interpreter and by the
 //! native code.
 
+mod unread;
+
 use crate::prim::Prim;
 use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
+pub use unread::Unread;
 
 /// A step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +42,7 @@ pub enum Destination {
     Parts(Vec<Destination>),
     /// The first where the condition, an atom, holds, else the second.
     Choice(Expr, Box<Destination>, Box<Destination>),
-    /// Nobody looks at it.
+    /// Nobody looks at it: it is evaluated, if at all, for what it prints and to fail where it fails ([`Unread`]).
     Nowhere,
 }
 
@@ -54,12 +57,14 @@ impl Destination {
         }
     }
 
-    /// Whether nothing of the value goes back to the caller, so that its terms may come one after the other.
-    fn is_added_to(&self) -> bool {
+    /// Whether nothing of the value goes back to the caller, so that its terms may come one after the other. Where
+    /// nobody reads it, but it is evaluated, the terms have to meet: their sizes may differ.
+    fn is_added_to(&self, unread: Unread) -> bool {
         match self {
-            Destination::Add(_) | Destination::Nowhere => true,
+            Destination::Add(_) => true,
+            Destination::Nowhere => unread == Unread::Dropped,
             Destination::Own | Destination::Parts(_) => false,
-            Destination::Choice(_, yes, no) => yes.is_added_to() && no.is_added_to(),
+            Destination::Choice(_, yes, no) => yes.is_added_to(unread) && no.is_added_to(unread),
         }
     }
 
@@ -86,6 +91,9 @@ impl Destination {
 }
 
 fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
+    if (&yes, &no) == (&Destination::Nowhere, &Destination::Nowhere) {
+        return Destination::Nowhere;
+    }
     Destination::Choice(c.clone(), Box::new(yes), Box::new(no))
 }
 
@@ -129,9 +137,9 @@ impl Plan {
 }
 
 /// The plan for a block that is evaluated into `root`.
-pub fn plan(block: &Expr, root: &Destination) -> Plan {
+pub fn plan(block: &Expr, root: &Destination, unread: Unread) -> Plan {
     let (bindings, result) = block.as_block();
-    let mut planner = Planner::default();
+    let mut planner = Planner { uses: HashMap::new(), claims: Claims::new(), bound: HashMap::new(), unread };
     planner.see(block, false);
     for (i, b) in bindings.iter().enumerate() {
         planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
@@ -166,7 +174,6 @@ struct Use {
 
 type Claims = HashMap<u32, Vec<Claim>>;
 
-#[derive(Default)]
 struct Planner {
     /// The parts of each variable that are used, one entry for each use.
     uses: HashMap<u32, Vec<Use>>,
@@ -174,6 +181,8 @@ struct Planner {
     claims: Claims,
     /// The number of the binding that binds a variable.
     bound: HashMap<u32, usize>,
+    /// What is done with what goes nowhere.
+    unread: Unread,
 }
 
 impl Planner {
@@ -213,9 +222,7 @@ impl Planner {
             let alone = |c: &Claim| uses.iter().filter(|u| overlap(&u.path, &c.path)).count() == c.uses;
             let claims = claims.into_iter().filter(|c| alone(c) && self.is_ready(&c.destination, i));
             let claims: Vec<(Path, Destination)> = claims.map(|c| (c.path, c.destination)).collect();
-            let is_idle =
-                |path: &[usize]| Idle::default().part(&b.rhs, &[place(&b.pattern, x), path.to_vec()].concat());
-            let destination = gather(x.ty(), &[], &claims, uses, &is_idle);
+            let destination = gather(x.ty(), &[], &claims, uses);
             if !destination.is_own() {
                 plan.destinations.insert(x.id(), destination);
             }
@@ -264,7 +271,7 @@ impl Planner {
                 parts.iter().enumerate().for_each(|(i, part)| self.consume(part, &destination.component(i + 1)));
             }
             // Where a part goes back to the caller, both terms would have to, to be added there.
-            Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to() => {
+            Kind::App(Op::Prim(Prim::Add), args) if destination.is_added_to(self.unread) => {
                 args.iter().for_each(|a| self.consume(a, destination));
             }
             Kind::App(Op::Prim(Prim::DeltaAt), args) if is_index(&args[1]) => {
@@ -298,95 +305,28 @@ impl Planner {
     }
 }
 
-/// The destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part that nobody
-/// uses goes nowhere, if nothing that counts is lost: its zeros, say, are not made.
-fn gather(
-    ty: &Type,
-    path: &[usize],
-    claims: &[(Path, Destination)],
-    uses: &[Use],
-    is_idle: &dyn Fn(&[usize]) -> bool,
-) -> Destination {
+/// The destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part that
+/// nobody uses goes nowhere: its zeros, say, are not made.
+fn gather(ty: &Type, path: &[usize], claims: &[(Path, Destination)], uses: &[Use]) -> Destination {
     if let Some((_, destination)) = claims.iter().find(|(claimed, _)| claimed == path) {
         return destination.clone();
     }
     if ty.has_fixed_shape() {
         return Destination::Own;
     }
-    if !uses.iter().any(|u| overlap(&u.path, path)) && is_idle(path) {
+    if !uses.iter().any(|u| overlap(&u.path, path)) {
         return Destination::Nowhere;
     }
     let Some(parts) = ty.as_tuple() else { return Destination::Own };
-    let part = |(i, ty): (usize, &Type)| gather(ty, &[path, &[i + 1]].concat(), claims, uses, is_idle);
+    let part = |(i, ty): (usize, &Type)| gather(ty, &[path, &[i + 1]].concat(), claims, uses);
     let parts: Vec<Destination> = parts.iter().enumerate().map(part).collect();
     if parts.iter().all(Destination::is_own) { Destination::Own } else { Destination::Parts(parts) }
 }
 
-/// Which part of what is bound a variable of the pattern is.
-fn place(pattern: &Pattern, x: &Var) -> Path {
-    match pattern {
-        Pattern::Var(_) => vec![],
-        Pattern::Tuple(xs) => xs.iter().position(|y| y == x).map(|i| i + 1).into_iter().collect(),
-    }
-}
-
-/// Whether parts of terms are zeros, elements among zeros, cotangents of functions, and sums of such: what prints nothing, nor
-/// fails where that matters, and need not be evaluated.
-#[derive(Default)]
-struct Idle<'a> {
-    /// What blocks in the term bind, and which part of that it is.
-    bound: HashMap<u32, (&'a Expr, Path)>,
-    /// The terms that were looked at: no more than some are.
-    looked_at: usize,
-}
-
-impl<'a> Idle<'a> {
-    const MOST: usize = 100;
-
-    fn part(&mut self, e: &'a Expr, path: &[usize]) -> bool {
-        self.looked_at += 1;
-        if self.looked_at > Self::MOST {
-            return false;
-        }
-        if let Some((x, selected)) = selection(e) {
-            let Some((rhs, place)) = self.bound.get(&x.id()).cloned() else { return true };
-            return self.part(rhs, &[place.as_slice(), &selected, path].concat());
-        }
-        match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => true,
-            Kind::Lam(_, body) => self.part(body, path),
-            Kind::Let(bindings, body) => {
-                for b in bindings {
-                    self.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), (&b.rhs, place(&b.pattern, x)))));
-                }
-                self.part(body, path)
-            }
-            Kind::App(Op::If, args) => self.part(&args[1], path) && self.part(&args[2], path),
-            Kind::App(Op::Tuple, parts) => match path.split_first() {
-                Some((i, rest)) => self.part(&parts[i - 1], rest),
-                None => parts.iter().all(|part| self.part(part, &[])),
-            },
-            Kind::App(Op::Prim(Prim::ZeroOf | Prim::DeltaAt), _) => true,
-            Kind::App(Op::Prim(Prim::Add), terms) => terms.iter().all(|term| self.part(term, path)),
-            Kind::App(Op::Prim(Prim::SumBuild), args) => args.last().is_some_and(|f| self.part(f, path)),
-            Kind::App(Op::Prim(Prim::Loop), args) => path.first() == Some(&2) && self.part(&args[1], path),
-            Kind::App(Op::Prim(Prim::Into), args) => self.part(&args[1], path),
-            // The value beside it is evaluated.
-            Kind::App(Op::Call(f), _) => match f.name.derivations.first().map(|d| &**d) {
-                Some("vjp") => path.first() == Some(&2),
-                derivation => matches!(derivation, Some("rev" | "sufrevpass")),
-            },
-            Kind::App(..) => false,
-        }
-    }
-}
-
-/// Whether a witness of a pair is one of its second component: the first is a value, which no zeros are for.
-pub fn beside_a_value(witness: &Expr) -> Option<&Expr> {
-    match witness.args_of(&Op::Tuple)? {
-        [value, rest] if value.args_of(&Op::Dummy).is_some() => Some(rest),
-        _ => None,
-    }
+/// Whether `$into(witness, e)` has a witness of e's second component only: the first is a value, which is not added to
+/// zeros, so that the witness has a unit for it. The types tell.
+pub fn beside_a_value(witness: &Expr, e: &Expr) -> bool {
+    witness.ty().tangent() != *e.ty()
 }
 
 /// Whether one is a part of the other.

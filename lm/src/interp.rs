@@ -12,7 +12,8 @@ mod prims;
 mod space;
 mod target;
 
-use crate::destination::{Destination, Plan};
+use crate::destination::{Destination, Plan, Unread};
+use crate::effect::Effects;
 use crate::law;
 use crate::map::LinearMap;
 use crate::prim::Prim;
@@ -24,6 +25,7 @@ pub use arrays::BENCH_TIME;
 pub use counts::Counts;
 use counts::accesses;
 use functions::Then;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
@@ -149,8 +151,14 @@ pub struct Interpreter<'a> {
     depth: usize,
     /// The values that are being added to.
     roots: Vec<Value>,
+    /// What is done with what nobody reads in the definition at hand.
+    unread: Unread,
+    /// The functions that print, once it is asked for.
+    effects: OnceCell<Effects>,
+    /// Whether terms that nobody reads were idle, by their address.
+    idle: HashMap<usize, (Expr, Unread, bool)>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
-    plans: HashMap<usize, (Expr, Destination, Arc<Plan>)>,
+    plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
     /// The addresses of terms in these blocks whose values may be taken.
     only_uses: HashSet<usize>,
     /// What has been done so far.
@@ -170,6 +178,9 @@ impl<'a> Interpreter<'a> {
             output: Box::new(output),
             depth: 0,
             roots: Vec::new(),
+            unread: Unread::Evaluated,
+            effects: OnceCell::new(),
+            idle: HashMap::new(),
             plans: HashMap::new(),
             only_uses: HashSet::new(),
             counts: Counts::default(),
@@ -193,7 +204,10 @@ impl<'a> Interpreter<'a> {
         let mut env: Env = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
         self.counts.calls += 1;
         self.counts.accesses += args.len() as u64;
-        self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body)
+        let outer = std::mem::replace(&mut self.unread, Unread::of(self.program, name));
+        let result = self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body);
+        self.unread = outer;
+        result
     }
 
     /// What is done inside of the body of a function, so many calls deeper.

@@ -116,7 +116,7 @@ primitives! {
     Scanl        "scanl"        ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Structural;
     AddAt        "$add_at"      ["(Tensor i t) (Tensor k (Tuple i t)) -> (Tensor i t)"] Structural;
     Loop         "$loop"        ["Integer (Lam (Tuple Integer s) (Tuple s (d t))) s t -> (Tuple s (d t))"] Structural;
-    Into         "$into"        ["t (d t) -> (d t)", "(Tuple v t) (Tuple v (d t)) -> (Tuple v (d t))"] Structural;
+    Into         "$into"        ["t (d t) -> (d t)", "(Tuple (Tuple) t) (Tuple v (d t)) -> (Tuple v (d t))"] Structural;
     DeltaAt      "$delta_at"    ["(Tensor i t) i (d t) -> (Tensor i (d t))"] Structural;
 
     LmZero       "lmZero"       ["s t -> (LM s t)"]                         Structural;

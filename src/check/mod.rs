@@ -221,6 +221,9 @@ impl Checker {
             return;
         };
         let name = def.fun.name.clone();
+        if !name.derivations.is_empty() {
+            self.checked.program.by_hand.insert(name.clone());
+        }
         match header.is_prelude {
             true => {
                 self.checked.prelude.insert(name, def);

@@ -12,6 +12,7 @@
 //! not occur in it. Takes: normal form. Gives: any term.
 
 use crate::passes::{anf, dead, tidy};
+use lm::destination::beside_a_value;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed, substitute};
@@ -154,6 +155,11 @@ impl<'a> Shapes<'a> {
             }
             (Prim::SumBuild, [_, f]) => self.uniform_of(f)?,
             (Prim::SumBuild, [w, _, _]) | (Prim::Into, [w, _]) if like(w) => self.of(w),
+            (Prim::Into, [w, x]) if beside_a_value(w, x) => {
+                let (w, value) = (Expr::get(2, w.clone()), &e.ty().as_tuple()?[0]);
+                let is_known = value.has_fixed_shape() && w.ty() == &e.ty().as_tuple()?[1];
+                is_known.then(|| Expr::tuple([Expr::dummy(value.shape()), self.of(&w)]))?
+            }
             (Prim::Sum, [v]) => self.uniform(v)?,
             (Prim::Index, [i, v]) => match self.uniform(v) {
                 Some(shape) => shape,

@@ -2,12 +2,12 @@
 //!
 //!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
 //!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
-//!   vjp$f(s, dr)   =   $into((_, s), vjp$f(s, dr))                        f calls itself and gives values of fixed shape
+//!   vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
 //!
 //! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what
 //! all levels share, such as a vector that is passed on. In a destination that is made once, outside, it adds what it
-//! has; else each level would make such a vector of its own. The value beside a cotangent (a dummy stands for it) is
-//! not added to anything.
+//! has; else each level would make such a vector of its own. The value beside a cotangent is not added to anything, so
+//! that it has no witness.
 //!
 //! Takes and gives: terms without linear maps.
 
@@ -75,7 +75,7 @@ impl Into<'_> {
         };
         let cotangent = Fun { name, ..(*fun).clone() }.varying_of(&s);
         Some(match derivation(f)? {
-            "vjp" => Expr::tuple([Expr::dummy(f.result.as_tuple()?[0].clone()), cotangent]),
+            "vjp" => Expr::tuple([Expr::tuple([]), cotangent]),
             _ => cotangent,
         })
     }

@@ -7,6 +7,7 @@ use super::value::Val;
 use crate::error::Error;
 use crate::layout::components;
 use crate::loops::{Failure, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
+use lm::destination::Unread;
 use lm::prim::Prim;
 use lm::term::{self, Constant, Expr, FunName, Kind, Pattern, Span, Var};
 use lm::types::Type;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub(super) struct Body<'a> {
     name: &'a FunName,
     pub(super) wanted: &'a mut Wanted,
+    /// What is done with what nobody reads.
+    pub(super) unread: Unread,
     env: HashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
@@ -40,9 +43,11 @@ pub(super) enum Sharing {
 
 impl<'a> Body<'a> {
     pub(super) fn new(name: &'a FunName, wanted: &'a mut Wanted, span: Span) -> Body<'a> {
+        let unread = if wanted.derived.contains(name) { Unread::Dropped } else { Unread::Evaluated };
         Body {
             name,
             wanted,
+            unread,
             env: HashMap::new(),
             locals: vec![],
             stmts: vec![],

@@ -16,14 +16,14 @@ use super::target::{Planned, Sum, Target};
 use super::value::Val;
 use crate::error::Error;
 use crate::loops::{Op, Operand};
-use lm::destination::{Destination, Step, beside_a_value, plan};
+use lm::destination::{Unread, beside_a_value};
 use lm::prim::Prim;
 use lm::term::{self, Expr, Kind};
 use lm::types::Type;
 
-type Lowered = Result<Val, Error>;
+pub(super) type Lowered = Result<Val, Error>;
 
-/// What the caller gets of a part that was added.
+/// What the caller gets of a part that was added, or that nobody looks at.
 pub(super) fn nothing() -> Val {
     Val::tuple([])
 }
@@ -32,13 +32,25 @@ impl Body<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
     pub(super) fn value_into(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
         match target {
-            Target::Own => return self.value(e),
-            Target::Nowhere => return Ok(nothing()),
-            Target::Add(_) | Target::Parts(_) => {}
+            Target::Own => self.value(e),
+            Target::Nowhere => {
+                if !self.unread.is_idle(e, &self.wanted.effects) {
+                    let passes_on = self.unread.passes_on(e);
+                    if passes_on {
+                        self.spread(e, target, planned)?
+                    } else {
+                        self.value(e)?
+                    };
+                }
+                Ok(nothing())
+            }
+            Target::Add(_) | Target::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
+            Target::Add(_) | Target::Parts(_) => self.spread(e, target, planned),
         }
-        if planned.is_some_and(|planned| planned.has_added(e)) {
-            return self.value(e);
-        }
+    }
+
+    /// A term whose parts have targets.
+    fn spread(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
         match e.kind() {
             Kind::Let(..) => self.block_into(e, target, planned),
             Kind::App(term::Op::If, args) => {
@@ -64,7 +76,11 @@ impl Body<'_> {
                 let args = self.values(args)?;
                 self.call_into(fun, &args, target)
             }
-            Kind::App(term::Op::Prim(p), args) => self.prim_into(*p, e, args, target, planned),
+            // What nobody reads may fail where it is added to what nobody reads.
+            Kind::App(term::Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
+                Some(kept) => Ok(self.prim_into(*p, e, args, &kept, planned)?.without_unread(target)),
+                None => self.prim_into(*p, e, args, target, planned),
+            },
             Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => {
                 let value = self.value(e)?;
                 self.distribute(&value, target)
@@ -72,91 +88,7 @@ impl Body<'_> {
         }
     }
 
-    fn block_into(&mut self, block: &Expr, target: &Target, outer: Option<&Planned>) -> Lowered {
-        let (bindings, result) = block.as_block();
-        let plan = plan(block, &target.destination());
-        let planned = Planned { plan: &plan, outer };
-        for b in bindings {
-            let destination = plan.of(&b.pattern);
-            let value = match destination.is_own() {
-                true => self.value(&b.rhs)?,
-                false => {
-                    let given = given(&destination, b.rhs.ty());
-                    self.planned_into(&b.rhs, &destination, &given, target, &planned)?
-                }
-            };
-            self.bind_pattern(&b.pattern, value);
-        }
-        self.value_into(result, target, Some(&planned))
-    }
-
-    /// Evaluates into a destination, once for each case that a condition distinguishes. In every case
-    /// a value of type `given` comes back.
-    fn planned_into(
-        &mut self,
-        e: &Expr,
-        destination: &Destination,
-        given: &Type,
-        root: &Target,
-        planned: &Planned,
-    ) -> Lowered {
-        match first_choice(destination) {
-            None => {
-                let target = self.resolve(destination, root)?;
-                let value = self.value_into(e, &target, Some(planned))?;
-                self.filled(value, destination, given)
-            }
-            Some(condition) => {
-                let decide = |taken| decided(destination, &condition, taken);
-                let condition = self.value(&condition)?.leaf();
-                self.choose_value(
-                    condition,
-                    |body| body.planned_into(e, &decide(true), given, root, planned),
-                    |body| body.planned_into(e, &decide(false), given, root, planned),
-                )
-            }
-        }
-    }
-
-    /// The value with something in place of what nobody looks at in this case.
-    fn filled(&mut self, value: Val, destination: &Destination, given: &Type) -> Lowered {
-        match (destination, given) {
-            (Destination::Nowhere, given) => self.dummy(given),
-            (Destination::Parts(parts), Type::Tuple(types)) => {
-                let parts = value.parts().iter().zip(parts).zip(types.iter());
-                let parts = parts.map(|((value, part), given)| self.filled(value.clone(), part, given));
-                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
-            }
-            _ => Ok(value),
-        }
-    }
-
-    fn resolve(&mut self, destination: &Destination, root: &Target) -> Result<Target, Error> {
-        Ok(match destination {
-            Destination::Own => Target::Own,
-            Destination::Nowhere => Target::Nowhere,
-            Destination::Choice(..) => panic!("the choices are made"),
-            Destination::Parts(parts) => {
-                Target::Parts(parts.iter().map(|part| self.resolve(part, root)).collect::<Result<_, _>>()?)
-            }
-            Destination::Add(path) => {
-                let mut at = root.clone();
-                for step in path {
-                    at = match (step, at) {
-                        (Step::Component(i), at) => at.component(*i),
-                        (Step::Element(i), Target::Add(sum)) => {
-                            let index = self.value(i)?.numbers();
-                            Target::Add(self.element_at(&sum, &index))
-                        }
-                        (Step::Element(_), _) => panic!("an element of what is not added to"),
-                    };
-                }
-                at
-            }
-        })
-    }
-
-    fn element_at(&mut self, sum: &Sum, index: &[Operand]) -> Sum {
+    pub(super) fn element_at(&mut self, sum: &Sum, index: &[Operand]) -> Sum {
         let tensor = sum.tensor();
         let offset = self.offset(&tensor.sizes, index);
         self.element_sum(&tensor, &offset)
@@ -293,19 +225,19 @@ impl Body<'_> {
         }
     }
 
-    /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest only.
+    /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest
+    /// only.
     pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Target) -> Lowered {
-        if let Some(w) = beside_a_value(&args[0]).filter(|_| !target.destination().takes_all()) {
-            let witness = self.value(w)?;
+        let witness = self.value(&args[0])?;
+        if beside_a_value(&args[0], &args[1]) && !target.destination().takes_all() {
             let rest = target.component(2);
             let ty = &args[1].ty().as_tuple().expect("a value beside something")[1];
-            let zeros = self.with_zeros(&witness, &rest, ty)?;
+            let zeros = self.with_zeros(&witness.parts()[1], &rest, ty)?;
             let inner = Target::Parts(vec![target.component(1), zeros]);
             let value = self.value_into(&args[1], &inner, None)?.parts()[0].clone();
             let Target::Parts(inner) = &inner else { unreachable!("it was just made") };
             return Ok(Val::tuple([value, self.collected(&rest, &inner[1])]));
         }
-        let witness = self.value(&args[0])?;
         let inner = self.with_zeros(&witness, target, args[1].ty())?;
         self.value_into(&args[1], &inner, None)?;
         Ok(self.collected(target, &inner))
@@ -379,43 +311,5 @@ impl Body<'_> {
         let sum = self.sum_of(&first);
         self.value_into(&args[1], &Target::Add(sum.clone()), None)?;
         Ok(self.sum_value(&sum))
-    }
-}
-
-/// The type of what comes back of a value of type `ty`: unit for what is added.
-fn given(destination: &Destination, ty: &Type) -> Type {
-    match destination {
-        Destination::Own => ty.clone(),
-        Destination::Nowhere | Destination::Add(_) => Type::unit(),
-        Destination::Parts(parts) => {
-            let types = ty.as_tuple().expect("parts are those of a tuple");
-            Type::tuple(parts.iter().zip(types).map(|(part, ty)| given(part, ty)))
-        }
-        Destination::Choice(_, yes, no) if **yes == Destination::Nowhere => given(no, ty),
-        Destination::Choice(_, yes, _) => given(yes, ty),
-    }
-}
-
-/// A condition on which the destination depends.
-fn first_choice(destination: &Destination) -> Option<Expr> {
-    match destination {
-        Destination::Own | Destination::Nowhere | Destination::Add(_) => None,
-        Destination::Choice(c, ..) => Some(c.clone()),
-        Destination::Parts(parts) => parts.iter().find_map(first_choice),
-    }
-}
-
-/// The destination where the condition is known.
-fn decided(destination: &Destination, condition: &Expr, holds: bool) -> Destination {
-    match destination {
-        Destination::Own | Destination::Nowhere | Destination::Add(_) => destination.clone(),
-        Destination::Parts(parts) => {
-            Destination::Parts(parts.iter().map(|part| decided(part, condition, holds)).collect())
-        }
-        Destination::Choice(c, yes, no) if c == condition => decided(if holds { yes } else { no }, condition, holds),
-        Destination::Choice(c, yes, no) => {
-            let [yes, no] = [yes, no].map(|part| Box::new(decided(part, condition, holds)));
-            Destination::Choice(c.clone(), yes, no)
-        }
     }
 }

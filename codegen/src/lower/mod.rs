@@ -21,6 +21,7 @@ mod facts;
 mod interface;
 mod into;
 mod keep;
+mod planned;
 mod prim;
 mod records;
 mod show;
@@ -34,6 +35,7 @@ use crate::interface::{Interface, parameters};
 use crate::loops::{self, FunId, Module};
 use body::Body;
 use indexmap::IndexMap;
+use lm::effect::Effects;
 use lm::term::{FunName, Program};
 use lm::types::Type;
 use std::collections::HashSet;
@@ -47,7 +49,8 @@ pub(crate) type Outside = Result<Interface, Type>;
 /// Errors: an entry or a called function is not defined; an operation is not supported.
 pub(crate) fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
     let externals = program.externals.keys().cloned().collect();
-    let mut wanted = Wanted { functions: IndexMap::new(), externals };
+    let derived = program.defs.keys().filter(|name| program.is_derived(name)).cloned().collect();
+    let mut wanted = Wanted { functions: IndexMap::new(), externals, derived, effects: Effects::of(program) };
     entries.iter().for_each(|name| {
         wanted.id(name, Form::Own);
     });
@@ -95,6 +98,10 @@ struct Wanted {
     functions: IndexMap<(FunName, Form), ()>,
     /// The functions that are implemented elsewhere.
     externals: HashSet<FunName>,
+    /// The functions that derivations made.
+    derived: HashSet<FunName>,
+    /// The functions that print.
+    effects: Effects,
 }
 
 impl Wanted {

@@ -71,6 +71,20 @@ impl Target {
         }
     }
 
+    /// The target with places of their own for parts that nobody looks at, if there are any.
+    pub(super) fn kept(&self) -> Option<Target> {
+        match self {
+            Target::Own | Target::Add(_) => None,
+            Target::Nowhere => Some(Target::Own),
+            Target::Parts(parts) => {
+                let kept: Vec<Option<Target>> = parts.iter().map(Target::kept).collect();
+                let part = |(part, kept): (&Target, Option<Target>)| kept.unwrap_or_else(|| part.clone());
+                let is_any = kept.iter().any(Option::is_some);
+                is_any.then(|| Target::Parts(parts.iter().zip(kept).map(part).collect()))
+            }
+        }
+    }
+
     /// The target as the planner sees it: paths from the target itself.
     pub(super) fn destination(&self) -> Destination {
         self.destination_at(&[])
@@ -188,6 +202,20 @@ impl Planned<'_> {
     /// Whether the term was added where it was bound.
     pub(super) fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
+    }
+}
+
+impl Val {
+    /// The value, or what came back of it, without the parts that nobody looks at.
+    pub(super) fn without_unread(&self, target: &Target) -> Val {
+        match target {
+            Target::Nowhere => super::into::nothing(),
+            Target::Parts(parts) => {
+                let part = |(value, part): (&Val, &Target)| value.without_unread(part);
+                Val::tuple(self.parts().iter().zip(parts).map(part).collect::<Vec<_>>())
+            }
+            Target::Own | Target::Add(_) => self.clone(),
+        }
     }
 }
 

@@ -9,9 +9,10 @@
 //! ever made for one of them. What of a block goes where is planned by `destination`.
 
 use super::arrays::size_of;
-use super::target::{Target, all_floats, nothing};
+use super::target::{Target, all_floats, nothing, without_unread};
 use super::{Closure, Env, Interpreter, RuntimeError, located};
-use crate::destination::{Destination, Plan, Step, beside_a_value, plan, selection};
+use crate::destination::{Destination, Plan, Step, Unread, beside_a_value, plan, selection};
+use crate::effect::Effects;
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, Kind, Op};
@@ -67,13 +68,41 @@ impl Interpreter<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
     pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match target {
-            Target::Own => return self.eval(e, env),
-            Target::Nowhere => return Ok(nothing()),
-            Target::Add(_) | Target::Parts(_) => {}
+            Target::Own => self.eval(e, env),
+            Target::Nowhere => {
+                if !self.is_idle(e) {
+                    let passes_on = self.unread.passes_on(e);
+                    if passes_on {
+                        self.spread(e, env, target, planned)?
+                    } else {
+                        self.eval(e, env)?
+                    };
+                }
+                Ok(nothing())
+            }
+            Target::Add(_) | Target::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => {
+                self.eval(e, env)
+            }
+            Target::Add(_) | Target::Parts(_) => self.spread(e, env, target, planned),
         }
-        if planned.is_some_and(|planned| planned.has_added(e)) {
-            return self.eval(e, env);
+    }
+
+    /// Whether a term need not be evaluated for anything but its value; found once.
+    fn is_idle(&mut self, e: &Expr) -> bool {
+        match self.idle.get(&e.address()) {
+            Some((_, unread, is_idle)) if *unread == self.unread => *is_idle,
+            _ => {
+                let effects = self.effects.get_or_init(|| Effects::of(self.program));
+                let is_idle = self.unread.is_idle(e, effects);
+                // The term is kept, so that no other gets its address.
+                self.idle.insert(e.address(), (e.clone(), self.unread, is_idle));
+                is_idle
+            }
         }
+    }
+
+    /// Evaluates a term whose parts have targets.
+    fn spread(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match e.kind() {
             Kind::Let(..) => self.block_into(e, env, target, planned),
             Kind::App(Op::If, args) => {
@@ -100,7 +129,11 @@ impl Interpreter<'_> {
                 let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
                 self.call_into(&f.name, &args, target).map_err(|error| located(error, e.span()))
             }
-            Kind::App(Op::Prim(p), args) => self.prim_into(*p, e, args, env, target, planned),
+            // What nobody reads may fail where it is added to what nobody reads.
+            Kind::App(Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
+                Some(kept) => Ok(without_unread(self.prim_into(*p, e, args, env, &kept, planned)?, target)),
+                None => self.prim_into(*p, e, args, env, target, planned),
+            },
             _ => {
                 let value = self.eval(e, env)?;
                 self.distribute(value, target)
@@ -134,12 +167,12 @@ impl Interpreter<'_> {
     /// The plan for a block, made once.
     pub(super) fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
         match self.plans.get(&block.address()) {
-            Some((_, known, plan)) if *known == root => plan.clone(),
+            Some((_, known, unread, plan)) if *known == root && *unread == self.unread => plan.clone(),
             _ => {
-                let made = Arc::new(plan(block, &root));
+                let made = Arc::new(plan(block, &root, self.unread));
                 // The block is kept, so that no other gets its address.
                 self.only_uses.extend(made.only_uses());
-                self.plans.insert(block.address(), (block.clone(), root, made.clone()));
+                self.plans.insert(block.address(), (block.clone(), root, self.unread, made.clone()));
                 made
             }
         }
@@ -195,20 +228,13 @@ impl Interpreter<'_> {
                 let place = self.element(place, &args[1], env).map_err(|error| located(error, e.span()))?;
                 self.eval_into(&args[2], env, &Target::Add(place), planned)
             }
-            (Prim::SumBuild, _) => {
+            // Without a witness, a sum that goes back starts from its first term.
+            (Prim::SumBuild, _) if args.len() == 3 || matches!(target, Target::Add(_)) => {
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
                 let [witness @ .., n, Value::Function(f)] = values.as_slice() else {
                     panic!("sumbuild of no function")
                 };
-                let outcome = match (witness, target) {
-                    ([], Target::Add(_)) => self.sum_into(None, n, f, target),
-                    ([], _) => {
-                        let value = self.eval(e, env)?;
-                        return self.distribute(value, target);
-                    }
-                    ([w, ..], _) => self.sum_into(Some(w), n, f, target),
-                };
-                outcome.map_err(|error| located(error, e.span()))
+                self.sum_into(witness.first(), n, f, target).map_err(|error| located(error, e.span()))
             }
             (Prim::Loop, _) => {
                 let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
@@ -304,11 +330,12 @@ impl Interpreter<'_> {
     /// `$into(w, e)`: e, added to zeros of w's shape, or, of a pair with a value, the value and the rest so.
     pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
         let roots = self.roots.len();
-        let value = match beside_a_value(w).filter(|_| !target.destination(&[]).takes_all()) {
-            Some(w) => {
-                let w = self.eval(w, env)?;
+        let is_beside = beside_a_value(w, e) && !target.destination(&[]).takes_all();
+        let w = self.eval(w, env)?;
+        let value = match w.as_tuple().filter(|_| is_beside) {
+            Some(witnesses) => {
                 let rest = target.component(1);
-                let inner = Target::Parts(vec![target.component(0), self.with_zeros(&w, &rest)]);
+                let inner = Target::Parts(vec![target.component(0), self.with_zeros(&witnesses[1], &rest)]);
                 let Value::Tuple(mut pair) = self.eval_into(e, env, &inner, None)? else {
                     panic!("{e:?} gives no pair")
                 };
@@ -316,7 +343,6 @@ impl Interpreter<'_> {
                 Value::Tuple(pair)
             }
             None => {
-                let w = self.eval(w, env)?;
                 let inner = self.with_zeros(&w, target);
                 self.eval_into(e, env, &inner, None)?;
                 self.collect(target, &mut roots.clone())

@@ -52,6 +52,20 @@ impl Target {
         }
     }
 
+    /// The target with places of their own for parts that nobody looks at, if there are any.
+    pub(super) fn kept(&self) -> Option<Target> {
+        match self {
+            Target::Own | Target::Add(_) => None,
+            Target::Nowhere => Some(Target::Own),
+            Target::Parts(parts) => {
+                let kept: Vec<Option<Target>> = parts.iter().map(Target::kept).collect();
+                let part = |(part, kept): (&Target, Option<Target>)| kept.unwrap_or_else(|| part.clone());
+                let is_any = kept.iter().any(Option::is_some);
+                is_any.then(|| Target::Parts(parts.iter().zip(kept).map(part).collect()))
+            }
+        }
+    }
+
     pub(super) fn component(&self, i: usize) -> Target {
         match self {
             Target::Own | Target::Nowhere => self.clone(),
@@ -61,9 +75,20 @@ impl Target {
     }
 }
 
-/// What the caller gets of a part that was added.
+/// What the caller gets of a part that was added, or that nobody looks at.
 pub(super) fn nothing() -> Value {
     Value::Tuple(Vec::new())
+}
+
+/// A value, or what came back of it, without the parts that nobody looks at.
+pub(super) fn without_unread(value: Value, target: &Target) -> Value {
+    match (target, value) {
+        (Target::Nowhere, _) => nothing(),
+        (Target::Parts(parts), Value::Tuple(values)) => {
+            Value::Tuple(values.into_iter().zip(parts).map(|(value, part)| without_unread(value, part)).collect())
+        }
+        (_, value) => value,
+    }
 }
 
 impl Interpreter<'_> {

@@ -187,6 +187,8 @@ pub struct Program {
     pub defs: indexmap::IndexMap<FunName, Def>,
     /// Functions that are implemented elsewhere, in source order.
     pub externals: indexmap::IndexMap<FunName, Arc<Fun>>,
+    /// The derivatives among the definitions that were written by hand; derivations made the others.
+    pub by_hand: indexmap::IndexSet<FunName>,
     /// The rewrite rules that it gives, in source order.
     pub rules: Vec<Rule>,
     /// Fresh variables for whatever rewrites the program.
@@ -197,5 +199,10 @@ impl Program {
     /// Whether there is a function of that name, here or elsewhere.
     pub fn has(&self, name: &FunName) -> bool {
         self.defs.contains_key(name) || self.externals.contains_key(name)
+    }
+
+    /// Whether a derivation made the text of a definition.
+    pub fn is_derived(&self, name: &FunName) -> bool {
+        !name.derivations.is_empty() && !self.by_hand.contains(name)
     }
 }

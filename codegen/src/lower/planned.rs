@@ -1,0 +1,135 @@
+//! What a plan says, as targets: the bindings of a block go where `lm::destination` says.
+
+use super::body::Body;
+use super::into::Lowered;
+use super::target::{Planned, Target};
+use super::value::Val;
+use crate::error::Error;
+use lm::destination::{Destination, Step, plan};
+use lm::term::Expr;
+use lm::types::Type;
+
+impl Body<'_> {
+    /// A block, into a target; `outer` holds what was added before.
+    pub(super) fn block_into(&mut self, block: &Expr, target: &Target, outer: Option<&Planned>) -> Lowered {
+        let (bindings, result) = block.as_block();
+        let plan = plan(block, &target.destination(), self.unread);
+        let planned = Planned { plan: &plan, outer };
+        for b in bindings {
+            let destination = plan.of(&b.pattern);
+            let value = match destination.is_own() {
+                true => self.value(&b.rhs)?,
+                false => {
+                    let given = given(&destination, b.rhs.ty());
+                    self.planned_into(&b.rhs, &destination, &given, target, &planned)?
+                }
+            };
+            self.bind_pattern(&b.pattern, value);
+        }
+        self.value_into(result, target, Some(&planned))
+    }
+
+    /// Evaluates into a destination, once for each case that a condition distinguishes. In every case
+    /// a value of type `given` comes back.
+    fn planned_into(
+        &mut self,
+        e: &Expr,
+        destination: &Destination,
+        given: &Type,
+        root: &Target,
+        planned: &Planned,
+    ) -> Lowered {
+        match first_choice(destination) {
+            None => {
+                let target = self.resolve(destination, root)?;
+                let value = self.value_into(e, &target, Some(planned))?;
+                self.filled(value, destination, given)
+            }
+            Some(condition) => {
+                let decide = |taken| decided(destination, &condition, taken);
+                let condition = self.value(&condition)?.leaf();
+                self.choose_value(
+                    condition,
+                    |body| body.planned_into(e, &decide(true), given, root, planned),
+                    |body| body.planned_into(e, &decide(false), given, root, planned),
+                )
+            }
+        }
+    }
+
+    /// The value with something in place of what nobody looks at in this case.
+    fn filled(&mut self, value: Val, destination: &Destination, given: &Type) -> Lowered {
+        match (destination, given) {
+            (Destination::Nowhere, given) => self.dummy(given),
+            (Destination::Parts(parts), Type::Tuple(types)) => {
+                let parts = value.parts().iter().zip(parts).zip(types.iter());
+                let parts = parts.map(|((value, part), given)| self.filled(value.clone(), part, given));
+                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+            _ => Ok(value),
+        }
+    }
+
+    fn resolve(&mut self, destination: &Destination, root: &Target) -> Result<Target, Error> {
+        Ok(match destination {
+            Destination::Own => Target::Own,
+            Destination::Nowhere => Target::Nowhere,
+            Destination::Choice(..) => panic!("the choices are made"),
+            Destination::Parts(parts) => {
+                Target::Parts(parts.iter().map(|part| self.resolve(part, root)).collect::<Result<_, _>>()?)
+            }
+            Destination::Add(path) => {
+                let mut at = root.clone();
+                for step in path {
+                    at = match (step, at) {
+                        (Step::Component(i), at) => at.component(*i),
+                        (Step::Element(i), Target::Add(sum)) => {
+                            let index = self.value(i)?.numbers();
+                            Target::Add(self.element_at(&sum, &index))
+                        }
+                        (Step::Element(_), _) => panic!("an element of what is not added to"),
+                    };
+                }
+                at
+            }
+        })
+    }
+}
+
+/// The type of what comes back of a value of type `ty`: unit for what is added.
+fn given(destination: &Destination, ty: &Type) -> Type {
+    match destination {
+        Destination::Own => ty.clone(),
+        Destination::Nowhere | Destination::Add(_) => Type::unit(),
+        Destination::Parts(parts) => {
+            let types = ty.as_tuple().expect("parts are those of a tuple");
+            Type::tuple(parts.iter().zip(types).map(|(part, ty)| given(part, ty)))
+        }
+        Destination::Choice(_, yes, no) if **yes == Destination::Nowhere => given(no, ty),
+        Destination::Choice(_, yes, _) => given(yes, ty),
+    }
+}
+
+/// A condition on which the destination depends.
+fn first_choice(destination: &Destination) -> Option<Expr> {
+    match destination {
+        Destination::Own | Destination::Nowhere | Destination::Add(_) => None,
+        Destination::Choice(c, ..) => Some(c.clone()),
+        Destination::Parts(parts) => parts.iter().find_map(first_choice),
+    }
+}
+
+/// The destination where the condition is known.
+fn decided(destination: &Destination, condition: &Expr, holds: bool) -> Destination {
+    match destination {
+        Destination::Own | Destination::Nowhere | Destination::Add(_) => destination.clone(),
+        Destination::Parts(parts) => {
+            Destination::Parts(parts.iter().map(|part| decided(part, condition, holds)).collect())
+        }
+        Destination::Choice(c, yes, no) if c == condition => decided(if holds { yes } else { no }, condition, holds),
+        Destination::Choice(c, yes, no) => {
+            let [yes, no] = [yes, no].map(|part| Box::new(decided(part, condition, holds)));
+            Destination::Choice(c.clone(), yes, no)
+        }
+    }
+}
