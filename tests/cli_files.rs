@@ -1,4 +1,4 @@
-//! What `lmc compile` does to files that are there already.
+//! What `lmc compile` does to files that are there already, and with files of which there is nothing to compile.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -65,4 +65,21 @@ fn run_makes_the_derivatives_that_callees_call() {
         let output = lmc(&directory, args);
         assert_eq!(String::from_utf8_lossy(&output.stdout), "4", "{}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+/// `main` gets no symbol and no derivatives unless it is named; the message says so.
+#[test]
+fn a_file_with_main_alone_is_told_from_an_empty_one() {
+    let directory = directory("a_file_with_main_alone_is_told_from_an_empty_one");
+    fs::write(directory.join("main.ks"), "(def main Integer () (print 1))\n").unwrap();
+    fs::write(directory.join("empty.ks"), "; nothing\n").unwrap();
+    let said = |file: &str| {
+        let output = lmc(&directory, &["compile", "--rev", "-o", "x.so", file]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        String::from_utf8(output.stderr).expect("messages are text")
+    };
+    assert_eq!(said("empty.ks"), "error: `empty.ks` defines no function\n");
+    assert!(said("main.ks").starts_with("error: `main.ks` defines no function but `main`, which"));
+    let named = lmc(&directory, &["compile", "-o", "x.so", "--fun", "main", "main.ks"]);
+    assert!(named.status.success() && directory.join("x.so").exists());
 }

@@ -5,7 +5,7 @@
 
 use crate::law::{Law, Spaces};
 use crate::strategy::{LawSet, Strategy};
-use crate::term::{Binding, Expr, Kind, Op, Span, Supply};
+use crate::term::{Binding, Expr, Kind, Op, Supply};
 use indexmap::IndexMap;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -163,10 +163,6 @@ impl<'a> Rewriter<'a> {
         for law in set.candidates(e) {
             let mut floats = Vec::new();
             if let Some(new) = law.rewrite_among(e, self.supply, &mut floats, &self.spaces) {
-                let span = place(e);
-                let new = new.placed(span);
-                let floats: Vec<Binding> =
-                    floats.into_iter().map(|b| Binding { rhs: b.rhs.placed(span), ..b }).collect();
                 self.burn(&law.name)?;
                 *self.fired.entry(law.name.clone()).or_default() += 1;
                 self.record(law, e, &floats, &new);
@@ -326,15 +322,5 @@ impl Tally {
             None => self.failed = self.quantity == Quantity::All,
         }
         Ok(result)
-    }
-}
-
-/// Where a term stands in the source; a transpose, and what a map is applied to, where the map stands.
-fn place(e: &Expr) -> Span {
-    let Kind::App(_, args) = e.kind() else { return e.span() };
-    let mut maps = args.iter().filter(|a| a.ty().as_lm().is_some() && a.span() != Span::default());
-    match (maps.next(), maps.next()) {
-        (Some(map), None) => map.span(),
-        _ => e.span(),
     }
 }

@@ -1,7 +1,8 @@
 //! Calls of derivatives: `([fwd f] s ds)`, `([D f] x)`, `([rev sin] x dr)`.
 //!
 //! The arguments choose the function: their type gives the argument type of f. A derivative of a
-//! built-in that nobody wrote by hand becomes the application of the primitive's Jacobian.
+//! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
+//! is a term of its own.
 
 use crate::check::call::{apply, types};
 use crate::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
@@ -119,8 +120,8 @@ impl Checker {
         }
     }
 
-    /// `[D p]`, `[Dt p]`, `[fwd p]`, `[rev p]` of a primitive, by its Jacobian; other derivatives of built-ins
-    /// as those of functions that call them.
+    /// `[D p]` and `[Dt p]` of a primitive, which are its Jacobian; other derivatives of built-ins as those of
+    /// functions that call them.
     fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
         let derivation = match name.derivations.as_slice() {
@@ -133,7 +134,6 @@ impl Checker {
                 let jacobian = self.jacobian(prim, base, args, span);
                 apply(Op::Prim(Prim::LmTranspose), vec![jacobian], span)
             }
-            ("fwd" | "rev", Some(prim)) => self.apply_jacobian(derivation, prim, base, args, span),
             _ => {
                 let base = self.defined_builtin(base, span)?;
                 let mut record = |f: &Fun| self.record(f, span);
@@ -159,17 +159,5 @@ impl Checker {
 
     fn jacobian(&mut self, prim: Prim, base: &Fun, args: Vec<Expr>, span: Span) -> Expr {
         self.fit(args, &base.params, span, |args| apply(Op::JacobianOf(prim), args, span))
-    }
-
-    /// The Jacobian applied to a tangent, or to a cotangent: the second part of the argument.
-    fn apply_jacobian(&mut self, derivation: &str, prim: Prim, base: &Fun, args: Vec<Expr>, span: Span) -> Expr {
-        let (bindings, mut args) = self.take_apart(args, 2, span);
-        let vector = args.pop().expect("the argument of such a derivative is a pair");
-        let jacobian = self.jacobian(prim, base, args, span);
-        let applied = match derivation {
-            "fwd" => apply(Op::Prim(Prim::LmApply), vec![jacobian, vector], span),
-            _ => apply(Op::Prim(Prim::LmApplyR), vec![vector, jacobian], span),
-        };
-        Expr::block(bindings, applied)
     }
 }

@@ -66,6 +66,9 @@ pub enum CheckError {
         /// What it looks like when right.
         grammar: &'static str,
     },
+    /// A pattern inside of a pattern.
+    #[error("patterns do not nest: a `let` takes apart one tuple at a time")]
+    NestedPattern,
     /// A reserved word as a name.
     #[error("`{0}` is reserved and cannot name anything")]
     Reserved(String),
@@ -241,7 +244,7 @@ impl CheckError {
             CheckError::TwoDerivations { .. } => "E231",
             CheckError::FunctionAsValue(_) => "E205",
             CheckError::NotAFunction { .. } => "E206",
-            CheckError::Malformed { .. } => "E207",
+            CheckError::Malformed { .. } | CheckError::NestedPattern => "E207",
             CheckError::Reserved(_) => "E208",
             CheckError::DuplicateDefinition { .. } => "E209",
             CheckError::DuplicateVariable(..) => "E210",
@@ -281,6 +284,9 @@ impl CheckError {
             }
             CheckError::TwoDerivations { .. } => Some("choose one".into()),
             CheckError::FunctionAsValue(name) => Some(format!("call it, with parentheses: `({name} ...)`")),
+            CheckError::NestedPattern => {
+                Some("name the inner tuple: write `(let ((p x) e) (let ((m s) p) body))` for `((m s) x)`".into())
+            }
             CheckError::Malformed { grammar, .. } => Some(format!("write `{grammar}`")),
             CheckError::DuplicateDefinition { .. } => {
                 Some("a name may be defined again only on another argument type".into())

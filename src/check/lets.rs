@@ -55,7 +55,7 @@ impl Checker {
     fn pairs<'a>(&self, s: &'a Sexp) -> Option<Vec<(&'a Sexp, &'a Sexp)>> {
         let Shape::List(items) = &s.shape else { return None };
         if let [pattern, rhs] = items.as_slice()
-            && (symbol(pattern).is_some() || self.is_tuple_binding(pattern, rhs))
+            && (symbol(pattern).is_some() || self.is_tuple_binding(pattern, rhs) || self.is_nested(pattern, rhs))
         {
             return Some(vec![(pattern, rhs)]);
         }
@@ -90,6 +90,33 @@ impl Checker {
         }
     }
 
+    /// Whether `(pattern rhs)` can only be meant to take apart a tuple of tuples, and not as two bindings: the first
+    /// is none, or is one of a pattern, and the second is a term.
+    fn is_nested(&self, pattern: &Sexp, rhs: &Sexp) -> bool {
+        let Shape::List(parts) = &pattern.shape else { return false };
+        if !is_pattern(pattern) || parts.iter().all(|part| symbol(part).is_some()) {
+            return false;
+        }
+        let (is_call, may_bind) = match &rhs.shape {
+            Shape::List(second) => {
+                let head = second.first().and_then(symbol);
+                (head.is_some_and(|word| is_reserved(word) || self.is_function(word)), second.len() == 2)
+            }
+            _ => (true, false),
+        };
+        let [first, term] = parts.as_slice() else { return is_call };
+        is_call && (!self.may_have_value(term) || (symbol(first).is_none() && !may_bind))
+    }
+
+    /// Whether a name, or a list of names, may be a term.
+    fn may_have_value(&self, s: &Sexp) -> bool {
+        let head = match &s.shape {
+            Shape::List(parts) => &parts[0],
+            _ => s,
+        };
+        symbol(head).is_none_or(|word| is_reserved(word) || self.is_function(word) || self.scope.get(word).is_some())
+    }
+
     fn may_give_pair(&self, function: &str) -> bool {
         let is_pair = |ty: &Type| ty.as_tuple().is_some_and(|parts| parts.len() == 2);
         self.functions.overloads(function).iter().any(|e| is_pair(&e.fun.result))
@@ -115,7 +142,19 @@ impl Checker {
         x
     }
 
+    /// Brings the names of a pattern that is wrong into scope, so that no use of them is reported.
+    fn bind_unknown(&mut self, pattern: &Sexp) {
+        match &pattern.shape {
+            Shape::List(parts) => parts.iter().for_each(|part| self.bind_unknown(part)),
+            _ => symbol(pattern).into_iter().for_each(|name| drop(self.bind(name, None))),
+        }
+    }
+
     fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span) -> Option<Pattern> {
+        if let Some(inner) = names.iter().find(|name| matches!(name.shape, Shape::List(_)) && is_pattern(name)) {
+            names.iter().for_each(|name| self.bind_unknown(name));
+            return self.fail(CheckError::NestedPattern, inner.span);
+        }
         let parts = ty.as_ref().and_then(Type::as_tuple).filter(|parts| parts.len() == names.len());
         if let (Some(found), None) = (&ty, parts) {
             let error = CheckError::WrongPattern { variables: names.len(), found: found.clone() };
@@ -131,6 +170,14 @@ impl Checker {
         }
         self.distinct(&bound, "pattern");
         vars.into_iter().collect::<Option<Vec<_>>>().map(Pattern::Tuple)
+    }
+}
+
+/// Whether it is a name, or a list of patterns.
+fn is_pattern(s: &Sexp) -> bool {
+    match &s.shape {
+        Shape::List(parts) => !parts.is_empty() && parts.iter().all(is_pattern),
+        _ => symbol(s).is_some_and(|name| !is_reserved(name)),
     }
 }
 

@@ -118,9 +118,20 @@ impl Input {
             return given.iter().map(|name| self.function(name)).collect();
         }
         match self.functions() {
-            none if none.is_empty() => Err(Failure::Wrong(format!("`{}` defines no function", self.source.name()))),
+            none if none.is_empty() => Err(self.nothing_chosen()),
             all => Ok(all),
         }
+    }
+
+    fn nothing_chosen(&self) -> Failure {
+        let name = self.source.name();
+        Failure::Wrong(match self.pipeline.program().defs.contains_key(&FunName::base("main")) {
+            true => format!(
+                "`{name}` defines no function but `main`, which has no parameters, so no derivatives, and is taken only \
+                 where `--fun main` names it"
+            ),
+            false => format!("`{name}` defines no function"),
+        })
     }
 
     /// The function with respect to some of its parameters, or of their components (`t.1`); all of them when

@@ -19,7 +19,7 @@
 
 use lm::prim::{Derivative, Prim};
 use lm::scope;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, varying};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place, varying};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -139,7 +139,15 @@ impl Nabla<'_> {
         Ok(Expr::block(bindings, result?))
     }
 
+    /// ∇ of a binding. What it needs is where it is.
     pub(super) fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        let before = self.out.len();
+        self.value_and_map(b)?;
+        place(&mut self.out[before..], b.rhs.span());
+        Ok(())
+    }
+
+    fn value_and_map(&mut self, b: &Binding) -> Result<(), String> {
         if is_of_functions(b.rhs.ty()) {
             return Err(NO_FUNCTIONS.into());
         }
@@ -172,7 +180,6 @@ impl Nabla<'_> {
             },
             _ => self.nabla(&b.rhs)?,
         };
-        let map = map.placed(b.rhs.span());
         match &b.pattern {
             Pattern::Var(x) => self.bind_map(x, map),
             Pattern::Tuple(xs) => {

@@ -13,7 +13,7 @@ use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern};
+use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern, place};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -69,8 +69,15 @@ impl Apply<'_, '_> {
         Ok(Expr::block(out, result))
     }
 
-    /// `m ⊙ dx`, with dx free to copy.
+    /// `m ⊙ dx`, with dx free to copy, and what it needs, where m is.
     fn map(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let before = out.len();
+        let applied = self.applied(m, dx, out)?;
+        place(&mut out[before..], m.span());
+        Ok(applied.placed(m.span()))
+    }
+
+    fn applied(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         match m.kind() {
             Kind::Let(bindings, body) => {
                 for b in bindings {
@@ -211,9 +218,13 @@ impl Apply<'_, '_> {
     }
 
     fn leaf(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        if let Kind::Var(x) = m.kind() {
-            return Ok(self.tangents[&x.id()].clone());
+        match m.kind() {
+            Kind::Var(x) => Ok(self.tangents[&x.id()].clone()),
+            _ => Ok(self.operator(m, dx, out)?.placed(m.span())),
         }
+    }
+
+    fn operator(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         if let Some((fun, args)) = as_jacobian(m) {
             return Ok(call_derivative("fwd", fun, args, dx, &fun.result));
         }

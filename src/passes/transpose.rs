@@ -15,7 +15,7 @@ use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var, place};
 use lm::types::Type;
 
 /// The definition of the transposed map.
@@ -100,8 +100,15 @@ impl Transpose<'_, '_> {
         Ok(())
     }
 
-    /// Sends the cotangent map `c`, from the result to m's codomain, through m.
+    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs is where m is.
     fn send(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let before = scope.out.len();
+        self.through(m, c, scope)?;
+        place(&mut scope.out[before..], m.span());
+        Ok(())
+    }
+
+    fn through(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         match m.kind() {
             Kind::Var(dx) => {
                 scope.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
@@ -200,7 +207,7 @@ impl Transpose<'_, '_> {
         }
         let inner = self.branch(inner, &targets)?;
         let maps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), inner)]);
-        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]).placed(map.span());
+        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
         self.distribute(sum, targets, scope)
     }
 

@@ -90,6 +90,7 @@ impl Pipeline {
         let reverse = renamed(&reverse, supply);
         let reverse = Def::new(of.derived("sufrevpass"), vec![dr, r], reverse);
         let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
+        let [forward, reverse] = [forward, reverse].map(|def| self.placed(def));
         for def in [&forward, &reverse] {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
         }

@@ -166,9 +166,18 @@ impl Pipeline {
         self.in_progress.push(name.clone());
         let made = self.derive_now(&derivation, &of, name);
         self.in_progress.pop();
-        let def = made?;
+        let def = self.placed(made?);
         self.program.defs.insert(name.clone(), def);
         Ok(())
+    }
+
+    /// The derivative of a function: what has no place in the source is where the function is.
+    fn placed(&self, def: Def) -> Def {
+        let base = FunName { derivations: Vec::new(), ..def.fun.name.clone() };
+        match self.program.defs.get(&base) {
+            Some(of) => Def { body: def.body.placed_throughout(of.body.span()), ..def },
+            None => def,
+        }
     }
 
     fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
@@ -386,7 +395,7 @@ impl Pipeline {
         let def = checked("apply", def, |d| apply::is_free_of_maps(&d.body));
         let (def, more) = self.simplified(&def, "values")?;
         steps.extend(more);
-        Ok((def, steps))
+        Ok((self.placed(def), steps))
     }
 }
 

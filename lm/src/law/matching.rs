@@ -3,7 +3,7 @@
 use super::pattern::Pat;
 use crate::prim::Prim;
 use crate::scope::free_variables;
-use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span, Supply, Var};
 use crate::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -116,13 +116,13 @@ impl Builder<'_> {
             Pat::Const(c) => Some(Expr::constant(c.clone())),
             Pat::App(op, pats) => {
                 let args = self.all(pats, repetition, scope)?;
-                Expr::try_app(op.clone(), args, self.whole.span())
+                Expr::try_app(op.clone(), args, Span::default())
             }
             Pat::Prelude(name, pats) => {
                 let args = self.all(pats, repetition, scope)?;
                 let params = args.iter().map(|a| a.ty().clone()).collect();
                 let fun = Fun { name: FunName::base(name), params, result: Type::Float };
-                Expr::try_app(Op::Call(Arc::new(fun)), args, self.whole.span())
+                Expr::try_app(Op::Call(Arc::new(fun)), args, Span::default())
             }
             Pat::Lam(binder, body) => {
                 let known = self.subst.binders.iter().find(|(b, _)| b == binder).map(|(_, x)| x.clone());

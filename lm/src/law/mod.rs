@@ -17,7 +17,7 @@ pub use rule::Named;
 
 use crate::notation::ks;
 use crate::prim::{self, Derivative, Prim};
-use crate::term::{Binding, Expr, Kind, Op, Rule, Supply};
+use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
 use crate::types::Type;
 use indexmap::IndexMap;
 use matching::{Builder, Subst};
@@ -112,6 +112,7 @@ impl Law {
         floats: &mut Vec<Binding>,
         spaces: &Spaces,
     ) -> Option<Expr> {
+        let before = floats.len();
         let new = match &self.body {
             Body::Native(rewrite, _) => rewrite(e, spaces)?,
             Body::Rule(rule, names) => rule::rewrite(rule, names, e, supply, floats)?,
@@ -140,7 +141,23 @@ impl Law {
             }
         };
         // A law fires only where both sides have the same type: `lmScaleR(k) = S(k)` says so for Floats.
-        (new.ty() == e.ty()).then_some(new)
+        let span = place_of(e);
+        (new.ty() == e.ty()).then(|| {
+            place(&mut floats[before..], span);
+            new.placed(span)
+        })
+    }
+}
+
+/// Where in the source what a law makes of a term stands: where the term does; of a transpose, or of a map with what it is
+/// applied to, where the map does. A term of several maps that has no place stands where the first of them does.
+fn place_of(e: &Expr) -> Span {
+    let Kind::App(_, args) = e.kind() else { return e.span() };
+    let mut maps = args.iter().filter(|a| a.ty().as_lm().is_some() && a.span() != Span::default());
+    match (maps.next(), maps.next()) {
+        (Some(map), None) => map.span(),
+        (Some(map), Some(_)) if e.span() == Span::default() => map.span(),
+        _ => e.span(),
     }
 }
 

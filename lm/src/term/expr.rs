@@ -33,6 +33,11 @@ pub struct Binding {
     pub rhs: Expr,
 }
 
+/// Places the terms bound, as [`Expr::placed`] says.
+pub fn place(bindings: &mut [Binding], span: Span) {
+    bindings.iter_mut().for_each(|b| b.rhs.take_place(span));
+}
+
 /// The shapes of a term.
 #[derive(Debug, PartialEq)]
 pub enum Kind {
@@ -182,11 +187,32 @@ impl Expr {
         }
     }
 
-    /// The same term at a place in the source, if it has none; so the terms in it, down to those that have one, or that
-    /// other terms have, too. So a term that was just made of others takes the place of what it is made for.
+    /// The same term at a place in the source, if it has none and is no atom; so the terms in it, down to those that have
+    /// one, or that other terms have, too. So a term that was just made of others takes the place of what it is made for.
     pub fn placed(mut self, span: Span) -> Expr {
-        self.place(span);
+        self.take_place(span);
         self
+    }
+
+    fn take_place(&mut self, span: Span) {
+        if self.0.span != Span::default() || span == Span::default() || self.is_atom() {
+            return;
+        }
+        match Arc::get_mut(&mut self.0) {
+            Some(_) => self.place(span),
+            // Others have it, too: theirs stays without a place.
+            None => *self = Expr::rebuild(self, span),
+        }
+    }
+
+    /// The same term in which everything has a place: its own, or that of the term around it, or, outermost, `span`.
+    pub fn placed_throughout(&self, span: Span) -> Expr {
+        if self.is_atom() {
+            return self.clone();
+        }
+        let span = if self.span() == Span::default() { span } else { self.span() };
+        let inner = self.map_children(|e| e.placed_throughout(span));
+        if inner.span() == span { inner } else { inner.at(span) }
     }
 
     fn place(&mut self, span: Span) {

@@ -12,7 +12,7 @@ mod expr;
 mod function;
 mod op;
 
-pub use expr::{Binding, Expr, Kind, Pattern};
+pub use expr::{Binding, Expr, Kind, Pattern, place};
 pub use function::{Def, Fun, FunName, Path, Program, Rule, varying};
 pub use op::Op;
 

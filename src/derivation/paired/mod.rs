@@ -25,7 +25,7 @@ mod operators;
 use super::jacobian::{NO_RECORDS, NotDifferentiable, as_asked_for};
 use lm::prim::Prim;
 use lm::scope::free_variables;
-use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use std::collections::HashMap;
 
@@ -227,7 +227,15 @@ impl Paired<'_> {
         self.inner(|_| Ok(()), e, |cx, pair| Expr::tuple([pair.0.clone(), cx.or_zero(&pair)]))
     }
 
+    /// ∇̄ of a binding. What it needs is where it is.
     fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        let before = self.out.len();
+        self.value_and_partner(b)?;
+        place(&mut self.out[before..], b.rhs.span());
+        Ok(())
+    }
+
+    fn value_and_partner(&mut self, b: &Binding) -> Result<(), String> {
         if b.rhs.ty().mentions_lm() {
             return Err("a linear map has no derivative".into());
         }

@@ -26,7 +26,7 @@ use lm::effect::Effects;
 use lm::law;
 use lm::prim::{Derivative, Prim};
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use plan::plan;
 use std::collections::HashMap;
@@ -105,6 +105,13 @@ impl Recorder<'_, '_> {
     }
 
     fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        let before = self.cx.out.len();
+        self.value_and_map(b)?;
+        place(&mut self.cx.out[before..], b.rhs.span());
+        Ok(())
+    }
+
+    fn value_and_map(&mut self, b: &Binding) -> Result<(), String> {
         if b.rhs.ty().mentions_record() {
             return Err(NO_RECORDS.into());
         }
