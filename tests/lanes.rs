@@ -6,8 +6,10 @@ mod common;
 use codegen::{Checks, Lanes, Math};
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
+use common::nests::nest;
 use lm::random::SplitMix;
 use lmc::demos::DEMOS;
+use lmc::gradcheck::NATIVE_FAST;
 use lmc::with_large_stack;
 use std::process::{Command, Stdio};
 
@@ -201,6 +203,51 @@ fn on_random_programs() {
     }
     println!("{in_lanes} loops in lanes");
     assert!(in_lanes > 0 || cases < 5, "nothing ran in lanes");
+}
+
+/// Loops that are nested, which run in lanes, side by side and on threads, all at once.
+fn nests_agree(cases: u32, each: usize) {
+    let (seed, cases) = (common::random::seed(), common::random::cases(cases));
+    println!("LMC_SEED={seed} LMC_CASES={cases}");
+    let widths = [Lanes::Width(2), Lanes::Width(4), Lanes::Width(8), Lanes::Width(16), Lanes::Auto, Lanes::Off];
+    let ways: Vec<Way> = widths
+        .into_iter()
+        .flat_map(|lanes| [Math::Fast, Math::Exact].map(|math| (lanes, math)))
+        .map(|(lanes, math)| {
+            let options = codegen::Options { lanes, math, opt_level: 1, grain: 1, ..codegen::Options::default() };
+            // Hundreds of terms of up to a hundred may cancel.
+            let floor = if math == Math::Fast { 1e-3 } else { 0.0 };
+            Way { limit: NATIVE_FAST, floor, threads: vec![2, 4], ..way(options) }
+        })
+        .collect();
+    let mut random = SplitMix::new(seed);
+    let (mut in_lanes, mut side_by_side, mut divided, mut number) = (0, 0, 0, 0);
+    for _ in 0..cases {
+        let text = nest(&mut random);
+        let ways: Vec<Way> = (0..each).map(|i| ways[(number + i) % ways.len()].clone()).collect();
+        number += each;
+        println!("{text}{}", ways.iter().map(|way| format!("{}; ", way.name)).collect::<String>());
+        with_large_stack(|| {
+            let mut case = Case::new(&text, "f", &ways);
+            [1, 2, 5, 8, 9, 19].iter().for_each(|size| case.agrees_sized(&[*size], false, number as u64));
+            in_lanes += case.loops_in_lanes();
+            side_by_side += case.loops_side_by_side();
+            divided += case.divided();
+        });
+    }
+    println!("{in_lanes} loops in lanes, {side_by_side} side by side, in {divided} programs some on threads");
+    assert!(cases < 10 || in_lanes > 0 && side_by_side > 0 && divided > 0);
+}
+
+#[test]
+fn on_random_nests() {
+    nests_agree(24, 3);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo test --release --test lanes -- --ignored"]
+fn on_random_nests_in_all_ways() {
+    nests_agree(200, 12);
 }
 
 fn demos_agree(ways: &[Way]) {

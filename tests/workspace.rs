@@ -166,6 +166,7 @@ fn of_sizes_that_depend_on_data() {
     let row = |n: usize| Value::vector((0..n).map(|i| Value::Float(i as f64 / 2.0)).collect());
     let rows = |sizes: &[usize]| Value::vector(sizes.iter().map(|n| row(*n)).collect());
     let integers = |numbers: &[i64]| Value::vector(numbers.iter().map(|n| Value::Integer(*n)).collect());
+    let equals = Value::vector((0..40).map(|i| Value::Float(f64::from(i % 3 % 2))).collect());
     let cases = [
         (
             "(def f Float ((v : Vec Float))
@@ -194,6 +195,18 @@ fn of_sizes_that_depend_on_data() {
                     (let ((a b) (get$1$2 t)) (if (gt (get$2$2 t) 1.0) (tuple b (ts_scale (get$2$2 t) a)) (tuple a b))))
                   (tuple v v) w))",
             vec![row(10), row(7)],
+        ),
+        // Of equals the first counts, for the size that goes with it, too.
+        (
+            "(def f (Vec Float) ((v : Vec Float) (sizes : Vec Integer))
+            (let ((best size)
+                  (fold (lam (t : Tuple (Tuple Float Integer) Integer)
+                          (let ((so_far i) t)
+                            (if (gt (index i v) (get$1$2 so_far)) (tuple (index i v) (index i sizes)) so_far)))
+                        (tuple -1.0 0)
+                        (build (size v) (lam (k : Integer) k))))
+              (build size (lam (j : Integer) (mul best (to_float j))))))",
+            vec![equals, integers(&(0..40).map(|i| 10 * i).collect::<Vec<i64>>())],
         ),
         (
             "(def f (Vec (Vec (Vec Float))) ((rows : Vec (Vec Float)) (n : Integer))

@@ -186,7 +186,7 @@ impl Expander<'_> {
             index = self.op(Op::AddI, [index, Operand::Integer(1)], &mut body);
             copies.push(Names::from([(looped.index, index.clone())]));
         }
-        body.extend(self.jammed(&looped.body, own, &mut copies).stmts);
+        body.extend(self.jammed(&looped.body, own, &mut copies));
         let body = Block { stmts: body, results: vec![] };
         let (from, to) = (Operand::Integer(0), groups.clone());
         out.push(Stmt::For(Box::new(For { index: group, from, to, body, ..looped.clone() })));
@@ -194,54 +194,60 @@ impl Expander<'_> {
         self.op(Op::AddI, [looped.from.clone(), done], out)
     }
 
-    /// The copies of a block, statement by statement. It yields what the copies yield, one after the other.
-    fn jammed(&mut self, block: &Block, own: &HashSet<Local>, copies: &mut [Names]) -> Block {
+    /// The copies of a block's statements, one statement after the other.
+    fn jammed(&mut self, block: &Block, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Stmt> {
         let mut stmts = vec![];
         for stmt in &block.stmts {
-            match stmt {
-                stmt if is_common(stmt, own) => {
-                    let copy = self.copy(stmt, &copies[0]);
-                    copies.iter_mut().for_each(|names| name(names, stmt, &copy));
+            if let Stmt::For(inner) = stmt
+                && !is_common(stmt, own)
+            {
+                let inner = self.inner(inner, own, copies);
+                stmts.push(Stmt::For(Box::new(inner)));
+                continue;
+            }
+            let first = self.copy(stmt, &copies[0]);
+            copies.iter_mut().for_each(|names| name(names, stmt, &first));
+            stmts.push(first);
+            if !is_common(stmt, own) {
+                let others = own_part(stmt, own);
+                for names in &mut copies[1..] {
+                    let copy = self.copy(&others, names);
+                    name(names, &others, &copy);
                     stmts.push(copy);
                 }
-                Stmt::For(inner) => {
-                    let inner = self.inner(inner, own, copies);
-                    stmts.push(Stmt::For(Box::new(inner)));
-                }
-                stmt => {
-                    for names in copies.iter_mut() {
-                        let copy = self.copy(stmt, names);
-                        name(names, stmt, &copy);
-                        stmts.push(copy);
-                    }
-                }
             }
         }
-        let results = copies.iter().flat_map(|names| block.results.iter().map(|a| named(names, a))).collect();
-        Block { stmts, results }
+        stmts
     }
 
-    /// One loop for those of all copies.
+    /// One loop for those of all copies. What it carries that is the same in all of them it carries once: there is one next
+    /// value of it, which is the first copy's and nothing and more, and so a sum, for one that is carried only.
     fn inner(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
-        let (mut carried, mut results) = (vec![], vec![]);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
-        for names in copies.iter_mut() {
-            names.insert(looped.index, index.into());
-            for (y, init) in &looped.carried {
-                let init = named(names, init);
-                carried.push((self.like(*y), init));
-                names.insert(*y, carried[carried.len() - 1].0.into());
-            }
+        copies.iter_mut().for_each(|names| _ = names.insert(looped.index, index.into()));
+        let mut carried = vec![];
+        for (y, init) in &looped.carried {
+            let each = self.each(*y, own, copies);
+            carried.extend(each.into_iter().zip(copies.iter()).map(|(y, names)| (y, named(names, init))));
         }
-        let body = self.jammed(&looped.body, own, copies);
-        for names in copies.iter_mut() {
-            for x in &looped.results {
-                results.push(self.like(*x));
-                names.insert(*x, results[results.len() - 1].into());
-            }
-        }
+        let stmts = self.jammed(&looped.body, own, copies);
+        let next = looped.carried.iter().zip(&looped.body.results).flat_map(|((y, _), next)| {
+            let copies = if own.contains(y) { &copies[..] } else { &copies[..1] };
+            copies.iter().map(|names| named(names, next))
+        });
+        let body = Block { stmts, results: next.collect() };
+        let results = looped.results.iter().flat_map(|x| self.each(*x, own, copies)).collect();
         For { results, index, from, to, carried, body, ..looped.clone() }
+    }
+
+    /// What a local becomes: one in each copy, or one for all where it is the same in all.
+    fn each(&mut self, x: Local, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
+        let count = if own.contains(&x) { copies.len() } else { 1 };
+        let new: Vec<Local> = (0..count).map(|_| self.like(x)).collect();
+        let chosen = new.iter().chain(std::iter::repeat(&new[0]));
+        copies.iter_mut().zip(chosen).for_each(|(names, new)| _ = names.insert(x, (*new).into()));
+        new
     }
 
     fn copy(&mut self, stmt: &Stmt, names: &Names) -> Stmt {
@@ -262,6 +268,16 @@ impl Expander<'_> {
     fn builder(&mut self) -> Builder<'_> {
         Builder { locals: self.locals }
     }
+}
+
+/// What is left of a statement to do in an iteration after the first: a conditional need not give again what is the same.
+fn own_part(stmt: &Stmt, own: &HashSet<Local>) -> Stmt {
+    let Stmt::If(xs, condition, then, other) = stmt else { return stmt.clone() };
+    let [then, other] = [then, other].map(|arm| {
+        let results = xs.iter().zip(&arm.results).filter(|(x, _)| own.contains(x));
+        Block { stmts: arm.stmts.clone(), results: results.map(|(_, a)| a.clone()).collect() }
+    });
+    Stmt::If(xs.iter().copied().filter(|x| own.contains(x)).collect(), condition.clone(), then, other)
 }
 
 fn named(names: &Names, a: &Operand) -> Operand {

@@ -16,6 +16,8 @@ pub mod generate_scaled;
 #[allow(dead_code)]
 pub mod native;
 #[allow(dead_code)]
+pub mod nests;
+#[allow(dead_code)]
 pub mod page;
 #[allow(dead_code)]
 pub mod random;

@@ -68,6 +68,48 @@ fn what_wide_lanes_leave_is_done_by_one_vector() {
     assert_eq!(text.matches("div.i").count(), 3, "the pairs, and the groups of both: {text}");
 }
 
+/// The largest element of v, which is the same for each i, and what row i of w has there; a sum for all i, in an arm.
+const COMMON: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float], x%4: [float], z%29: [float]) -> () {
+  for i%5 in 0..n#0 jam 2 {
+    %6 = mul.i i%5, m#1
+    %7, %8, %9, %10 = for j%11 in 0..m#1 lanes 4 carrying (%12 = 0.0, %13 = 0.0, %14 = -9223372036854775808, %15 = -0.0) {
+      %16 = load v%2[j%11]
+      %17 = add.i %6, j%11
+      %18 = load w%3[%17]
+      %19 = lt.f %12, %16
+      %20, %21, %22 = if %19 {
+        yield %16, %18, j%11
+      } else {
+        yield %12, %13, %14
+      }
+      %23 = lt.f %16, 1.0
+      %24, %25 = if %23 {
+        %26 = add.f %15, %16
+        yield %26, %18
+      } else {
+        yield %15, 0.0
+      }
+      store x%4[%17] = %25
+      yield %20, %21, %22, %24
+    }
+    %27 = add.f %7, %8
+    %28 = add.f %27, %10
+    store z%29[i%5] = %28
+    yield
+  }
+  yield
+}
+";
+
+#[test]
+fn what_is_the_same_is_carried_once() {
+    let text = written_out(COMMON).to_string();
+    let pairs = text.split(" carrying (").nth(1).expect("there is a loop of pairs");
+    let carried = pairs.split(") {").next().expect("it carries something");
+    assert_eq!(carried.split(", ").count(), 5, "one thing of each iteration, and three of all: {text}");
+    assert_eq!(pairs.matches("lt.f").count(), 2, "{text}");
+}
+
 /// Each row of v with each row of w.
 const BLOCK: &str = "fun f(n#0: integer, m#1: integer, v%2: [float], w%3: [float], x%4: [float]) -> () {
   for i%5 in 0..n#0 jam 4 {

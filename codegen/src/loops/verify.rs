@@ -2,7 +2,7 @@
 
 use super::{Aliases, Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 
-use crate::independence::{Effects, Independence, bests};
+use crate::independence::{Effects, Independence, bests, carried};
 use crate::jam;
 use crate::spread::Spread;
 
@@ -10,46 +10,76 @@ use crate::spread::Spread;
 ///
 /// Errors: the first violation, as text for a bug report.
 pub fn verify(module: &Module) -> Result<(), String> {
-    module.functions.iter().try_for_each(|function| {
-        let mut checker = Checker { module, function, set: vec![State::Unset; function.locals.len()] };
-        checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
-    })?;
+    module.functions.iter().try_for_each(|function| well_formed(module, function))?;
     at_once(module)
+}
+
+fn well_formed(module: &Module, function: &Function) -> Check {
+    let mut checker = Checker { module, function, set: vec![State::Unset; function.locals.len()] };
+    checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
 }
 
 /// Loops in lanes, or whose iterations run side by side, are independent, and have a meaning there.
 fn at_once(module: &Module) -> Check {
-    let is_asked = |block: &Block| {
-        let mut found = false;
-        block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1 || looped.jam > 1));
-        found
-    };
-    let functions: Vec<&Function> = module.functions.iter().filter(|function| is_asked(&function.body)).collect();
+    let functions: Vec<&Function> = module.functions.iter().filter(|f| has(f, |x| x.lanes > 1 || x.jam > 1)).collect();
     if functions.is_empty() {
         return Ok(());
     }
     let effects = Effects::of(module);
     for function in functions {
         let aliases = Aliases::of(function, &effects.written);
-        let mut violation = None;
-        function.body.visit(&mut |stmt| {
-            let Stmt::For(looped) = stmt else { return };
+        each_loop("at once", function, |looped| {
             let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
-            if (lanes || jam) && violation.is_none() {
-                let refusal = Independence::of(function, &aliases, &effects, looped).err();
-                let refusal = refusal.or_else(|| lanes.then(|| Spread::of(function, &aliases, looped).err())?);
-                let refusal = refusal.or_else(|| jam.then(|| jam::refusal(looped))?);
-                let locals = &function.locals;
-                let unready = || lanes && bests(locals, looped).iter().any(|best| !best.is_ready(locals, looped));
-                let unready = || unready().then(|| "a best element that is carried is not prepared".to_string());
-                violation = refusal.map(|refusal| refusal.to_string()).or_else(unready);
-            }
-        });
-        if let Some(violation) = violation {
-            return Err(format!("at once in {}: {violation}", function.name));
+            let dependence = (lanes || jam).then(|| Independence::of(function, &aliases, &effects, looped).err());
+            let refusal = dependence.flatten().or_else(|| jam.then(|| jam::refusal(looped))?);
+            refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))?;
+            in_lanes(function, &aliases, looped)
+        })?;
+        if has(function, |looped| looped.jam > 1) {
+            written_out(module, function, &effects)?;
         }
     }
     Ok(())
+}
+
+/// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still be;
+/// that iterations are independent is known of those it was made of.
+fn written_out(module: &Module, function: &Function, effects: &Effects) -> Check {
+    let function = jam::expanded(function, module.vectors.floats);
+    well_formed(module, &function)?;
+    let aliases = Aliases::of(&function, &effects.written);
+    each_loop("written out", &function, |looped| in_lanes(&function, &aliases, looped))
+}
+
+/// A loop with lanes can run in them.
+fn in_lanes(function: &Function, aliases: &Aliases, looped: &For) -> Check {
+    if looped.lanes == 1 {
+        return Ok(());
+    }
+    let locals = &function.locals;
+    carried(locals, looped).map_err(|refusal| refusal.to_string())?;
+    Spread::of(function, aliases, looped).map_err(|refusal| refusal.to_string())?;
+    match bests(locals, looped).iter().all(|best| best.is_ready(locals, looped)) {
+        true => Ok(()),
+        false => Err("a best element that is carried is not prepared".into()),
+    }
+}
+
+fn has(function: &Function, is_one: impl Fn(&For) -> bool) -> bool {
+    let mut found = false;
+    function.body.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if is_one(looped)));
+    found
+}
+
+/// Errors: the first, with when it is one.
+fn each_loop(when: &str, function: &Function, check: impl Fn(&For) -> Check) -> Check {
+    let mut checked = Ok(());
+    function.body.visit(&mut |stmt| {
+        if let (Ok(()), Stmt::For(looped)) = (&checked, stmt) {
+            checked = check(looped);
+        }
+    });
+    checked.map_err(|violation| format!("{when} in {}: {violation}", function.name))
 }
 
 /// A local whose block has ended is out of scope for good, and may not be set again.

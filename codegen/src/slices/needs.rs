@@ -5,7 +5,8 @@
 //! gives, and of a vector of vectors the sizes are read more often than the Floats. Where memory is seen as of another type,
 //! as records of recursive functions are, all types are one.
 
-use crate::loops::{Aliases, Block, Function, Local, Memory, Op, Operand, Root, Scalar, Stmt, Ty, Written};
+use crate::independence::bests;
+use crate::loops::{Aliases, Block, For, Function, Local, Memory, Op, Operand, Root, Scalar, Stmt, Ty, Written};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What stays of some functions.
@@ -302,6 +303,7 @@ impl<'a> Walk<'a, '_> {
                         self.facts.use_operand(&looped.body.results[i]);
                     }
                 }
+                self.best_places(looped);
                 let body = self.block(&looped.body, false);
                 let kept = body.kept || self.is_used(stmt);
                 if kept {
@@ -317,6 +319,20 @@ impl<'a> Walk<'a, '_> {
                     self.sees(stmt);
                 }
                 if kept { self.facts.guarded(stmt) } else { Outcome::default() }
+            }
+        }
+    }
+
+    /// Which lane has the first of equals, or the last, its place tells: nothing else in the loop uses it.
+    fn best_places(&mut self, looped: &For) {
+        if looped.lanes == 1 {
+            return;
+        }
+        for best in bests(&self.facts.function.locals, looped) {
+            let is_used =
+                |i: usize| [looped.carried[i].0, looped.results[i]].iter().any(|x| self.facts.used.contains(x));
+            if best.members().any(is_used) {
+                self.facts.used.extend(best.place.map(|i| looped.results[i]));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Loops in lanes and one iteration after the other: the same values, buffers and errors. The texts are loops, called in
-//! memory; `lanes W` in them becomes several widths. All is asked at several numbers of iterations: none, one, around W,
-//! several times W, a prime.
+//! memory; `lanes W` in them becomes several widths, and `jam R` the fewer iterations side by side the more lanes there
+//! are. All is asked at several numbers of iterations: none, one, around W, several times W, a prime.
 
 use crate::abi::Context;
 use crate::emit::{Request, packed_name, target::Target};
@@ -17,6 +17,7 @@ use lm::types::Type;
 mod exp;
 mod parting;
 mod shapes;
+mod side_by_side;
 mod values;
 
 /// An argument: scalars, or buffers, which are compared after the call.
@@ -156,9 +157,11 @@ fn check(text: &str, args: impl Fn(i64) -> Vec<Arg>) {
 /// The same; the outcome without lanes is looked at.
 fn check_with(text: &str, args: impl Fn(i64) -> Vec<Arg>, look: impl Fn(&Outcome)) {
     assert!(text.contains("lanes W"), "{text}");
-    let plain = Native::new(&text.replace(" lanes W", ""), &Options { opt_level: 1, ..Options::exact() });
+    let plain =
+        Native::new(&text.replace(" lanes W", "").replace(" jam R", ""), &Options { opt_level: 1, ..Options::exact() });
     for width in [2, 4, 8, 16] {
         let in_lanes = text.replace("lanes W", &format!("lanes {width}"));
+        let in_lanes = in_lanes.replace("jam R", &format!("jam {}", (16 / width).max(2)));
         for options in ways(width) {
             let native = Native::new(&in_lanes, &options);
             for n in counts(width) {
