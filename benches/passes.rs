@@ -1,8 +1,8 @@
 //! What the passes over loops are worth: run time of each array demo and of its reverse derivative, native, one thread.
 //!
 //! `cargo bench --bench passes` prints two tables, of medians over calls that take turns: the ways of checking, as
-//! multiples of the time with full checks; and what each pass alone is worth, as the time without it in multiples of the
-//! time with all of them. `cargo bench --bench passes -- gmm det` measures these demos only.
+//! multiples of the time with full checks; and what each pass alone is worth, as the time without it in multiples of
+//! the time with all of them. `cargo bench --bench passes -- gmm det` measures these demos only.
 
 #[allow(dead_code)] // each bench uses a part
 mod measure;

@@ -13,7 +13,8 @@ pub use crate::syntax_error::SyntaxError;
 use lm::term::Span;
 use std::sync::Arc;
 
-/// The deepest nesting of parentheses that is read, given a stack of [`LARGE_STACK`] bytes; as much less as there is less.
+/// The deepest nesting of parentheses that is read, given a stack of [`LARGE_STACK`] bytes; as much less as there is
+/// less.
 pub const NESTING_LIMIT: usize = 20_000;
 
 /// The reader gives up after so many errors: a file with more is no program.

@@ -1,5 +1,5 @@
-//! No entry point takes memory from anywhere but its arena: what compiled code refers to is looked at, and calls with an
-//! arena that suffices run where nothing else could give memory.
+//! No entry point takes memory from anywhere but its arena: what compiled code refers to is looked at, and calls with
+//! an arena that suffices run where nothing else could give memory.
 
 use lmc::demos::DEMOS;
 use std::collections::BTreeSet;

@@ -1,5 +1,6 @@
-//! Loops that carry a largest or smallest element, its place, and what is chosen with it: the interpreter's bits, in lanes of
-//! every width, in chunks and without, whichever of equals counts, with NaN, infinities and zeros of both signs.
+//! Loops that carry a largest or smallest element, its place, and what is chosen with it: the interpreter's bits, in
+//! lanes of every width, in chunks and without, whichever of equals counts, with NaN, infinities and zeros of both
+//! signs.
 
 use codegen::{Jit, Lanes, Math, SourceInfo};
 use lm::interp::Interpreter;

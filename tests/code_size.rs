@@ -1,5 +1,5 @@
-//! How much LLVM code a program becomes, before LLVM's passes: what these cost follows from it. Counts of instructions, no
-//! times.
+//! How much LLVM code a program becomes, before LLVM's passes: what these cost follows from it. Counts of instructions,
+//! no times.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! What `cargo bench --bench compare` compares with: the programs written by hand in C++ give what lmc gives, and inputs
-//! are written as NumPy reads them.
+//! What `cargo bench --bench compare` compares with: the programs written by hand in C++ give what lmc gives, and
+//! inputs are written as NumPy reads them.
 
 #[path = "../benches/measure/arguments.rs"]
 #[allow(dead_code)] // each user uses a part

@@ -5,7 +5,8 @@
 //!   [rev [wrt$k f]] s dr  =  the k-th component of [rev f] s dr
 //!   [rev f] does at most a multiple of what f does, also at twice the size
 //!
-//! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is shrunk.
+//! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
+//! shrunk.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Loops in lanes, of whole programs: the interpreter's values, and errors where it has errors, at every width, with every
-//! way of checking, exact and fast; on programs whose loops part, gather and keep memory, on random ones and on the demos.
+//! Loops in lanes, of whole programs: the interpreter's values, and errors where it has errors, at every width, with
+//! every way of checking, exact and fast; on programs whose loops part, gather and keep memory, on random ones and on
+//! the demos.
 
 mod common;
 

@@ -101,8 +101,8 @@ fn triangle(n: usize) -> Value {
     Value::vector((0..n).map(|i| vector(i + 1)).collect())
 }
 
-/// Jagged and nested tensors on the way, in loops and folds, and those of derivatives: the bytes are the same for any number
-/// of iterations.
+/// Jagged and nested tensors on the way, in loops and folds, and those of derivatives: the bytes are the same for any
+/// number of iterations.
 #[test]
 fn iterations_give_back_jagged_and_nested_tensors() {
     let programs = [

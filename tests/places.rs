@@ -12,8 +12,8 @@ use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
 
-/// A term of v : (Vec Float), of size 2, and k = 4; the line marked is where it fails. Then the derivatives that need what
-/// fails; others may give a value.
+/// A term of v : (Vec Float), of size 2, and k = 4; the line marked is where it fails. Then the derivatives that need
+/// what fails; others may give a value.
 const PROGRAMS: &[(&str, &[&str])] = &[
     ("(sum\n (build (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),
     ("(mul 2.0\n (sumbuild (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),

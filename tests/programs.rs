@@ -1,8 +1,8 @@
 //! What the demos print: `../demos/NAME.ks` prints `../demos/NAME.out`.
 //!
-//! Programs run interpreted, and natively with the very same text (up to the last digits with fast arithmetic), and read back the same when they are printed as KS. Numbers may differ in
-//! their last digits, as the functions of C libraries do. `BLESS=1 cargo test --test programs` writes what
-//! is expected anew; read the diff.
+//! Programs run interpreted, and natively with the very same text (up to the last digits with fast arithmetic), and
+//! read back the same when they are printed as KS. Numbers may differ in their last digits, as the functions of C
+//! libraries do. `BLESS=1 cargo test --test programs` writes what is expected anew; read the diff.
 
 use codegen::{Jit, Math, SourceInfo};
 use lm::alpha;

@@ -1,5 +1,5 @@
-//! What a slice tells of the arena that a call takes (`codegen/src/slices`) is what the call takes, to the byte: of demos,
-//! their derivatives and random programs, in lanes and on threads.
+//! What a slice tells of the arena that a call takes (`codegen/src/slices`) is what the call takes, to the byte: of
+//! demos, their derivatives and random programs, in lanes and on threads.
 
 mod common;
 

@@ -4,8 +4,8 @@
 //! `cargo bench --bench compare` measures, and ends with tables of medians and of targets; with `BLESS=1` they take
 //! their place in `docs/comparison.md`. `-- gmm` measures programs with that in their name only, `-- --quick` less
 //! precisely, `-- --check` only compares results, `-- --threads 1` leaves out the columns of two threads, `-- --only
-//! C++,JAX,PyTorch.` all but lmc and those whose names start so, or with a point, are so. On a machine with other work, `-- --processor-time` measures that,
-//! with one thread.
+//! C++,JAX,PyTorch.` all but lmc and those whose names start so, or with a point, are so. On a machine with other work,
+//! `-- --processor-time` measures that, with one thread.
 //!
 //! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
 //! there the run says so, and goes on without them.

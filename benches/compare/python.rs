@@ -19,7 +19,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a script on some cores, one thread for each. Errors: there is no such Python, or not what the script imports.
+    /// Starts a script on some cores, one thread for each. Errors: there is no such Python, or not what the script
+    /// imports.
     pub fn start(script: &str, arguments: &[&str], cores: &[usize]) -> Result<Process, String> {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/compare/python").join(script);
         let list: Vec<String> = cores.iter().map(usize::to_string).collect();

@@ -240,8 +240,8 @@ fn checked<'a>(mut run: Box<dyn Run + 'a>, expected: Option<&[f64]>) -> Result<C
     if error <= TOLERANCE { Ok((run, result, error)) } else { Err(format!("the result differs by {error:.1e}")) }
 }
 
-/// The largest difference, relative to the largest number that is expected; NaN where there is any, infinite where there
-/// are not as many.
+/// The largest difference, relative to the largest number that is expected; NaN where there is any, infinite where
+/// there are not as many.
 fn difference(result: &[f64], expected: &[f64]) -> f64 {
     if result.len() != expected.len() {
         return f64::INFINITY;

@@ -8,9 +8,9 @@
 //!   store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
 //!                            looks at them, or at what lies in them
 //!
-//! and it gives back to the arena what it takes, or leaves it there for good. Buffers made in an iteration are its own, but for
-//! what is stored somewhere; that, too, is found where it is stored only by who looks at the element. Here it counts that
-//! what is written lies in no two places (see `loops::Aliases`).
+//! and it gives back to the arena what it takes, or leaves it there for good. Buffers made in an iteration are its own,
+//! but for what is stored somewhere; that, too, is found where it is stored only by who looks at the element. Here it
+//! counts that what is written lies in no two places (see `loops::Aliases`).
 //!
 //! Errors of checks are not considered: which iteration's error is reported is for those who run them to say.
 
@@ -234,8 +234,8 @@ impl<'a> Finder<'a> {
         self.accesses.push(Access { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
-    /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and at
-    /// what offsets in the last buffer it stands.
+    /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and
+    /// at what offsets in the last buffer it stands.
     fn way(&self, buffer: Local) -> Option<(Local, Vec<Vec<Owner>>, Vec<Operand>)> {
         if !self.set.contains(&buffer) {
             return Some((buffer, vec![], vec![]));

@@ -5,11 +5,13 @@
 //!           x = load v[k]; y0 = load w[i0]; y1 = load w[i1]; ..; for j { s0; s1; .. }; t0; t1; .. }
 //!         and the iterations that are left, in halves of R
 //!
-//! Loops of a nest may do so, too: the inner ones are written out first, so R' iterations of one and R of the other are R R' copies.
+//! Loops of a nest may do so, too: the inner ones are written out first, so R' iterations of one and R of the other are
+//! R R' copies.
 //!
-//! What is the same in all iterations is done once: that is what it is for. A matrix product loads each element of a row once
-//! for R rows, and its R sums do not wait for each other. In loops it is one number; the copies are made just before LLVM's
-//! code (`expanded`), so passes see one iteration, and `Independence` tells, as for lanes, whether iterations may run at once.
+//! What is the same in all iterations is done once: that is what it is for. A matrix product loads each element of a
+//! row once for R rows, and its R sums do not wait for each other. In loops it is one number; the copies are made just
+//! before LLVM's code (`expanded`), so passes see one iteration, and `Independence` tells, as for lanes, whether
+//! iterations may run at once.
 
 use crate::loops::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use crate::refusal::Refusal;
@@ -91,9 +93,9 @@ pub(crate) fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
     !writes && !stmt.operands().into_iter().any(|a| is_own(own, a)) && stmt.blocks().into_iter().all(inside)
 }
 
-/// The function with all loops written out whose iterations run side by side. Loops in them that have lanes of more vectors
-/// than one, of so many Floats, do what is left by one vector at a time: under the mask of a wide one it would take as long
-/// as the whole.
+/// The function with all loops written out whose iterations run side by side. Loops in them that have lanes of more
+/// vectors than one, of so many Floats, do what is left by one vector at a time: under the mask of a wide one it would
+/// take as long as the whole.
 pub(crate) fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
     if !has_jam(&function.body) {
         return Cow::Borrowed(function);
@@ -220,8 +222,8 @@ impl Expander<'_> {
         stmts
     }
 
-    /// One loop for those of all copies. What it carries that is the same in all of them it carries once: there is one next
-    /// value of it, which is the first copy's and nothing and more, and so a sum, for one that is carried only.
+    /// One loop for those of all copies. What it carries that is the same in all of them it carries once: there is one
+    /// next value of it, which is the first copy's and nothing and more, and so a sum, for one that is carried only.
     fn inner(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
@@ -270,7 +272,8 @@ impl Expander<'_> {
     }
 }
 
-/// What is left of a statement to do in an iteration after the first: a conditional need not give again what is the same.
+/// What is left of a statement to do in an iteration after the first: a conditional need not give again what is the
+/// same.
 fn own_part(stmt: &Stmt, own: &HashSet<Local>) -> Stmt {
     let Stmt::If(xs, condition, then, other) = stmt else { return stmt.clone() };
     let [then, other] = [then, other].map(|arm| {

@@ -54,8 +54,8 @@ impl Jit {
         Jit::link(module, &object, options)
     }
 
-    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that. Iterations run one
-    /// after the other.
+    /// As [`Jit::new`]; the code counts what it does, for [`Prepared::counts`], and is slower for that. Iterations run
+    /// one after the other.
     pub fn counting(
         program: &Program,
         entries: &[FunName],
@@ -232,8 +232,8 @@ impl Jit {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of the arena a call would have in use at once, as its slice tells (`crate::slices`): none where the
-    /// function has no slice, or the code was not compiled to tell: see [`Jit::asking`].
+    /// How many bytes of the arena a call would have in use at once, as its slice tells (`crate::slices`): none where
+    /// the function has no slice, or the code was not compiled to tell: see [`Jit::asking`].
     ///
     /// Panics as [`Jit::prepare`]. Errors: those of the program that depend on sizes; others may not be found.
     pub fn workspace(&self, name: &FunName, args: &[Value]) -> Option<Result<u64, RuntimeError>> {

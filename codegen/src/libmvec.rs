@@ -2,8 +2,8 @@
 //!
 //!   _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
 //!
-//! Which there are, the library of this machine says: those that came with glibc 2.22, 2.35, or none. Where code is made
-//! for other machines, these need a libmvec that is no older.
+//! Which there are, the library of this machine says: those that came with glibc 2.22, 2.35, or none. Where code is
+//! made for other machines, these need a libmvec that is no older.
 
 use crate::llvm::{is_loaded, load_library};
 use crate::loops::{ALL_OPS, Op};
@@ -22,8 +22,8 @@ const WIDTHS: [(u32, char); 3] = [(8, 'e'), (4, 'd'), (2, 'b')];
 
 static IS_THERE: LazyLock<bool> = LazyLock::new(|| load_library(Path::new(LIBRARY)));
 
-/// The functions for a function of libm with so many arguments: the widths of their vectors, up to the given one, widest
-/// first, and their names.
+/// The functions for a function of libm with so many arguments: the widths of their vectors, up to the given one,
+/// widest first, and their names.
 pub(crate) fn variants(name: &str, arguments: usize, widest: u32) -> Vec<(u32, String)> {
     let fitting = WIDTHS.iter().filter(|(width, _)| *width <= widest && *IS_THERE);
     let symbols = fitting.map(|(width, letter)| (*width, symbol(name, arguments, *width, *letter)));

@@ -134,8 +134,8 @@ pub(crate) enum Hint {
 /// Tells something of the loop that a branch ends.
 pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hint]) {
     let context = context.as_ctx_ref();
-    // SAFETY: the context is alive, the branch is the context's, and names have as many bytes as is said. A loop is known
-    // by a node whose first operand is itself: it stands for a node that it replaces, which frees that one.
+    // SAFETY: the context is alive, the branch is the context's, and names have as many bytes as is said. A loop is
+    // known by a node whose first operand is itself: it stands for a node that it replaces, which frees that one.
     unsafe {
         let node = |name: &CStr, value: Option<LLVMValueRef>| {
             let text = LLVMMDStringInContext2(context, name.as_ptr(), name.to_bytes().len());
@@ -166,8 +166,8 @@ pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hin
 
 /// Sets what is the same for all that LLVM does in this process.
 ///
-/// What is left of a loop, after vectors of its iterations side by side, is made shorter vectors of, too: LLVM does that by
-/// itself where a vector has 16 elements, which those of Floats never have.
+/// What is left of a loop, after vectors of its iterations side by side, is made shorter vectors of, too: LLVM does
+/// that by itself where a vector has 16 elements, which those of Floats never have.
 pub(crate) fn set_options() {
     static DONE: Once = Once::new();
     let options = [c"lmc", c"-epilogue-vectorization-minimum-VF=4"].map(CStr::as_ptr);

@@ -1,8 +1,8 @@
 //! Long modules in parts, which LLVM compiles side by side.
 //!
-//! LLVM takes one core for one module, so a long module is divided: each part has its own context, optimises and generates
-//! the code of its functions, and the objects are joined (`elf`). How it is divided depends on the code alone, not on how
-//! many cores there are; so does the result.
+//! LLVM takes one core for one module, so a long module is divided: each part has its own context, optimises and
+//! generates the code of its functions, and the objects are joined (`elf`). How it is divided depends on the code
+//! alone, not on how many cores there are; so does the result.
 //!
 //!   stays together   a function that is called once with its caller, where LLVM would inline it; functions that call each
 //!                    other
@@ -23,8 +23,8 @@ use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, HashSet};
 
-/// How many instructions are worth a part, and the most parts: LLVM takes some 0.3 s for as many, of which less than a tenth
-/// is what each part costs alone, to read the module and to compile what is copied.
+/// How many instructions are worth a part, and the most parts: LLVM takes some 0.3 s for as many, of which less than a
+/// tenth is what each part costs alone, to read the module and to compile what is copied.
 const WORTH: usize = 2_500;
 const MOST: usize = 24;
 

@@ -1,15 +1,15 @@
 //! The passes of LLVM that a module goes through.
 //!
-//! Level 2 is LLVM's own pipeline, `default<O2>`, without the passes that change nothing in what we emit: our passes have
-//! done their work (constraint elimination, copies of memory, loops that feed each other), or the language
-//! gives them nothing to do (coroutines, OpenMP, exceptions, switches, profiles). What each of the others is worth was
+//! Level 2 is LLVM's own pipeline, `default<O2>`, without the passes that change nothing in what we emit: our passes
+//! have done their work (constraint elimination, copies of memory, loops that feed each other), or the language gives
+//! them nothing to do (coroutines, OpenMP, exceptions, switches, profiles). What each of the others is worth was
 //! measured on the demos, leaving it out, by the instructions that run: jump threading 8 % (`ba`), unswitching 24 %
-//! (`cnn`), the vectoriser of loops 50 % (`kmeans`, `lstm`; also where loops run in lanes, for what is left of them), dead
-//! stores 4 %, unrolling 2 %. Levels 1 and 3 are LLVM's.
+//! (`cnn`), the vectoriser of loops 50 % (`kmeans`, `lstm`; also where loops run in lanes, for what is left of them),
+//! dead stores 4 %, unrolling 2 %. Levels 1 and 3 are LLVM's.
 //!
-//! The vectoriser of statements that stand side by side (`slp-vectorizer`) is left out at all levels: that of LLVM 19 makes
-//! gathers of loads and puts them before a store that they may see (`tests/language/scattered_twice.ks` had a wrong
-//! gradient). It was worth 0 to 10 %: what stands side by side is mostly made lanes of before.
+//! The vectoriser of statements that stand side by side (`slp-vectorizer`) is left out at all levels: that of LLVM 19
+//! makes gathers of loads and puts them before a store that they may see (`tests/language/scattered_twice.ks` had a
+//! wrong gradient). It was worth 0 to 10 %: what stands side by side is mostly made lanes of before.
 
 /// A stage of the pipeline: what it is for, and its passes as LLVM writes them.
 type Stage = (&'static str, &'static str);

@@ -6,8 +6,8 @@
 //!
 //!   fun f(n, s, v) { s }     =     fun f(n, s, v) { c = eq.i n 10; check c else NotSpecialised(n, 10); s[n := 10] }
 //!
-//! An entry checks what it was compiled for, and goes on with the numbers, so that passes see them. Derivatives take the
-//! arguments of their function first, and know the same of them.
+//! An entry checks what it was compiled for, and goes on with the numbers, so that passes see them. Derivatives take
+//! the arguments of their function first, and know the same of them.
 
 use crate::error::Error;
 use crate::layout::components;

@@ -11,9 +11,9 @@
 //!                                     and some do not
 //!
 //! The least solution is found by going over the body until nothing changes. What is allocated in the loop starts as
-//! `shared`, but as `rows` where memory from outside the loop gets to hold it: each iteration must have one of its own then.
-//! The roots that one local may have must be told apart by nobody: they are `rows` if one of them is, or comes from
-//! outside, else `each` if one is. So are those between which a `move` copies, which may overlap (`lower::keep`).
+//! `shared`, but as `rows` where memory from outside the loop gets to hold it: each iteration must have one of its own
+//! then. The roots that one local may have must be told apart by nobody: they are `rows` if one of them is, or comes
+//! from outside, else `each` if one is. So are those between which a `move` copies, which may overlap (`lower::keep`).
 
 use crate::loops::{Aliases, Block, For, Function, Local, Memory, Op, Operand, Root, Roots, Scalar, Stmt};
 use crate::refusal::Refusal;
@@ -85,9 +85,9 @@ impl Spread {
         self.forms[&allocated]
     }
 
-    /// By how much an Integer differs from lane to lane, where that is the same for all neighbours and a known number: 0
-    /// where it does not vary. With 1, elements at this index are neighbours; the first is at lane 0's, which is computed
-    /// even if the lane is off.
+    /// By how much an Integer differs from lane to lane, where that is the same for all neighbours and a known number:
+    /// 0 where it does not vary. With 1, elements at this index are neighbours; the first is at lane 0's, which is
+    /// computed even if the lane is off.
     pub fn stride(&self, index: &Operand) -> Option<i64> {
         stride(index, &self.varying, &self.strides)
     }

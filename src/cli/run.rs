@@ -18,7 +18,8 @@ pub struct Options {
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
-    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most. Results are the same.
+    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most. Results are
+    /// the same.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with = "interpret")]
     threads: usize,
     #[command(flatten)]

@@ -3,10 +3,10 @@
 //!   $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
 //!   let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
 //!
-//! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop, so a
-//! pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes to the sum
-//! is added right there (`lm::destination`). The terms are variables, or components of such: no work is copied.
-//! Takes and gives: terms without linear maps.
+//! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop,
+//! so a pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes
+//! to the sum is added right there (`lm::destination`). The terms are variables, or components of such: no work is
+//! copied. Takes and gives: terms without linear maps.
 
 use lm::destination::selection;
 use lm::prim::Prim;

@@ -7,11 +7,12 @@
 //! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
 //! what it says of a point. One after the other they would do that twice. Joined, `cse` and `merge` find within an
 //! iteration what they find in straight code. The sum moves to where the earlier one stands, if all that it needs is
-//! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the first.
+//! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the
+//! first.
 //!
 //! Dear is a call, a function of libm, and what takes a function; that there is something in common is tried: `share`
-//! is `cse`, with the nearest sums over the same range. So is a call of a function at a point where the other sum calls a derivative that gives the value, too.
-//! Takes and gives: normal form, but for the witness.
+//! is `cse`, with the nearest sums over the same range. So is a call of a function at a point where the other sum calls
+//! a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
 use crate::meeting::{Meeting, Tuples};
 use lm::effect::Effects;
@@ -33,8 +34,8 @@ struct Joint<'a> {
     share: &'a dyn Fn(&Expr) -> Expr,
 }
 
-/// With so many of the sums before it a sum is tried to be joined, the nearest first: of n sums that have nothing in common,
-/// not all pairs are tried.
+/// With so many of the sums before it a sum is tried to be joined, the nearest first: of n sums that have nothing in
+/// common, not all pairs are tried.
 const TRIED: usize = 16;
 
 /// A sum over a range, `sumbuild witness n (λi. body)`.
@@ -152,8 +153,8 @@ fn name(b: &Binding) -> &str {
     if let Pattern::Var(x) = &b.pattern { x.name() } else { "t" }
 }
 
-/// How many calls of a block can be one with another: that of a function where it calls a derivative of it, or of another
-/// derivative.
+/// How many calls of a block can be one with another: that of a function where it calls a derivative of it, or of
+/// another derivative.
 fn meetings(block: &Expr) -> usize {
     let tuples = Tuples::of(block);
     let (bindings, _) = block.as_block();

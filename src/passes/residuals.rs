@@ -3,11 +3,11 @@
 //!   x = build n (λi. let forward in let reverse in e)
 //!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
 //!
-//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::dependence`]), r what of forward
-//! it takes from there. A linear map at a point that is applied to many vectors has the vector for its late variable: then
-//! t does not depend on the vector, and is made once for all of them. What costs about as much as a load is computed again:
-//! r has the results of loops, calls and functions of libm, and only what is as large for each i, such as numbers, so that
-//! t has a few elements for each iteration of loops that run anyway.
+//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::dependence`]), r what of
+//! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
+//! variable: then t does not depend on the vector, and is made once for all of them. What costs about as much as a load
+//! is computed again: r has the results of loops, calls and functions of libm, and only what is as large for each i,
+//! such as numbers, so that t has a few elements for each iteration of loops that run anyway.
 //!
 //! Takes and gives: normal form without linear maps.
 

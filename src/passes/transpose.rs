@@ -300,8 +300,8 @@ impl Transpose<'_, '_> {
     }
 }
 
-/// Where the branches of a conditional, or the steps of a loop, send cotangents: a bound map (or the function's argument,
-/// `None`), each with a witness of its space.
+/// Where the branches of a conditional, or the steps of a loop, send cotangents: a bound map (or the function's
+/// argument, `None`), each with a witness of its space.
 struct Targets(Vec<(Option<Var>, Expr)>);
 
 impl Targets {

@@ -6,8 +6,8 @@
 //!   jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
 //!   jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
 //!
-//! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and what
-//! loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
+//! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and
+//! what loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
 //! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a

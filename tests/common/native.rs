@@ -202,8 +202,8 @@ impl Way {
     }
 }
 
-/// Random values whose tensors have sizes from a list: all the same one, or each its own. An Integer is a size, or one or
-/// two less.
+/// Random values whose tensors have sizes from a list: all the same one, or each its own. An Integer is a size, or one
+/// or two less.
 pub struct Sized<'a> {
     /// Where values come from.
     pub random: SplitMix,

@@ -1,6 +1,6 @@
-//! Random nests of loops on vectors and matrices, as KS text: what the passes for lanes, threads and iterations side by side
-//! choose from. A term is about the indices of some loops only, so that some of what a loop does is the same in each
-//! iteration of another, and the loops are sums, vectors, sums of vectors and largest elements, in any order.
+//! Random nests of loops on vectors and matrices, as KS text: what the passes for lanes, threads and iterations side by
+//! side choose from. A term is about the indices of some loops only, so that some of what a loop does is the same in
+//! each iteration of another, and the loops are sums, vectors, sums of vectors and largest elements, in any order.
 //!
 //! With sizes that are all the same, no index is out of range. What is compared is exact, so that no rounding decides.
 

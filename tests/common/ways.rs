@@ -3,8 +3,8 @@
 //!
 //!   opt_level x lanes x checks x forward x math x derivation
 //!
-//! [`covering`] of 2 has every pair of choices of two kinds, of 3 every triple. Each way divides the shortest loops into
-//! chunks, and is called on 2 and 4 threads, too.
+//! [`covering`] of 2 has every pair of choices of two kinds, of 3 every triple. Each way divides the shortest loops
+//! into chunks, and is called on 2 and 4 threads, too.
 
 use super::native::Way;
 use codegen::{Checks, Forward, Lanes, Math, Options};

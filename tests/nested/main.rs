@@ -245,8 +245,8 @@ fn parts_vary(p: &mut Pipeline, g: &FunName, at: &Value, random: &mut Random) {
     }
 }
 
-/// By symmetry: <dr, fwd fwd$f(s, u, w)> = <fwd rev$f(s, dr, u), w> = <rev fwd$f(s, w, dr), u> = <rev rev$f(s, dr, w), u>.
-/// Whether that is more than 0 = 0.
+/// By symmetry: <dr, fwd fwd$f(s, u, w)> = <fwd rev$f(s, dr, u), w> = <rev fwd$f(s, w, dr), u> = <rev rev$f(s, dr, w),
+/// u>. Whether that is more than 0 = 0.
 fn agreement_of_orders(p: &mut Pipeline, f: &FunName, s: &Value) -> Result<bool, String> {
     let args = arguments(p, f, s);
     let value = call(p, f, &args);

@@ -143,8 +143,8 @@ fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
 /// Sizes of programs whose memory is compared.
 const SIZES: [i64; 2] = [2_500, 40_000];
 
-/// How much more of f there is to do for the large size: as much as the data, or more. It is found at half of the sizes: the
-/// interpreter calls no deeper than 40,000.
+/// How much more of f there is to do for the large size: as much as the data, or more. It is found at half of the
+/// sizes: the interpreter calls no deeper than 40,000.
 fn growth(p: &Pipeline) -> f64 {
     let [small, large] = SIZES.map(|n| n / 2).map(|n| {
         let mut interpreter = Interpreter::new(p.program());

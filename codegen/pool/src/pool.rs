@@ -5,8 +5,8 @@
 //! One loop at a time has the threads. Whoever comes meanwhile, from another thread or from inside of a chunk, does
 //! all chunks itself: so nobody waits for a loop that is not its own, and nothing can wait for itself.
 //!
-//! Who waits looks for a while before it sleeps (`patience`): a loop is often followed by another one soon, and to wake a
-//! thread takes as long as a short loop.
+//! Who waits looks for a while before it sleeps (`patience`): a loop is often followed by another one soon, and to wake
+//! a thread takes as long as a short loop.
 
 use crate::patience::Patience;
 use crate::shares::Shares;

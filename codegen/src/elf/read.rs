@@ -135,8 +135,8 @@ impl Joined {
         moves
     }
 
-    /// What a symbol of an object is now, and how much is to be added where it is pointed to; nothing for those that are
-    /// for people only.
+    /// What a symbol of an object is now, and how much is to be added where it is pointed to; nothing for those that
+    /// are for people only.
     fn add_symbol(&mut self, object: &Object, table: &Header, at: usize, moves: &Moves) -> Option<(Target, u64)> {
         let bytes = object.bytes;
         let (info, index) = (bytes[at + 4], quarter(bytes, at + 6));

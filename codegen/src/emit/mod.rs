@@ -4,9 +4,9 @@
 //!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //!
 //! `limit` is the lowest address
-//! that the stack may reach and `depth` the number of calls: only recursive functions look at them,
-//! and LLVM drops them elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported symbol does, so that
-//! nothing of the user's can be taken for libm, libc or an intrinsic.
+//! that the stack may reach and `depth` the number of calls: only recursive functions look at them, and LLVM drops them
+//! elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported
+//! symbol does, so that nothing of the user's can be taken for libm, libc or an intrinsic.
 
 mod bench;
 mod chunks;
@@ -164,8 +164,8 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         self.request.slices.is_some_and(|slices| slices.origins.contains_key(&function))
     }
 
-    /// Spares LLVM's time where it buys nothing. What is not likely to run is compiled for size. A slice has little to do,
-    /// and is asked once where the function is called often: it is not optimised at all.
+    /// Spares LLVM's time where it buys nothing. What is not likely to run is compiled for size. A slice has little to
+    /// do, and is asked once where the function is called often: it is not optimised at all.
     fn spare(&self, declared: FunctionValue<'ctx>, function: &loops::Function, is_slice: bool) {
         let flags: &[&str] = match (is_slice, function.cold) {
             (true, _) => &["cold", "noinline", "optnone"],
@@ -175,8 +175,8 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
     }
 
-    /// Loops that copy stay loops. Most calls of a recursion have little left to copy, for which a call of `memcpy` takes
-    /// several times as long; a loop over much runs on vectors.
+    /// Loops that copy stay loops. Most calls of a recursion have little left to copy, for which a call of `memcpy`
+    /// takes several times as long; a loop over much runs on vectors.
     fn copy_in_line(&self, function: FunctionValue<'ctx>) {
         for name in ["no-builtin-memcpy", "no-builtin-memmove"] {
             function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(name, ""));

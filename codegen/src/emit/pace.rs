@@ -1,7 +1,8 @@
 //! How often the code at hand runs in a call of an entry: what code it is worth.
 //!
-//! Functions of the run time are inlined where it may run often, and called where it runs once: most of what `alloc` is,
-//! is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
+//! Functions of the run time are inlined where it may run often, and called where it runs once: most of what `alloc`
+//! is, is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
+//! neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
 
 use super::Emitter;
 use crate::llvm::{self, Hint};
@@ -19,15 +20,16 @@ pub(super) struct Pace {
     pub(super) nested: bool,
     /// Whether it is not likely to run at all: a cold function, or the other side of a likely condition.
     pub(super) rare: bool,
-    /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go over.
+    /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go
+    /// over.
     pub(super) between: bool,
 }
 
 /// Statements beyond which a function that is called once is not inlined.
 const LONG_CALLEE: usize = 40;
 
-/// So many vectors side by side in a loop that others repeat: these are short more often than not, and iterations that do
-/// not fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
+/// So many vectors side by side in a loop that others repeat: these are short more often than not, and iterations that
+/// do not fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
 const ABREAST: u32 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {

@@ -73,8 +73,8 @@ fn level_of(level: u8) -> Result<OptimizationLevel, Error> {
     }
 }
 
-/// The 64-bit processors that LLVM 19 knows (`llc -march=x86-64 -mcpu=help`), by the Floats in their vectors. LLVM itself
-/// only warns of an unknown one, on standard error, and goes on without it.
+/// The 64-bit processors that LLVM 19 knows (`llc -march=x86-64 -mcpu=help`), by the Floats in their vectors. LLVM
+/// itself only warns of an unknown one, on standard error, and goes on without it.
 const CPUS: [(u32, &str); 3] = [
     (
         8,

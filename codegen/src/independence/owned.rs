@@ -6,8 +6,8 @@
 //!                               of indices of loops between constants, each times a constant
 //!   m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
 //!
-//! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number could
-//! make a multiple of m of anything.
+//! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number
+//! could make a multiple of m of anything.
 
 use crate::loops::{For, Function, Local, Op, Operand, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

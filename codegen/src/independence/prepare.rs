@@ -9,9 +9,9 @@
 //!
 //!   y in the end                                   if n == none then y else that of the loop as it was, from n on
 //!
-//! The iteration n takes its NaN whatever was before, so that the second loop may start from the initial values, once more.
-//! n is the first iteration where an initial value is NaN and no x is. Where there are several x, the second loop is all of
-//! the loop.
+//! The iteration n takes its NaN whatever was before, so that the second loop may start from the initial values, once
+//! more. n is the first iteration where an initial value is NaN and no x is. Where there are several x, the second loop
+//! is all of the loop.
 
 use super::best::{BEFORE_ALL, Best, bests, conditions};
 use crate::loops::{Block, Builder, For, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};

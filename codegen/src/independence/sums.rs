@@ -17,7 +17,8 @@ use std::collections::BTreeSet;
 pub enum Carried {
     /// Something is added in each iteration.
     Sum,
-    /// It is the largest or smallest of elements, one of each iteration, or chosen with it: of the [`super::Best`] of that number.
+    /// It is the largest or smallest of elements, one of each iteration, or chosen with it: of the [`super::Best`] of
+    /// that number.
     Best(usize),
     /// It stays as it is.
     Same,

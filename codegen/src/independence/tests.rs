@@ -14,8 +14,8 @@ fn found(text: &str) -> Result<Independence, Refusal> {
     Independence::of(function, &aliases, &effects, &first_in_lanes(function))
 }
 
-/// The body in `for %9 in 0..n%0` of a function with Integers n%0, #1, buffers b%2, c%3, rows%4 made by it, and parameter
-/// p%5. What is carried is y%8, if there is something after `yield`.
+/// The body in `for %9 in 0..n%0` of a function with Integers n%0, #1, buffers b%2, c%3, rows%4 made by it, and
+/// parameter p%5. What is carried is y%8, if there is something after `yield`.
 fn of_body(body: &str, next: &str) -> Result<Independence, Refusal> {
     let carrying = if next.is_empty() { "" } else { " carrying (y%8 = 0.0)" };
     let result = if next.is_empty() { "" } else { "%7 = " };

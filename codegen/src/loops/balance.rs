@@ -16,8 +16,8 @@ pub(crate) fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool])
 }
 
 impl Block {
-    /// Whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes` tells which
-    /// functions take from the arena.
+    /// Whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes` tells
+    /// which functions take from the arena.
     pub fn gives_back(&self, takes: &[bool]) -> bool {
         let mut set = HashSet::new();
         self.visit(&mut |stmt| set.extend(stmt.targets()));

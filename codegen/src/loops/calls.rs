@@ -42,8 +42,8 @@ impl Module {
         calls
     }
 
-    /// Of each function, whether it may run more than once in a call of an exported one: it is recursive, or called in a
-    /// loop, or by one that may. What is called from a few places does not count.
+    /// Of each function, whether it may run more than once in a call of an exported one: it is recursive, or called in
+    /// a loop, or by one that may. What is called from a few places does not count.
     pub fn repeated(&self) -> Vec<bool> {
         let mut repeated: Vec<bool> = self.functions.iter().map(|function| function.recursive).collect();
         for caller in self.callees_first().into_iter().rev() {

@@ -235,7 +235,8 @@ pub struct Module {
 pub struct Vectors {
     /// How many Floats a vector of the processor holds; 1 where loops shall not run in lanes.
     pub floats: u32,
-    /// How many lanes each loop gets that can run in lanes; none where as many as seem best, in loops where it seems best.
+    /// How many lanes each loop gets that can run in lanes; none where as many as seem best, in loops where it seems
+    /// best.
     pub lanes: Option<u32>,
 }
 
@@ -284,8 +285,8 @@ impl Stmt {
         }
     }
 
-    /// Whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing to a loop
-    /// that takes nothing.
+    /// Whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing to a
+    /// loop that takes nothing.
     pub fn uses_arena(&self) -> bool {
         use Memory::{Above, Mark, Release, Slid, Slide};
         let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));

@@ -93,8 +93,8 @@ impl Roots {
         true
     }
 
-    /// Adds all of another set; gives those that are new. It takes time with the words of the two, not with the roots that
-    /// both have.
+    /// Adds all of another set; gives those that are new. It takes time with the words of the two, not with the roots
+    /// that both have.
     pub fn add_new(&mut self, other: &Roots) -> Roots {
         let mut new = Roots::new();
         let mut own = self.words.iter().peekable();

@@ -6,7 +6,8 @@ use crate::independence::{Effects, Independence, bests, carried};
 use crate::jam;
 use crate::spread::Spread;
 
-/// Checks that locals are set once and before use, in scope, that types agree, and that loops in lanes can run in lanes.
+/// Checks that locals are set once and before use, in scope, that types agree, and that loops in lanes can run in
+/// lanes.
 ///
 /// Errors: the first violation, as text for a bug report.
 pub fn verify(module: &Module) -> Result<(), String> {
@@ -42,8 +43,8 @@ fn at_once(module: &Module) -> Check {
     Ok(())
 }
 
-/// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still be;
-/// that iterations are independent is known of those it was made of.
+/// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still
+/// be; that iterations are independent is known of those it was made of.
 fn written_out(module: &Module, function: &Function, effects: &Effects) -> Check {
     let function = jam::expanded(function, module.vectors.floats);
     well_formed(module, &function)?;

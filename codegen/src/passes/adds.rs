@@ -2,9 +2,9 @@
 //!
 //!   x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
 //!
-//! x and y are used for nothing else, and neither s nor t writes what b shares. Sums of numbers that a function gets and gives
-//! back (`lower::into`) look like that where it is inlined. The bits are the same. What only adds may run in lanes and on
-//! threads where what stores may not: other iterations may add to the same element.
+//! x and y are used for nothing else, and neither s nor t writes what b shares. Sums of numbers that a function gets
+//! and gives back (`lower::into`) look like that where it is inlined. The bits are the same. What only adds may run in
+//! lanes and on threads where what stores may not: other iterations may add to the same element.
 
 use crate::loops::{Aliases, Block, Local, Memory, Module, Op, Operand, Stmt, Written, written};
 use std::collections::HashMap;

@@ -3,14 +3,14 @@
 //!   x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
 //!     =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
 //!
-//! n is k, known before the conditional, or both are numbers, small ones: then x is as large as the larger one, and what
-//! is beyond the end of the smaller one nobody looks at. So x is one buffer, where a and b were two that it might be: it
-//! can lie on the stack (`stack`), loops around it can run in lanes, which all have it at the same place, and what is
-//! stored in it is known to be what is loaded after the conditional.
+//! n is k, known before the conditional, or both are numbers, small ones: then x is as large as the larger one, and
+//! what is beyond the end of the smaller one nobody looks at. So x is one buffer, where a and b were two that it might
+//! be: it can lie on the stack (`stack`), loops around it can run in lanes, which all have it at the same place, and
+//! what is stored in it is known to be what is loaded after the conditional.
 //!
-//! Memory that one of the arms takes for itself is taken on top of x, not below: of sizes that are no numbers, x must be
-//! made before anything else is taken in its arm. Recursive functions stay: each level would hold an x while it calls
-//! the next one.
+//! Memory that one of the arms takes for itself is taken on top of x, not below: of sizes that are no numbers, x must
+//! be made before anything else is taken in its arm. Recursive functions stay: each level would hold an x while it
+//! calls the next one.
 
 use crate::loops::{Block, Function, Local, LocalInfo, Memory, Module, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};

@@ -4,9 +4,10 @@
 //!
 //! Lanes have no calls: a function would have to be compiled for vectors, once for each way in which its parameters are
 //! spread. A copy in the loop is just that, and the passes to come see both sides. `inline` takes what is short before
-//! anything is known; this comes when sides that are never taken are gone, loops that can have been unrolled, and likely
-//! code is told from unlikely. So a function may be long here. But only loops get copies whose iterations are independent
-//! (`independence`), of a nest the outermost, without a recursive function in them; and never code that is unlikely to run.
+//! anything is known; this comes when sides that are never taken are gone, loops that can have been unrolled, and
+//! likely code is told from unlikely. So a function may be long here. But only loops get copies whose iterations are
+//! independent (`independence`), of a nest the outermost, without a recursive function in them; and never code that is
+//! unlikely to run.
 
 use super::inline::{Inlined, body_of};
 use crate::independence::{Effects, Independence};

@@ -3,13 +3,13 @@
 //!   for i in a..n { s; add b[e] += x }
 //!     =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
 //!
-//! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no store,
-//! its iterations meet in nothing but a sum, and what else it adds to, element by element, is no longer held up by this one.
-//! So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term goes into its own
-//! element, and all into one.
+//! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no
+//! store, its iterations meet in nothing but a sum, and what else it adds to, element by element, is no longer held up
+//! by this one. So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term
+//! goes into its own element, and all into one.
 //!
-//! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e may be
-//! no index of b.
+//! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
+//! may be no index of b.
 
 use crate::loops::{Aliases, Block, Builder, For, Local, Memory, Module, Op, Operand, Scalar, Stmt, Written, written};
 use std::collections::HashSet;

@@ -2,8 +2,8 @@
 //!
 //!   x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
 //!
-//! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest. Functions
-//! that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
+//! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest.
+//! Functions that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
 
 use crate::loops::{Block, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
 use std::collections::HashMap;
@@ -11,15 +11,15 @@ use std::collections::HashMap;
 /// A function of so many statements is small.
 const SMALL: usize = 40;
 
-/// And one of so many is small enough for a loop: an iteration with a call in it cannot run in lanes, nor can what is the
-/// same in each iteration be done before.
+/// And one of so many is small enough for a loop: an iteration with a call in it cannot run in lanes, nor can what is
+/// the same in each iteration be done before.
 const SMALL_IN_LOOPS: usize = 250;
 
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
 const MOST_STATEMENTS: usize = 1_400;
 
-/// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow: what
-/// runs most often, and costs least. So loops have no calls of small functions because of a long one elsewhere.
+/// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow:
+/// what runs most often, and costs least. So loops have no calls of small functions because of a long one elsewhere.
 const DEPTHS: [usize; 4] = [3, 2, 1, 0];
 const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
 

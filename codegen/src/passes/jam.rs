@@ -2,8 +2,9 @@
 //!
 //!   for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
 //!
-//! Here b's elements do not depend on i: they are loaded once for four rows, and the four sums of a lane do not wait for each
-//! other. Sums keep their terms in order, so this is done whatever Floats are, but for what several iterations add to one element.
+//! Here b's elements do not depend on i: they are loaded once for four rows, and the four sums of a lane do not wait
+//! for each other. Sums keep their terms in order, so this is done whatever Floats are, but for what several iterations
+//! add to one element.
 //!
 //! Cost model. Only loops inside count, weighed by their iterations. An iteration of an innermost loop takes what its
 //! statements take, c for what is the same in all iterations of the outer loop and o for the rest, but no less than an
@@ -14,15 +15,16 @@
 //!
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 //!
-//! Of a product of rows with rows, each product takes two loads, and with one loop still one. So a second loop of the nest, around
-//! the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the registers (a block):
+//! Of a product of rows with rows, each product takes two loads, and with one loop still one. So a second loop of the
+//! nest, around the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the
+//! registers (a block):
 //!
 //!   for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
 //!
 //!   R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
 //!
-//! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they are ten
-//! for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
+//! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they
+//! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
 
 use crate::independence::{Effects, Independence, bests};
 use crate::jam;
@@ -196,8 +198,8 @@ impl Chooser<'_> {
         if is_short(looped) && has_many_registers { 2 * SIDE_BY_SIDE } else { SIDE_BY_SIDE }
     }
 
-    /// The loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its iterations run side
-    /// by side.
+    /// The loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its iterations
+    /// run side by side.
     fn partner(&self, looped: &For, around: &[&For]) -> Option<(Local, u32)> {
         let sums = SIDE_BY_SIDE as usize * vectors_of_sums(&looped.body, 1, self.vectors.floats).max(1);
         let copies = u32::try_from(most_sums(self.vectors.floats) / sums).unwrap_or(1).min(SIDE_BY_SIDE);

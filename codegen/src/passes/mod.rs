@@ -1,5 +1,5 @@
-//! The passes over loops, in order. Each takes any module that keeps the rules of loops, and leaves one that computes the
-//! same values, prints the same text and stops with the same errors.
+//! The passes over loops, in order. Each takes any module that keeps the rules of loops, and leaves one that computes
+//! the same values, prints the same text and stops with the same errors.
 //!
 //! No pass imports another; what they share is in `loops` and `ranges`.
 

@@ -5,10 +5,10 @@
 //!   for i { x = for j { .. }; s }        =   x = for j { .. }; for i { s }         nothing in it has an effect
 //!   for i { b = alloc n; fill b; s }     =   m = mark; b = alloc n; fill b; for i { s }; release m
 //!
-//! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only from
-//! in front of the first check in the loop: what makes it right was known before the loop then. (So this comes before
-//! `bounds`, which drops checks because a loop runs, and before `unchecked`.) A buffer moves where the loop gives back all that it takes, and
-//! nobody gets hold of the buffer: the arena is in the end as it was.
+//! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only
+//! from in front of the first check in the loop: what makes it right was known before the loop then. (So this comes
+//! before `bounds`, which drops checks because a loop runs, and before `unchecked`.) A buffer moves where the loop
+//! gives back all that it takes, and nobody gets hold of the buffer: the arena is in the end as it was.
 
 use crate::loops::{
     Aliases, Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, gives_all_back, written,

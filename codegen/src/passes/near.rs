@@ -6,12 +6,12 @@
 //!   for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
 //!     =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
 //!
-//! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what they
-//! add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for all
-//! lanes. It is worth it where an iteration goes through a row more than once, that is, in a loop in a loop.
+//! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
+//! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
+//! all lanes. It is worth it where an iteration goes through a row more than once, that is, in a loop in a loop.
 //!
-//! The size of the row must be known before the loop: from `rectangular`, or because the rows were made with it. Rows that
-//! are read are not written in the loop, and rows that are added to are not touched otherwise. The latter changes
+//! The size of the row must be known before the loop: from `rectangular`, or because the rows were made with it. Rows
+//! that are read are not written in the loop, and rows that are added to are not touched otherwise. The latter changes
 //! the order of sums.
 
 use crate::loops::{
@@ -192,8 +192,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Whether what is taken before one statement and used to another must be given back after it; none where that cannot
-    /// be done, and nothing later does it.
+    /// Whether what is taken before one statement and used to another must be given back after it; none where that
+    /// cannot be done, and nothing later does it.
     fn release(&self, body: &Block, first: usize, last: usize) -> Option<bool> {
         let region = Block { stmts: body.stmts[first..=last].to_vec(), results: vec![] };
         let mut set = HashSet::new();

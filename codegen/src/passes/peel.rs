@@ -4,11 +4,11 @@
 //!
 //!   x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
 //!
-//! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k. There
-//! a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is asked
-//! once, and the processor foresees the second answer. So it is done where a function calls itself more than once,
-//! or in a loop, and where p and b are short, take nothing from the arena and have no loops, and p writes nothing: where
-//! the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
+//! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
+//! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is
+//! asked once, and the processor foresees the second answer. So it is done where a function calls itself more than
+//! once, or in a loop, and where p and b are short, take nothing from the arena and have no loops, and p writes
+//! nothing: where the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
 //!
 //! Checks in p and b come in their order, where the call was.
 

@@ -6,9 +6,9 @@
 //!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
 //!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
 //!
-//! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x are used
-//! for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b. Memory may be
-//! exhausted earlier in a scope than before, but not by more.
+//! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x
+//! are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.
+//! Memory may be exhausted earlier in a scope than before, but not by more.
 
 use crate::loops::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
@@ -95,7 +95,8 @@ impl Placer<'_> {
         }
     }
 
-    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the rest.
+    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the
+    /// rest.
     fn several(&mut self, block: &mut Block, choice: usize) {
         let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
         let stmts = &block.stmts[..choice];
@@ -163,8 +164,8 @@ fn may_leave(stmt: &Stmt) -> bool {
         || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
 }
 
-/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and what is
-/// set from which buffer. Whatever it does otherwise, it gives the same.
+/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and
+/// what is set from which buffer. Whatever it does otherwise, it gives the same.
 fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
     let Stmt::If(xs, _, then, _) = stmt else { return None };
     let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };

@@ -4,10 +4,10 @@
 //!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
 //!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
 //!
-//! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds, so
-//! that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function was is
-//! another function then, which hardly ever runs. To ask costs little: it is done for functions that load the sizes of all
-//! rows in a loop, or in loops inside of it, anyway.
+//! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
+//! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function
+//! was is another function then, which hardly ever runs. To ask costs little: it is done for functions that load the
+//! sizes of all rows in a loop, or in loops inside of it, anyway.
 
 use crate::loops::{
     Aliases, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Written, written,
@@ -76,8 +76,8 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
     found
 }
 
-/// Whether the function has a loop of its own over all rows, at least on some condition, in which there is a load of the size
-/// of each, however deep.
+/// Whether the function has a loop of its own over all rows, at least on some condition, in which there is a load of
+/// the size of each, however deep.
 fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     let is_size = |x: &Local| function.locals[x.0 as usize].is_size;
     let is_whole = |looped: &&For| matches!(looped.from, Operand::Integer(0)) && looped.to.local() == Some(rows.count);

@@ -10,9 +10,9 @@
 //! once for each time that the scope is, in the same iteration of all loops around, the value stays where it is and
 //! the rest goes with the scope around.
 //!
-//! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once more,
-//! is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the program alone.
-//! Not in recursive functions, where each level would hold what it took until the levels below are done.
+//! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
+//! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
+//! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
 
 use crate::loops::{Block, Local, Memory, Module, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -29,8 +29,8 @@ pub(super) fn scopes(module: &mut Module) {
     }
 }
 
-/// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`: what the
-/// block takes is released behind it, in the same iteration.
+/// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:
+/// what the block takes is released behind it, in the same iteration.
 fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
     let mut set: HashMap<Local, usize> = HashMap::new();
     for (i, stmt) in block.stmts.iter().enumerate() {
@@ -104,8 +104,8 @@ impl Opener<'_> {
         });
     }
 
-    /// What a statement sets to something that is known where the scope does not end: nothing is taken any more between the
-    /// mark, which is that of the piece, and what is asked.
+    /// What a statement sets to something that is known where the scope does not end: nothing is taken any more between
+    /// the mark, which is that of the piece, and what is asked.
     fn known(&self, memory: &Memory) -> Option<(Local, Operand)> {
         match memory {
             Memory::Above(x, _, m) if self.is_ended(m) => Some((*x, Operand::Bool(false))),

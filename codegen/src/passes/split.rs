@@ -3,12 +3,12 @@
 //!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
 //!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
 //!
-//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside that are
-//! known to be moderate, such as sizes.
-//! What is carried goes from loop to loop. The conditionals themselves are left to `share`.
+//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
+//! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
+//! are left to `share`.
 //!
-//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop; not
-//! where it only chooses the sign of a zero, which lets nothing go.
+//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop;
+//! not where it only chooses the sign of a zero, which lets nothing go.
 
 use crate::loops::{Block, Builder, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
 use crate::ranges::{ASSUMED, Linear, Ranges};

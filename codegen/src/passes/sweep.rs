@@ -26,8 +26,8 @@ pub(super) fn sweep(module: &mut Module) {
     }
 }
 
-/// Drops releases that give nothing back: from the mark to the last release to it, nothing is taken. The marks go because
-/// nobody uses them.
+/// Drops releases that give nothing back: from the mark to the last release to it, nothing is taken. The marks go
+/// because nobody uses them.
 fn idle_marks(block: &mut Block, takes: &[bool]) {
     let marks = block.stmts.iter().enumerate().filter_map(|(i, stmt)| match stmt {
         Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),

@@ -191,8 +191,8 @@ impl Facts {
             return;
         }
         let deeper = Search { depth: search.depth - 1, ..search };
-        // The oldest facts come first: what bounds an index are the ends of its loop, before any check in the loop, which
-        // may be another index's, into another buffer.
+        // The oldest facts come first: what bounds an index are the ends of its loop, before any check in the loop,
+        // which may be another index's, into another buffer.
         for (form, more) in self.by_facts(&form, newest, search.with_assumptions).into_iter().rev() {
             if found.len() == RESIDUALS || *steps == 0 {
                 return;

@@ -5,10 +5,11 @@
 //!   check below i n      0 <= i, i + 1 <= n               after it
 //!   z = add.i x y        z = x + y
 //!
-//! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple is taken for a
-//! form only where it is known to fit into 64 bits, by the ranges of its locals (a size is at most 2^40) or by facts
+//! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple is taken for
+//! a form only where it is known to fit into 64 bits, by the ranges of its locals (a size is at most 2^40) or by facts
 //! (i + k fits where i <= n - m and k < m). Otherwise it is a local of its own, of which is known that it equals the
-//! form if the locals at fault are within 2^40: that is an assumption, which loops with two versions check (`versions`).
+//! form if the locals at fault are within 2^40: that is an assumption, which loops with two versions check
+//! (`versions`).
 
 mod compute;
 mod facts;

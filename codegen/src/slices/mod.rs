@@ -11,8 +11,8 @@
 //! So a slice takes from an arena, and gives back, what the function would, in the same order: its peak is that of the
 //! call. Where the function computes Floats, it does not. What sizes depend on is computed, whatever it is.
 //!
-//! Functions that are measured or hand the arena to functions of C have no slice, nor what calls them: a C function may take
-//! what it likes.
+//! Functions that are measured or hand the arena to functions of C have no slice, nor what calls them: a C function may
+//! take what it likes.
 
 mod cut;
 mod needs;

@@ -1,9 +1,9 @@
-//! What the slices of functions have in them: the least solution of what each statement that stays needs of others, in all
-//! functions at once. A function is cut in one way for all of its callers.
+//! What the slices of functions have in them: the least solution of what each statement that stays needs of others, in
+//! all functions at once. A function is cut in one way for all of its callers.
 //!
-//! Memory is told apart by its roots (`loops::Aliases`) and by what the elements are: one root stands for all that a call
-//! gives, and of a vector of vectors the sizes are read more often than the Floats. Where memory is seen as of another type,
-//! as records of recursive functions are, all types are one.
+//! Memory is told apart by its roots (`loops::Aliases`) and by what the elements are: one root stands for all that a
+//! call gives, and of a vector of vectors the sizes are read more often than the Floats. Where memory is seen as of
+//! another type, as records of recursive functions are, all types are one.
 
 use crate::independence::bests;
 use crate::loops::{Aliases, Block, For, Function, Local, Memory, Op, Operand, Root, Scalar, Stmt, Ty, Written};
@@ -146,8 +146,9 @@ impl<'a> Facts<'a> {
         self.read.iter().any(|(root, read)| *read == ty && (roots.is_empty() || roots.contains(root)))
     }
 
-    /// Of a statement without blocks that stays, what it needs of checks. A check of an index that is used for nothing else
-    /// tells of a size that it is not 0; where an access is at an index of a loop over the size, it follows without.
+    /// Of a statement without blocks that stays, what it needs of checks. A check of an index that is used for nothing
+    /// else tells of a size that it is not 0; where an access is at an index of a loop over the size, it follows
+    /// without.
     fn guarded(&self, stmt: &Stmt) -> Outcome {
         let index = match stmt {
             Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),

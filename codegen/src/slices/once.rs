@@ -2,9 +2,9 @@
 //!
 //!   for i in a..b lanes W { s }   =   for i in a..min(b, a + W) lanes W { s }
 //!
-//! s does not use i, nothing is carried, and s gives back what it takes and writes to nothing from outside: so each iteration
-//! begins with what the first one began with, and takes as much. The chunks of a loop on threads stay, since their
-//! number tells how many workers have an arena; in loops in lanes, inner loops stay.
+//! s does not use i, nothing is carried, and s gives back what it takes and writes to nothing from outside: so each
+//! iteration begins with what the first one began with, and takes as much. The chunks of a loop on threads stay, since
+//! their number tells how many workers have an arena; in loops in lanes, inner loops stay.
 
 use crate::loops::{
     Aliases, Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt, Written, written,

@@ -149,8 +149,8 @@ impl Law {
     }
 }
 
-/// Where in the source what a law makes of a term stands: where the term does; of a transpose, or of a map with what it is
-/// applied to, where the map does. A term of several maps that has no place stands where the first of them does.
+/// Where in the source what a law makes of a term stands: where the term does; of a transpose, or of a map with what it
+/// is applied to, where the map does. A term of several maps that has no place stands where the first of them does.
 fn place_of(e: &Expr) -> Span {
     let Kind::App(_, args) = e.kind() else { return e.span() };
     let mut maps = args.iter().filter(|a| a.ty().as_lm().is_some() && a.span() != Span::default());

@@ -187,8 +187,9 @@ impl Expr {
         }
     }
 
-    /// The same term at a place in the source, if it has none and is no atom; so the terms in it, down to those that have
-    /// one, or that other terms have, too. So a term that was just made of others takes the place of what it is made for.
+    /// The same term at a place in the source, if it has none and is no atom; so the terms in it, down to those that
+    /// have one, or that other terms have, too. So a term that was just made of others takes the place of what it is
+    /// made for.
     pub fn placed(mut self, span: Span) -> Expr {
         self.take_place(span);
         self

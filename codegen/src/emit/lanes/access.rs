@@ -154,8 +154,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.place_in_scope(frame, buffer, store);
     }
 
-    /// Adds to the elements: in vectors where each lane has its own, once where all do the same, else one lane after the
-    /// other, for they may have the same one.
+    /// Adds to the elements: in vectors where each lane has its own, once where all do the same, else one lane after
+    /// the other, for they may have the same one.
     pub(super) fn add_to_cells(
         &mut self,
         frame: &Frame<'ctx, '_>,

@@ -102,7 +102,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// One side of a conditional where lanes part, skipped if no lane is on: then its results are zeros, which nobody uses.
+    /// One side of a conditional where lanes part, skipped if no lane is on: then its results are zeros, which nobody
+    /// uses.
     fn if_any(
         &mut self,
         frame: &mut Frame<'ctx, '_>,

@@ -3,15 +3,15 @@
 //!   exp x = 2^n exp r        n = x / log 2, rounded; r = x - n log 2
 //!   exp r = 1 + (r + r² Q(r))
 //!
-//! n is whole, |r| <= log 2 / 2 and Q of degree 9: its even powers and the odd ones, each by Horner's rule. On processors
-//! that look up elements of two vectors of 8 by an instruction, n is a multiple of 1/16, Q of degree 4, and the fraction of
-//! 2^n from a table: 14 operations and a look-up, not 26.
+//! n is whole, |r| <= log 2 / 2 and Q of degree 9: its even powers and the odd ones, each by Horner's rule. On
+//! processors that look up elements of two vectors of 8 by an instruction, n is a multiple of 1/16, Q of degree 4, and
+//! the fraction of 2^n from a table: 14 operations and a look-up, not 26.
 //!
-//! Q is the polynomial with the least maximum of |r² (Q(r) - (exp r - 1 - r) / r²)|, by Remez's exchange: 3.5e-18 over the
-//! range for degree 9, 1.2e-17 for 4. log 2 comes in two parts; the first is so short that its product with n is exact. n is
-//! rounded by adding a number so large that its last digit counts 1, or sixteenths; so its last digits are n. At most 1 ulp
-//! off, which `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is rounded as it should,
-//! down to 0.
+//! Q is the polynomial with the least maximum of |r² (Q(r) - (exp r - 1 - r) / r²)|, by Remez's exchange: 3.5e-18 over
+//! the range for degree 9, 1.2e-17 for 4. log 2 comes in two parts; the first is so short that its product with n is
+//! exact. n is rounded by adding a number so large that its last digit counts 1, or sixteenths; so its last digits are
+//! n. At most 1 ulp off, which `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is
+//! rounded as it should, down to 0.
 
 use crate::emit::{Emitter, built};
 use inkwell::FloatPredicate;

@@ -1,5 +1,5 @@
-//! Functions of libm on vectors, where Floats need not be exact: exp in line (`exp.rs`), the others by libmvec, where it has
-//! them.
+//! Functions of libm on vectors, where Floats need not be exact: exp in line (`exp.rs`), the others by libmvec, where
+//! it has them.
 
 use crate::emit::math::NO_MEMORY;
 use crate::emit::shape::vector_of;
@@ -16,8 +16,8 @@ use inkwell::values::{BasicValueEnum, FunctionValue, VectorValue};
 const VARIANTS: &str = "vector-function-abi-variant";
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// A function of libm on vectors of so many lanes: exp in line, others by as many calls of libmvec as that takes; none
-    /// where it lacks the function.
+    /// A function of libm on vectors of so many lanes: exp in line, others by as many calls of libmvec as that takes;
+    /// none where it lacks the function.
     pub(in crate::emit) fn vector_math(
         &self,
         name: &str,

@@ -5,9 +5,9 @@
 //!
 //! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
 //!
-//! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own is
-//! for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in fewer
-//! lanes, so that it costs less than W iterations would.
+//! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own
+//! is for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in
+//! fewer lanes, so that it costs less than W iterations would.
 
 mod access;
 mod best;

@@ -1,6 +1,6 @@
-//! Loops in lanes and one iteration after the other: the same values, buffers and errors. The texts are loops, called in
-//! memory; `lanes W` in them becomes several widths, and `jam R` the fewer iterations side by side the more lanes there
-//! are. All is asked at several numbers of iterations: none, one, around W, several times W, a prime.
+//! Loops in lanes and one iteration after the other: the same values, buffers and errors. The texts are loops, called
+//! in memory; `lanes W` in them becomes several widths, and `jam R` the fewer iterations side by side the more lanes
+//! there are. All is asked at several numbers of iterations: none, one, around W, several times W, a prime.
 
 use crate::abi::Context;
 use crate::emit::{Request, packed_name, target::Target};

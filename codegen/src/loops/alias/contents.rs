@@ -1,8 +1,8 @@
 //! What lies in roots of memory.
 //!
-//! Of each root it is known by itself, but for roots that one buffer may be a part of together with very many others: what
-//! lies in one of these lies in all of them. They would be gone through one by one for each such buffer, and what lies in
-//! them is mostly the same. What they are is told apart as ever.
+//! Of each root it is known by itself, but for roots that one buffer may be a part of together with very many others:
+//! what lies in one of these lies in all of them. They would be gone through one by one for each such buffer, and what
+//! lies in them is mostly the same. What they are is told apart as ever.
 
 use crate::loops::{Root, Roots};
 use std::collections::HashMap;

@@ -5,8 +5,8 @@
 //!   x = if .., x = for .. (y = a)     the first of those that it may be
 //!   x = load b[i]                     the first of b and all that was ever stored in what b may be a part of
 //!
-//! All but the second are told by the place of a statement in the text. That is enough for the last one, too: what lies in b
-//! came there since b was allocated, and in that time nothing in front of b is set again. Where anything may lie
+//! All but the second are told by the place of a statement in the text. That is enough for the last one, too: what lies
+//! in b came there since b was allocated, and in that time nothing in front of b is set again. Where anything may lie
 //! in b of which it is not known when it was allocated, nothing is known of x.
 
 use super::{Aliases, is_buffer, is_buffer_operand};

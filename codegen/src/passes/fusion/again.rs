@@ -3,9 +3,9 @@
 //!   for i { x = load b[i]; check x < n; s }; for j { y = load b[j]; check y < n; t }
 //!     =   for i { x = load b[i]; check x < n; s; y = load b[i]; t[j := i] }
 //!
-//! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds, and
-//! the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is worth while
-//! whether or not they pass anything on: they load the same, and `versions` has one loop to make two of.
+//! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds,
+//! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
+//! worth while whether or not they pass anything on: they load the same, and `versions` has one loop to make two of.
 
 use super::Done;
 use crate::loops::{Access, Aliases, Effects, For, Local, Memory, Operand, Stmt};

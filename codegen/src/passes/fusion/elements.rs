@@ -3,10 +3,10 @@
 //!   for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
 //!   move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
 //!
-//! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is as
-//! cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where there
-//! is one load, which reads each element once at most: in no loop, or in one, at the index plus or minus what does not
-//! change in the loop.
+//! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
+//! as cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where
+//! there is one load, which reads each element once at most: in no loop, or in one, at the index plus or minus what
+//! does not change in the loop.
 
 use super::WINDOW;
 use super::order::is_released;

@@ -3,10 +3,10 @@
 //!   for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
 //!
 //! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
-//! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the index
-//! and one what the second reads at the index, as it does the states of a fold; and where at most one of them may stop with
-//! an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers are loops, too,
-//! where there is a loop to merge them with.
+//! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the
+//! index and one what the second reads at the index, as it does the states of a fold; and where at most one of them may
+//! stop with an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers
+//! are loops, too, where there is a loop to merge them with.
 
 use super::states::next;
 use super::{Done, Fuser, MOST_STATEMENTS};
@@ -33,8 +33,8 @@ pub(super) fn is_loop(stmt: &Stmt) -> bool {
 }
 
 impl Fuser<'_> {
-    /// Whether two statements can be one loop, if nothing is between them, and whether it is worth while. What the second
-    /// one checks may be known to hold.
+    /// Whether two statements can be one loop, if nothing is between them, and whether it is worth while. What the
+    /// second one checks may be known to hold.
     pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
         let [Some(p), Some(c)] = [first, second].map(|done| self.looped(done)) else { return false };
         (p.index.is_some() || c.index.is_some())

@@ -63,7 +63,8 @@ pub(super) fn fusion(module: &mut Module) {
     }
 }
 
-/// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few can.
+/// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few
+/// can.
 fn neighbours(function: &mut Function, callees: Callees) {
     for way in [Way::Down, Way::Up] {
         let aliases = Aliases::of(function, callees.written);

@@ -5,14 +5,15 @@
 //!   zero b[0..n]; for i in 0..n { add b[i - 1] += x }; for j in 0..n { .. load b[j] .. }
 //!     =   zero b[0..n]; for i from n - 1 down to 0 { add b[i - 1] += x; .. load b[i] .. }
 //!
-//! So the stages of an integrator become one loop where each element depends on the one before it, and so do those of its
-//! reverse derivative, where it depends on the one after. What is read is what the iteration before has written, which is
-//! handed on in a register (`handed`): LLVM makes vectors of that, but not of what goes through memory from one iteration to
-//! the next. Therefore every element that the two loops do not touch at one distance from the index must be of that kind.
+//! So the stages of an integrator become one loop where each element depends on the one before it, and so do those of
+//! its reverse derivative, where it depends on the one after. What is read is what the iteration before has written,
+//! which is handed on in a register (`handed`): LLVM makes vectors of that, but not of what goes through memory from
+//! one iteration to the next. Therefore every element that the two loops do not touch at one distance from the index
+//! must be of that kind.
 //!
-//! Cost model: a store and a load less for each element, and a loop less. Loops with loops or functions of libm in them stay
-//! as they are, since `lanes` makes more of them than LLVM does of what carries something. `threads` does not divide loops
-//! that carry something; but memory is what stages wait for.
+//! Cost model: a store and a load less for each element, and a loop less. Loops with loops or functions of libm in them
+//! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `threads` does not
+//! divide loops that carry something; but memory is what stages wait for.
 
 use super::{Done, Fuser, MOST_STATEMENTS};
 use crate::loops::{Aliases, Block, For, Local, Memory, Op, Operand, Scalar, Stmt};
@@ -26,7 +27,8 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// How far what is read in an iteration is behind what the same one writes, if it was written in the iteration before.
+    /// How far what is read in an iteration is behind what the same one writes, if it was written in the iteration
+    /// before.
     fn behind(self) -> i64 {
         match self {
             Way::Up => 1,
@@ -59,7 +61,8 @@ impl Touch {
 }
 
 impl Fuser<'_> {
-    /// Whether a loop, the i-th statement, and a later one can be one loop that runs that way, and pass something on then.
+    /// Whether a loop, the i-th statement, and a later one can be one loop that runs that way, and pass something on
+    /// then.
     pub(super) fn fit_neighbours(&self, way: Way, done: &[Done], i: usize, second: &Done) -> bool {
         let first = &done[i];
         let (Stmt::For(p), Stmt::For(c)) = (&first.stmt, &second.stmt) else { return false };
@@ -114,8 +117,8 @@ impl Fuser<'_> {
         hands_on
     }
 
-    /// Whether the iteration before has written what is read of a buffer at the distance where that is handed on, if there
-    /// was one; and the first iteration reads zero there, or nothing. `all` is what the loop does.
+    /// Whether the iteration before has written what is read of a buffer at the distance where that is handed on, if
+    /// there was one; and the first iteration reads zero there, or nothing. `all` is what the loop does.
     pub(super) fn hands_on<'s>(
         &self,
         way: Way,
@@ -179,7 +182,8 @@ fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
     all.iter().filter(|x| x.writes()).all(|x| all.iter().all(|y| free(x, y)))
 }
 
-/// What a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and additions.
+/// What a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
+/// additions.
 pub(super) fn touches(looped: &For) -> Option<Vec<Touch>> {
     let mut set = HashSet::new();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets()));

@@ -2,8 +2,8 @@
 //!
 //!   first; s1; ..; sn; second   =   those that need not follow the first; both in one; the others
 //!
-//! What was checked before the second loop is checked before it still, and errors come in their order; but memory may be
-//! exhausted before another error comes, or after it.
+//! What was checked before the second loop is checked before it still, and errors come in their order; but memory may
+//! be exhausted before another error comes, or after it.
 
 use super::Done;
 use crate::loops::{Aliases, Effects, Local, Memory, Stmt};

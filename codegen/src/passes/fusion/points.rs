@@ -4,9 +4,9 @@
 //!   add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
 //!     =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
 //!
-//! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to all
-//! elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 + x) + v,
-//! 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an element that is stored is no -0.
+//! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to
+//! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +
+//! x) + v, 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an element that is stored is no -0.
 
 use super::WINDOW;
 use crate::loops::{Aliases, Block, For, Local, Memory, Operand, Stmt};
@@ -126,8 +126,8 @@ fn uses_in(stmt: &Stmt, x: Local) -> usize {
     count
 }
 
-/// A statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is; as one that
-/// adds to another buffer.
+/// A statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is; as one
+/// that adds to another buffer.
 fn point(stmt: &Stmt, from: Local, to: Local) -> Option<Stmt> {
     let is_it = |b: &Operand| b.local() == Some(from);
     match stmt {

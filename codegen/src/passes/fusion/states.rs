@@ -3,8 +3,8 @@
 //!   store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' }; .. load b[n] ..
 //!     =  .. y ..  and  .. z ..
 //!
-//! That is what is left of `index n (scanl f x v)`, as the reverse derivative of a fold has it: if nobody looks at the other
-//! states, they need no place.
+//! That is what is left of `index n (scanl f x v)`, as the reverse derivative of a fold has it: if nobody looks at the
+//! other states, they need no place.
 
 use crate::loops::{Aliases, Callees, For, Local, LocalInfo, Memory, Op, Operand, Stmt};
 

@@ -1,17 +1,18 @@
-//! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a nest
-//! of loads and cheap operations, which is taken apart.
+//! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a
+//! nest of loads and cheap operations, which is taken apart.
 //!
 //!   for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
 //!     =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
 //!           for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
 //!           for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
 //!
-//! So the gradient of a loss of residuals, each of which is a sum, is three products of matrices. R iterations of the outermost
-//! loop make a block: so many that what they load and store stays near, however many there are. What the outermost loop
-//! carries goes from block to block. Where a row of q is very long, which is asked at run time, the nest stays as it is.
+//! So the gradient of a loss of residuals, each of which is a sum, is three products of matrices. R iterations of the
+//! outermost loop make a block: so many that what they load and store stays near, however many there are. What the
+//! outermost loop carries goes from block to block. Where a row of q is very long, which is asked at run time, the nest
+//! stays as it is.
 //!
-//! Cost model: t is stored and loaded once for all iterations of a loop over k, so there must be such a loop; and it is one
-//! number, or two.
+//! Cost model: t is stored and loaded once for all iterations of a loop over k, so there must be such a loop; and it is
+//! one number, or two.
 
 use super::nest::is_cheap;
 use crate::loops::{Aliases, Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
@@ -23,7 +24,8 @@ const MOST_STORED: usize = 2;
 /// The elements of a block in each tensor, about: 64 KiB.
 const BLOCK: i64 = 8192;
 
-/// The longest row of a block. Of nests with longer ones, which may have no tensor so large, the loops stay as they are.
+/// The longest row of a block. Of nests with longer ones, which may have no tensor so large, the loops stay as they
+/// are.
 const LONGEST_ROW: i64 = 1 << 17;
 
 /// Iterations of the outermost loop come in so many, which later run side by side.

@@ -2,8 +2,8 @@
 //!
 //!   for places { s = for terms (z = -0) { steps; z + x }; add b[e] += s }        if no loop over the terms is empty
 //!
-//! Operations stand in the outermost loop where they can. Loads stand inside of all loops over places: only there is it known
-//! that the program would load, too.
+//! Operations stand in the outermost loop where they can. Loads stand inside of all loops over places: only there is it
+//! known that the program would load, too.
 
 use super::nest::{Nest, Order, Sum, runs};
 use crate::loops::{self, Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};

@@ -1,21 +1,24 @@
-//! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the innermost.
+//! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the
+//! innermost.
 //!
 //!   for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
 //!     =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
 //!         for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
 //!
-//! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element again
-//! and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in lanes.
+//! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element
+//! again and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in
+//! lanes.
 //!
-//! A nest is loops that carry nothing, between numbers known before them, around operations, loads, and terms that are added
-//! to memory of which nothing is loaded. So the loops may be in any order, as far as values go; the terms of a sum then are
-//! in another one, so `--math exact` leaves it. The loops of a nest that the sum's place depends on come first. Of these, one
-//! runs in lanes if neighbours lie side by side wherever it is the index, and then comes last; else one of the loops over the
-//! terms for which that is so, and then is the first of them. Where there is no such loop, for a sum over terms, the nest stays.
+//! A nest is loops that carry nothing, between numbers known before them, around operations, loads, and terms that are
+//! added to memory of which nothing is loaded. So the loops may be in any order, as far as values go; the terms of a
+//! sum then are in another one, so `--math exact` leaves it. The loops of a nest that the sum's place depends on come
+//! first. Of these, one runs in lanes if neighbours lie side by side wherever it is the index, and then comes last;
+//! else one of the loops over the terms for which that is so, and then is the first of them. Where there is no such
+//! loop, for a sum over terms, the nest stays.
 //!
-//! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than before. So
-//! it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and stores. Where a dear
-//! term has a loop that adds it often, it is made first (`blocks`).
+//! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than
+//! before. So it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and
+//! stores. Where a dear term has a loop that adds it often, it is made first (`blocks`).
 
 mod blocks;
 mod build;

@@ -1,5 +1,5 @@
-//! Nests of loops that only add to memory, and the order of loops that suits a sum. What an inner loop adds up in a register
-//! (`carry`) is a sum of its terms.
+//! Nests of loops that only add to memory, and the order of loops that suits a sum. What an inner loop adds up in a
+//! register (`carry`) is a sum of its terms.
 
 use crate::loops::{Aliases, Block, For, Local, Memory, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};

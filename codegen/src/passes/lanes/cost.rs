@@ -1,7 +1,7 @@
 //! What it takes to run a loop, in units of a simple instruction: one iteration after the other, or in lanes.
 //!
-//! It need not be right, but it must tell apart what differs by a lot: which loop of a nest makes vectors of neighbours,
-//! and which one gathers.
+//! It need not be right, but it must tell apart what differs by a lot: which loop of a nest makes vectors of
+//! neighbours, and which one gathers.
 
 use crate::loops::{Block, For, Local, Memory, Op, Operand, Stmt};
 use crate::spread::{Form, Layout, Spread};

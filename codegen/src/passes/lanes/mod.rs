@@ -2,9 +2,10 @@
 //!
 //!   for i in a..b { s }    =    for i in a..b lanes W { s }
 //!
-//! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. What has
-//! no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself, but for functions
-//! of libm that may be computed for vectors. What is not likely to run stays as it is, and so do nests of which `interchange` chose a loop.
+//! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without.
+//! What has no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself,
+//! but for functions of libm that may be computed for vectors. What is not likely to run stays as it is, and so do
+//! nests of which `interchange` chose a loop.
 
 mod cost;
 
@@ -21,12 +22,12 @@ const WORTH: f64 = 0.75;
 /// What LLVM's vectors make of an innermost loop: this part.
 const PLAIN: f64 = 0.5;
 
-/// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that others
-/// repeat: these are short more often than not, and lanes without an iteration take as long as others.
+/// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that
+/// others repeat: these are short more often than not, and lanes without an iteration take as long as others.
 const ABREAST: u32 = 2;
 
-/// An iteration in twice as many lanes must take no more than this part. It takes less where much of it is done once for
-/// all lanes: indices, what they all read, what the sum of all is added to.
+/// An iteration in twice as many lanes must take no more than this part. It takes less where much of it is done once
+/// for all lanes: indices, what they all read, what the sum of all is added to.
 const WIDER: f64 = 0.85;
 
 /// Four times as many lanes, at most: what each of them has of its own shall stay near.
@@ -151,7 +152,8 @@ impl Chooser<'_> {
         }
         let place = self.reasons.len();
         let before = self.chosen.len();
-        // Behind its last whole vector LLVM calls functions of libm for one number at a time, lanes for those that are left.
+        // Behind its last whole vector LLVM calls functions of libm for one number at a time, lanes for those that are
+        // left.
         let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
         // The chunks of a loop are no loop that repeats it.
         self.around += usize::from(!looped.on_threads);

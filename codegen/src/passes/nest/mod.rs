@@ -10,13 +10,14 @@
 //!                  =  a                 where b < d
 //!   x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
 //!
-//! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other, is
-//! computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of Integers. Where rows
-//! are short (`unroll`), what belongs to a row is loaded once, and conditionals that depend on the place in it are none.
+//! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other,
+//! is computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of
+//! Integers. Where rows are short (`unroll`), what belongs to a row is loaded once, and conditionals that depend on the
+//! place in it are none.
 //!
-//! Cost model: a division by a number takes some operations of one cycle each, in lanes many more; by a power of two one. So
-//! powers of two make nests only of rows that fill vectors; and so does any number in a long body, which is not written out.
-//! Of several divisors it is the one that most others divide, of these the largest.
+//! Cost model: a division by a number takes some operations of one cycle each, in lanes many more; by a power of two
+//! one. So powers of two make nests only of rows that fill vectors; and so does any number in a long body, which is not
+//! written out. Of several divisors it is the one that most others divide, of these the largest.
 
 mod forms;
 
@@ -99,8 +100,8 @@ impl Nester<'_> {
         }
     }
 
-    /// The number of whole rows, and, unless that is known to be nothing, how many iterations they are and are left behind
-    /// them.
+    /// The number of whole rows, and, unless that is known to be nothing, how many iterations they are and are left
+    /// behind them.
     fn rows(
         &mut self,
         looped: &For,

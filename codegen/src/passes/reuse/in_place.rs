@@ -2,9 +2,9 @@
 //!
 //!   for i in a..b { .. x = load old[i]; .. store new[i] = e .. }
 //!
-//! Each iteration reads what it needs of `old` before it writes, at its own index, and nothing else is done to the two. So no
-//! iteration sees what another one wrote, in lanes as well: the lanes read together before they write together. Chunks
-//! on threads have ranges of their own, as `threads` makes them.
+//! Each iteration reads what it needs of `old` before it writes, at its own index, and nothing else is done to the two.
+//! So no iteration sees what another one wrote, in lanes as well: the lanes read together before they write together.
+//! Chunks on threads have ranges of their own, as `threads` makes them.
 
 use crate::loops::{Aliases, Block, For, Local, Memory, Op, Operand, Root, Stmt};
 

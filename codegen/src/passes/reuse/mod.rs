@@ -4,15 +4,15 @@
 //!   for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
 //!
 //! b is done with the last statement of the block that uses anything by which b can be reached; c begins with the first
-//! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n is one
-//! operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and memory that was used
-//! lately is near; the arena has never more in use than before.
+//! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n
+//! is one operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and memory that was
+//! used lately is near; the arena has never more in use than before.
 //!
-//! A buffer of buffers takes no place, and gives none: what it held before would seem to be in it still, wherever it is asked
-//! whether iterations touch the same memory.
+//! A buffer of buffers takes no place, and gives none: what it held before would seem to be in it still, wherever it is
+//! asked whether iterations touch the same memory.
 //!
-//! It runs late: passes that divide loops, or run them in lanes, make buffers as others were made, and want to see that two
-//! share nothing. In lanes, both have the same form (`spread`), and none has rows.
+//! It runs late: passes that divide loops, or run them in lanes, make buffers as others were made, and want to see that
+//! two share nothing. In lanes, both have the same form (`spread`), and none has rows.
 
 mod in_place;
 
@@ -120,8 +120,8 @@ impl<'a> Reuse<'a> {
         self.ranges.see(stmt);
     }
 
-    /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that holds other
-    /// memory.
+    /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that
+    /// holds other memory.
     fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Spread>) -> Option<Place> {
         let form = spread.map(|spread| spread.form(buffer));
         let ty = self.function.ty(&Operand::Local(buffer));

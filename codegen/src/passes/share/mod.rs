@@ -281,7 +281,8 @@ impl<'a> Sharer<'a> {
         out.push(Stmt::If(kept, condition, then, other));
     }
 
-    /// What two arms give that give the same: it has other names in them where they know which side of a condition they are.
+    /// What two arms give that give the same: it has other names in them where they know which side of a condition they
+    /// are.
     fn given_by_both(&self, then: &Block, other: &Block) -> Vec<Option<Operand>> {
         let results = |arm: &Block| {
             let mut results = arm.results.clone();

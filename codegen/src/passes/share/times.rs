@@ -1,9 +1,9 @@
 //! When what buffers show may have changed last.
 //!
-//! Writes are only noted, in order. A buffer looks at those since it was last asked for, the latest first, and stops at the
-//! first that it may see: so what is written and never asked for costs nothing, and where all may be one memory, the latest
-//! write is the one that counts. Writes to a buffer that may be a part of few roots are noted with each of these, so that a
-//! buffer that may be a part of few others does not look at them.
+//! Writes are only noted, in order. A buffer looks at those since it was last asked for, the latest first, and stops at
+//! the first that it may see: so what is written and never asked for costs nothing, and where all may be one memory,
+//! the latest write is the one that counts. Writes to a buffer that may be a part of few roots are noted with each of
+//! these, so that a buffer that may be a part of few others does not look at them.
 
 use crate::loops::{Aliases, Local, Root, Roots, Stmt, Written};
 use std::collections::HashMap;

@@ -6,9 +6,9 @@
 //! What is the same is found by numbers (see `numbers`): of operations, loads, loops and buffers that are filled in an
 //! iteration, so of the elements of a product of matrices, say, for each of a loop's iterations.
 //!
-//! Cost model (`Forward::Auto`): a store and a load cost less than a function of libm, or a loop, and more than anything
-//! else; so those are stored, and what is made of them. The buffer has an element for each iteration of the loops
-//! around the value. `Forward::Store` stores whatever takes an operation on Floats, `Forward::Recompute` nothing.
+//! Cost model (`Forward::Auto`): a store and a load cost less than a function of libm, or a loop, and more than
+//! anything else; so those are stored, and what is made of them. The buffer has an element for each iteration of the
+//! loops around the value. `Forward::Store` stores whatever takes an operation on Floats, `Forward::Recompute` nothing.
 
 mod numbers;
 
@@ -20,8 +20,8 @@ use lm::term::Span;
 use numbers::{Found, Inner, Numbers};
 use std::collections::{HashMap, HashSet};
 
-/// How many loops over the same range, and with something dear in them, before a loop are looked at for what it computes
-/// again: so the pass takes time in proportion to the length of a block.
+/// How many loops over the same range, and with something dear in them, before a loop are looked at for what it
+/// computes again: so the pass takes time in proportion to the length of a block.
 const MOST_LOOPS: usize = 8;
 
 /// As deep in blocks are the values that are stored, at most.
@@ -193,8 +193,8 @@ impl Storer<'_> {
         Builder { locals: self.locals }
     }
 
-    /// For the loops that store: where in the block their buffers are made, and where they go. Not for loops whose buffers
-    /// would go too early, or stay too long.
+    /// For the loops that store: where in the block their buffers are made, and where they go. Not for loops whose
+    /// buffers would go too early, or stay too long.
     fn lives(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Life> {
         let mut ends: HashMap<usize, usize> = HashMap::new();
         for again in again {
@@ -236,8 +236,8 @@ struct Life {
     end: Option<usize>,
 }
 
-/// Where to make what the loop at `first` stores, so that the statements from it on do not release it: before the mark to
-/// which they do. The sizes must be known there.
+/// Where to make what the loop at `first` stores, so that the statements from it on do not release it: before the mark
+/// to which they do. The sizes must be known there.
 fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, sizes: &[Local]) -> Option<usize> {
     let mut released = HashSet::new();
     region.visit(&mut |stmt| {

@@ -1,4 +1,5 @@
-//! Tables: what an inner loop computes anew for each iteration of an outer one is computed once, before that, and stored.
+//! Tables: what an inner loop computes anew for each iteration of an outer one is computed once, before that, and
+//! stored.
 //!
 //!   for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
 //!     =   t = alloc m; if a < b { for j in 0..m { store t[j] = exp (load v[j]) } };
@@ -9,8 +10,8 @@
 //! loops that the value depends on, so no more than these loops have iterations.
 //!
 //! A value may stand behind checks, in conditionals and in loops that may not run: the table is filled under the same
-//! conditions, and where they do not hold, an element is not set and not loaded either. What is computed in a slice (see
-//! `slice`) has no effect and reads nothing that the loop writes.
+//! conditions, and where they do not hold, an element is not set and not loaded either. What is computed in a slice
+//! (see `slice`) has no effect and reads nothing that the loop writes.
 
 mod slice;
 
@@ -61,8 +62,8 @@ struct Table {
 }
 
 impl Tabler<'_> {
-    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there is
-    /// something new.
+    /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there
+    /// is something new.
     fn block(&mut self, block: &mut Block, depth: usize) -> bool {
         let mut is_new = false;
         for mut stmt in std::mem::take(&mut block.stmts) {

@@ -211,8 +211,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether the loops on the way run to their end, or that is not far: otherwise a table might not fit into memory where
-    /// the program would stop with another error before it came to that.
+    /// Whether the loops on the way run to their end, or that is not far: otherwise a table might not fit into memory
+    /// where the program would stop with another error before it came to that.
     fn runs_to_the_end(&self) -> bool {
         let is_size = |a: &Operand| match a {
             Operand::Local(x) => self.locals[x.0 as usize].is_size,

@@ -282,8 +282,8 @@ impl Builder<'_> {
         out.push(plain(chunk, ONE, count.clone(), vec![(so_far, first.into())], body, vec![result]));
     }
 
-    /// The best of the chunks' bests, one after the other: the equal ones as in the loop, but that what a chunk started from
-    /// is not one of its elements.
+    /// The best of the chunks' bests, one after the other: the equal ones as in the loop, but that what a chunk started
+    /// from is not one of its elements.
     fn best(&mut self, best: &Best, division: &Division, results: &[Local], out: &mut Vec<Stmt>) {
         let members: Vec<usize> = best.members().collect();
         let parts: Vec<Local> = members.iter().map(|i| division.sums[*i]).collect();

@@ -1,5 +1,5 @@
-//! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena what
-//! they take, watch no stack, and what several of them add to can be copied (`private`).
+//! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena
+//! what they take, watch no stack, and what several of them add to can be copied (`private`).
 
 use super::Planner;
 use super::cost::{Cost, estimate};

@@ -7,11 +7,12 @@
 //!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
 //!                                as; these are added to b afterwards, in the order of chunks
 //!
-//! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop: never
-//! on threads. A loop too short to be divided is one chunk, which is the loop as it was.
+//! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
+//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
 //!
-//! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions, those that are called from outside, or at least not
-//! from loops. What loops call works on a part of something: there loops of a few plain statements stay.
+//! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions,
+//! those that are called from outside, or at least not from loops. What loops call works on a part of something: there
+//! loops of a few plain statements stay.
 
 mod build;
 mod cost;

@@ -1,5 +1,5 @@
-//! Which innermost loops LLVM runs on vectors, as far as the cost of an iteration depends on it: those of operations that
-//! vectors have, on elements that lie in order, which carry nothing but sums and bests.
+//! Which innermost loops LLVM runs on vectors, as far as the cost of an iteration depends on it: those of operations
+//! that vectors have, on elements that lie in order, which carry nothing but sums and bests.
 
 use crate::independence::carried;
 use crate::loops::{For, Local, LocalInfo, Memory, Op, Operand, Stmt};
