@@ -260,8 +260,10 @@ impl<'a> Sharer<'a> {
             match (&a, &b) {
                 (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
                 // A sum that is made in the arm is not known behind the conditional.
-                (Operand::Local(sum), Operand::Float(0.0))
-                    if !sets(&then.stmts, *sum) && self.starts.choose(*sum, asked) =>
+                (Operand::Local(sum), zero)
+                    if zero.same(&Operand::Float(0.0))
+                        && !sets(&then.stmts, *sum)
+                        && self.starts.choose(*sum, asked) =>
                 {
                     drop(self.replaced.insert(x, a.clone()));
                 }

@@ -31,12 +31,12 @@ impl Starts {
         }
     }
 
-    /// Whether a sum stands for what is it under a condition, and 0 otherwise: it does from now on, if it can.
+    /// Whether a sum can stand for what is that sum under a condition, and 0 otherwise: then it does from now on.
     pub(super) fn choose(&mut self, sum: Local, asked: Option<&(Op, Vec<Operand>)>) -> bool {
         let (Some([from, to]), Some((Op::LtI, args))) = (self.ranges.get(&sum), asked) else { return false };
         let is_its_range = args[0].same(from) && args[1].same(to);
         // Whoever asks nothing wants -0.
-        let can = is_its_range && (self.uses.get(&sum) == Some(&1) || self.chosen.contains(&sum));
+        let can = is_its_range && self.uses.get(&sum) == Some(&1);
         can && {
             self.chosen.insert(sum);
             true
