@@ -9,7 +9,6 @@
 
 mod common;
 
-use codegen::{Jit, Math, SourceInfo};
 use common::agreement::{all_ways, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate::{Options, programs, text};
 use lm::term::{FunName, Program};
@@ -20,6 +19,7 @@ use lmc::gradcheck::{self, Random};
 use lmc::pipeline::{Pipeline, Stage};
 use lmc::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, Math, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 
@@ -73,10 +73,10 @@ fn agrees(program: &Program, natively: Option<Math>) -> Result<(), String> {
     ways_agree(&pipeline, &functions, &stages)
 }
 
-fn options(math: Math) -> codegen::Options {
+fn options(math: Math) -> native::Options {
     match math {
-        Math::Exact => codegen::Options::exact(),
-        Math::Fast => codegen::Options::default(),
+        Math::Exact => native::Options::exact(),
+        Math::Fast => native::Options::default(),
     }
 }
 

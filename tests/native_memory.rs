@@ -3,7 +3,6 @@
 
 mod common;
 
-use codegen::{Jit, Lanes, Options, PASSES, Selection, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
@@ -13,6 +12,8 @@ use lmc::gradcheck::Random;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{LARGE_STACK, front, with_large_stack};
+use loops::{PASSES, Selection};
+use native::{Jit, Lanes, Options, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 

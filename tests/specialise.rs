@@ -3,7 +3,6 @@
 
 mod common;
 
-use codegen::{Jit, Known, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
 use lm::value::Value;
@@ -12,6 +11,8 @@ use lmc::gradcheck::{NATIVE, Random, distance};
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
+use loops::Known;
+use native::{Jit, SourceInfo};
 use std::process::Command;
 
 fn known(text: &str) -> Vec<Known> {
@@ -30,7 +31,7 @@ impl Case {
     fn new(text: &str, name: &FunName, specialise: &str) -> Case {
         let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", text)).expect("the program is right"));
         pipeline.require(name).expect("it derives");
-        let options = codegen::Options { specialise: known(specialise), ..codegen::Options::default() };
+        let options = native::Options { specialise: known(specialise), ..native::Options::default() };
         let info = SourceInfo::new("case.ks", text);
         let jit = Jit::new(pipeline.program(), std::slice::from_ref(name), &info, &options);
         let jit = jit.unwrap_or_else(|error| panic!("{error}"));

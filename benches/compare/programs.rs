@@ -1,7 +1,6 @@
 //! The programs that are compared: a row each.
 
 use crate::arguments;
-use codegen::{Jit, Options, SourceInfo};
 use lm::term::FunName;
 use lm::timing::Timings;
 use lm::value::Value;
@@ -9,6 +8,7 @@ use lmc::derivation::Derivation;
 use lmc::front;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
+use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {

@@ -3,9 +3,9 @@
 use crate::clock::Clock;
 use crate::inputs::{Array, Input};
 use crate::programs::{Native, Program, Task};
-use codegen::Prepared;
 use libloading::Library;
 use lm::value::Value;
+use native::Prepared;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;

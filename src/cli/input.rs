@@ -10,10 +10,10 @@ use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
 use crate::source::Source;
 use crate::{front, render};
-use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
 use lm::term::{FunName, Path, Span};
+use native::SourceInfo;
 use std::io::IsTerminal;
 
 /// A program that was read, and where it came from.
@@ -177,9 +177,9 @@ impl Input {
     }
 
     /// A failure of the code generator, at its place where it has one.
-    pub fn not_compiled(&self, error: codegen::Error) -> Failure {
+    pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
-            codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
+            native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
             _ => Failure::Wrong(error.to_string()),

@@ -9,7 +9,6 @@ mod functions;
 mod ill_typed;
 mod notation;
 
-use codegen::{Jit, SourceInfo};
 use common::category::{all_come_back, comes_back};
 use common::{generate, generate_arrays};
 use lm::alpha;
@@ -26,6 +25,7 @@ use lmc::passes::anf;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
 use std::collections::BTreeSet;
