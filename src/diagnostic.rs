@@ -1,7 +1,7 @@
 //! Diagnostics: what is wrong with a user's file, where, and what to do about it.
 
 use crate::check::CheckError;
-use crate::passes::rules::EndlessRule;
+use crate::derive::passes::rules::EndlessRule;
 use crate::reader::SyntaxError;
 use crate::source::SourceError;
 use lm::term::Span;

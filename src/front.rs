@@ -2,8 +2,8 @@
 
 use crate::check::{self, Checked, Options};
 use crate::derivation::Derivation;
+use crate::derive::passes::zeros_of_empty_sums;
 use crate::diagnostic::Diagnostic;
-use crate::passes::sums;
 use crate::pipeline;
 use crate::reader::{Reading, Sexp, Shape, read};
 use crate::source::Source;
@@ -44,7 +44,7 @@ fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Che
     let is_stage = options.orphan_derivatives;
     let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
-            sums::sums(&mut checked.program);
+            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
         }
         checked
     });

@@ -1,9 +1,9 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
+use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::diagnostic::{Cause, Diagnostic};
 use lmc::explain::{self, Explanation};
 use lmc::front;
-use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use std::collections::BTreeSet;

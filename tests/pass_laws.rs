@@ -7,7 +7,7 @@ use lm::notation::ks;
 use lm::term::{Def, Program};
 use lm::types::Type;
 use lm::value::Value;
-use lmc::passes::laws::PASS_LAWS;
+use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
 use lmc::source::Source;
 use lmc::{front, with_large_stack};
