@@ -1,10 +1,10 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
+use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::ks::diagnostic::{Cause, Diagnostic};
 use lmc::ks::explain::{self, Explanation};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,13 +1,13 @@
 //! Merging of calls: a function's value, its derivatives, and their halves.
 
-use super::Merge;
-use crate::dependence::depends_on;
+use super::MergeCalls;
+use crate::derive::partial_eval::depends_on;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-impl Merge<'_> {
+impl MergeCalls<'_> {
     /// Two calls of functions that share their work, at the same s: a value, a derivative, a first half.
     pub(super) fn merge_calls(
         &mut self,

@@ -15,13 +15,13 @@ use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
 
 /// The definition with such sums.
-pub fn apart(def: &Def) -> Def {
+pub fn split_pairs(def: &Def) -> Def {
     let mut body = def.body.clone();
     // The terms of a sum may be sums, which are read by components once that one is told apart.
     loop {
         let mut reads = Reads { uses: occurrences(&body), ..Reads::default() };
         reads.term(&body, 0);
-        let mut pass = Pass { reads, sums: HashMap::new() };
+        let mut pass = SplitPairs { reads, sums: HashMap::new() };
         body = pass.term(&body);
         if pass.sums.is_empty() {
             return Def { body, ..def.clone() };
@@ -74,13 +74,13 @@ impl Reads {
     }
 }
 
-struct Pass {
+struct SplitPairs {
     reads: Reads,
     /// The sums that are told apart, by the variables that they were bound to.
     sums: HashMap<u32, Expr>,
 }
 
-impl Pass {
+impl SplitPairs {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::App(Op::Get(i, _), args) => match args[0].as_var().and_then(|t| self.sums.get(&t.id())) {

@@ -10,7 +10,7 @@ use lm::term::{Def, Expr, Kind};
 use lm::types::Type;
 
 /// The definition with its zeros as literals.
-pub fn lower(def: &Def) -> Def {
+pub fn literal_zeros(def: &Def) -> Def {
     Def { body: term(&def.body), ..def.clone() }
 }
 

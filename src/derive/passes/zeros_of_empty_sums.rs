@@ -13,7 +13,7 @@ use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Program};
 use lm::types::Type;
 
 /// The program with a zero for each sum over nothing that has one.
-pub fn sums(program: &mut Program) {
+pub fn zeros_of_empty_sums(program: &mut Program) {
     let mut supply = std::mem::take(&mut program.supply);
     let effects = Effects::of(program);
     let guard =

@@ -16,19 +16,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The definition without dead bindings.
-pub fn dead(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dead { effects, used: HashSet::new(), is_last: false };
+pub fn dce(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Dce { effects, used: HashSet::new(), is_last: false };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-/// As [`dead`], when nothing will be merged any more: a value with its tangent, of which only the tangent is used,
+/// As [`dce`], when nothing will be merged any more: a value with its tangent, of which only the tangent is used,
 /// becomes that tangent.
-pub fn dead_at_last(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dead { effects, used: HashSet::new(), is_last: true };
+pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Dce { effects, used: HashSet::new(), is_last: true };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-struct Dead<'a> {
+struct Dce<'a> {
     effects: &'a Effects,
     /// The variables used by what was walked so far.
     used: HashSet<u32>,
@@ -36,7 +36,7 @@ struct Dead<'a> {
     is_last: bool,
 }
 
-impl Dead<'_> {
+impl Dce<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),

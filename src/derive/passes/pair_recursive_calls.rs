@@ -7,16 +7,16 @@
 //! The first two where dr (ds) does not depend on y; what it is made of moves before the call. In the product
 //! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` is the value's and
 //! the derivative's text in one scope, where the calls of g on the level below meet again: the recursion goes on by
-//! `[vjp g]` alone, once through the levels, however deep. By the two halves (`merge`), which is how it goes where dr
+//! `[vjp g]` alone, once through the levels, however deep. By the two halves (`merge_calls`), which is how it goes where dr
 //! depends on y (third law), the loops in g run again for their values in the second half: with one loop in each level,
 //! the function as often as there are levels.
 //!
 //! Tangents along several directions, as the columns of a Jacobian are, take the value with the first of them.
 //! Cotangents of several results share the first half.
 //!
-//! The value of g is of fixed shape, so that its zero needs no witness (`into`). Takes and gives: normal form.
+//! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
 
-use crate::meeting::{Meeting, Tuples, base, derivation};
+use crate::derive::call_points::{Meeting, Tuples, base, derivation};
 use lm::effect::Effects;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -25,19 +25,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The definition with such calls; `recursive` are the functions for which it is done.
-pub fn beside(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = Beside { recursive, effects, supply, tuples: Tuples::of(&def.body) };
+pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::of(&def.body) };
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 
-struct Beside<'a> {
+struct PairRecursiveCalls<'a> {
     recursive: &'a HashSet<FunName>,
     effects: &'a Effects,
     supply: &'a mut Supply,
     tuples: Tuples,
 }
 
-impl Beside<'_> {
+impl PairRecursiveCalls<'_> {
     fn block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let last = self.supply.fresh("t", result.ty().clone());

@@ -4,7 +4,10 @@
 //! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
 //! with the row, and both values with each other.
 
-use super::{apply, beside, cse, dead, into, joint, merge, narrow, residuals, simplify, tidy, transpose};
+use super::{
+    add_destinations, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses, merge_calls,
+    pair_recursive_calls, simplify, transpose,
+};
 use crate::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
@@ -113,14 +116,14 @@ pub static PASS_LAWS: &[PassLaw] = &[
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
-    PassLaw { name: "call-vjp", source: "sec. 5.2", run: beside_value,
+    PassLaw { name: "call-vjp", source: "sec. 5.2", run: paired,
         text:   "let y = f(s) in .. let ds = rev$f(s, dr) in b = .. let (y, ds) = vjp$f(s, dr) in .. b   when f calls itself, and y is not in dr",
         before: "(def g Float (x : Float) (if (gt x 1.0) x (g (add x 1.0))))
                  (def f Float ((x : Float) (dr : Float))
                    (let ((y (g x)) (z (sin y)) (k (mul 2.0 dr)) (ds ([rev g] x k))) (mul z ds)))",
         after:  "(def f Float ((x : Float) (dr : Float))
                    (let ((k (mul 2.0 dr)) ((a b) ([vjp g] x k)) (y a) (ds b) (z (sin y))) (mul z ds)))" },
-    PassLaw { name: "loop-joint", source: "derived", run: joined,
+    PassLaw { name: "sumbuild-fuse", source: "derived", run: fused,
         text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
         before: "(def f Float ((n : Integer) (x : Float))
                    (let ((a (sumbuild n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
@@ -132,7 +135,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
                          (a s)
                          (b t))
                      (mul a b)))" },
-    PassLaw { name: "let-single-use", source: "sec. 9", run: tidied,
+    PassLaw { name: "let-single-use", source: "sec. 9", run: inlined,
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },
@@ -220,12 +223,12 @@ pub static PASS_LAWS: &[PassLaw] = &[
         after:  "(def f Float ((v : Vec Float) (dr : Float))
                    (let (t (build (size v) (lam (i : Integer) (let (y (exp (index i v))) y))))
                      (sumbuild (size v) (lam (i : Integer) (let (y (index i t)) (mul y dr))))))" },
-    PassLaw { name: "into-rev", source: "derived", run: marked,
+    PassLaw { name: "into-rev", source: "derived", run: with_destinations,
         text:   "rev$f(s, dr) = $into(s, rev$f(s, dr))   when f calls itself",
         before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
                  (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ([rev g] (tuple v 2) dr)))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ($into (tuple v 2) ([rev g] (tuple v 2) dr))))" },
-    PassLaw { name: "into-half", source: "derived", run: marked,
+    PassLaw { name: "into-half", source: "derived", run: with_destinations,
         text:   "let (y, r) = suffwdpass$f(s) in .. sufrevpass$f(dr, r) .. = let (y, r) = suffwdpass$f(s) in .. $into(s, sufrevpass$f(dr, r)) ..   when f calls itself",
         before: "(def g Float ((v : Vec Float) (n : Integer))
                    (if (lte n 0) (sum v) (let (y (g v (sub n 1))) (mul y y))))
@@ -233,12 +236,12 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
-    PassLaw { name: "build-narrow", source: "ours", run: narrowed,
+    PassLaw { name: "build-component", source: "ours", run: without_dead_components,
         text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) (tuple x i)))) ((y j) (index 1 p))) (add y y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y (index 1 p))) (add y y)))" },
-    PassLaw { name: "scanl-narrow", source: "ours", run: narrowed,
+    PassLaw { name: "scanl-component", source: "ours", run: without_dead_components,
         text:   "let p = scanl(f, (a, b), v) in b = let p = scanl(f.1, a, v) in b   when b and f read p[j].1 only",
         before: "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
                    (let ((p (scanl (lam (q : Tuple (Tuple Float Integer) Float)
@@ -248,7 +251,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
         after:  "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
                    (let ((p (scanl (lam (q : Tuple Float Float) (let (((s y) q) (z s)) z)) (get$1$2 a) v)) (y (index 1 p)))
                      (add y y)))" },
-    PassLaw { name: "build-copy", source: "ours", run: narrowed,
+    PassLaw { name: "build-copy", source: "ours", run: without_dead_components,
         text:   "let p = build(n, f) in build(n, λi. p[i]) = p",
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",
@@ -275,11 +278,11 @@ fn applied(def: &Def, supply: &mut Supply) -> Def {
 }
 
 fn without_dead(def: &Def, _: &mut Supply) -> Def {
-    dead::dead(def, &Effects::default())
+    dce::dce(def, &Effects::default())
 }
 
-fn narrowed(def: &Def, supply: &mut Supply) -> Def {
-    narrow::narrow(def, supply)
+fn without_dead_components(def: &Def, supply: &mut Supply) -> Def {
+    dead_components::dead_components(def, supply)
 }
 
 fn shared(def: &Def, _: &mut Supply) -> Def {
@@ -287,31 +290,31 @@ fn shared(def: &Def, _: &mut Supply) -> Def {
 }
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
-    merge::merge(def, &merge::Records::new(), &[], &Effects::default(), supply)
+    merge_calls::merge_calls(def, &merge_calls::Records::new(), &[], &Effects::default(), supply)
 }
 
 /// In the instance g calls itself.
-fn beside_value(def: &Def, supply: &mut Supply) -> Def {
-    beside::beside(def, &HashSet::from([FunName::base("g")]), &Effects::default(), supply)
+fn paired(def: &Def, supply: &mut Supply) -> Def {
+    pair_recursive_calls::pair_recursive_calls(def, &HashSet::from([FunName::base("g")]), &Effects::default(), supply)
 }
 
 /// The last parameter is the direction.
 fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
-    residuals::residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
+    hoist_residuals::hoist_residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
 }
 
-fn joined(def: &Def, supply: &mut Supply) -> Def {
+fn fused(def: &Def, supply: &mut Supply) -> Def {
     let effects = Effects::default();
-    joint::joint(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
+    fuse_sums::fuse_sums(def, &effects, supply, &|e| cse::cse_of_term(e, &effects))
 }
 
 /// In the instances g calls itself.
-fn marked(def: &Def, _: &mut Supply) -> Def {
+fn with_destinations(def: &Def, _: &mut Supply) -> Def {
     let params = vec![Type::vec(Type::Float), Type::Integer];
     let g = Arc::new(Fun { name: FunName::base("g"), params, result: Type::Float });
-    into::into(def, &|f| (*f == g.name).then(|| g.clone()))
+    add_destinations::add_destinations(def, &|f| (*f == g.name).then(|| g.clone()))
 }
 
-fn tidied(def: &Def, _: &mut Supply) -> Def {
-    tidy::inline_single_uses(def, &Effects::default())
+fn inlined(def: &Def, _: &mut Supply) -> Def {
+    inline_single_uses::inline_single_uses(def, &Effects::default())
 }

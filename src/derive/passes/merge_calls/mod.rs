@@ -7,7 +7,7 @@
 //!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
 //!
 //! The later one moves up, so all that it needs must be there; of a conditional moves up what does
-//! not need what is not there (`dependence`). This is what keeps the derivative of
+//! not need what is not there (`partial_eval`). This is what keeps the derivative of
 //! nested conditionals and of nested calls as cheap as that of straight code: without it each level
 //! would compute the level below once for its value and once more for its derivative.
 //!
@@ -16,7 +16,7 @@
 
 mod calls;
 
-use crate::dependence::{cut_conditional, depends_on};
+use crate::derive::partial_eval::{cut_conditional, depends_on};
 use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -31,11 +31,17 @@ pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 ///
 /// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
 /// depends on the parameters `late` is merged with what does not: a split cuts between the two.
-pub fn merge(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let mut tuples = HashMap::new();
     collect_tuples(&def.body, &mut tuples);
-    let mut pass =
-        Merge { records, effects, supply, places: HashMap::new(), tuples, late: late.iter().map(Var::id).collect() };
+    let mut pass = MergeCalls {
+        records,
+        effects,
+        supply,
+        places: HashMap::new(),
+        tuples,
+        late: late.iter().map(Var::id).collect(),
+    };
     def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
     Def { body: pass.block(&def.body, 0), ..def.clone() }
 }
@@ -48,7 +54,7 @@ impl Place {
     const OUTSIDE: Place = Place(0, 0);
 }
 
-struct Merge<'a> {
+struct MergeCalls<'a> {
     records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
@@ -72,7 +78,7 @@ enum Argument {
     Const(lm::term::Constant),
 }
 
-impl Merge<'_> {
+impl MergeCalls<'_> {
     fn block(&mut self, e: &Expr, depth: usize) -> Expr {
         let (bindings, result) = e.as_block();
         // The result takes part like a binding: it may be merged with one, or one with it.

@@ -5,7 +5,7 @@
 //!   let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
 //!
 //! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
-//! what it says of a point. One after the other they would do that twice. Joined, `cse` and `merge` find within an
+//! what it says of a point. One after the other they would do that twice. Fused, `cse` and `merge_calls` find within an
 //! iteration what they find in straight code. The sum moves to where the earlier one stands, if all that it needs is
 //! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the
 //! first.
@@ -14,7 +14,7 @@
 //! is `cse`, with the nearest sums over the same range. So is a call of a function at a point where the other sum calls
 //! a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
-use crate::meeting::{Meeting, Tuples};
+use crate::derive::call_points::{Meeting, Tuples};
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{free_variables, occurrences, substitute};
@@ -23,12 +23,12 @@ use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 
 /// The definition with sums joined; `share` is to compute nothing twice.
-pub fn joint(def: &Def, effects: &Effects, supply: &mut Supply, share: &dyn Fn(&Expr) -> Expr) -> Def {
-    let mut pass = Joint { effects, supply, share };
+pub fn fuse_sums(def: &Def, effects: &Effects, supply: &mut Supply, share: &dyn Fn(&Expr) -> Expr) -> Def {
+    let mut pass = FuseSums { effects, supply, share };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-struct Joint<'a> {
+struct FuseSums<'a> {
     effects: &'a Effects,
     supply: &'a mut Supply,
     share: &'a dyn Fn(&Expr) -> Expr,
@@ -46,7 +46,7 @@ struct Sum {
     body: Expr,
 }
 
-impl Joint<'_> {
+impl FuseSums<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         let Kind::Let(bindings, result) = e.kind() else { return e.map_children(|c| self.term(c)) };
         let inside = |b: &Binding| Binding { pattern: b.pattern.clone(), rhs: self.term(&b.rhs) };

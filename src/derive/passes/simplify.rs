@@ -11,7 +11,7 @@
 //! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any
 //! definition. Gives: one without trivial bindings and without a redex of the laws.
 
-use crate::passes::tidy::is_small_tuple;
+use crate::derive::passes::inline_single_uses::is_small_tuple;
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};

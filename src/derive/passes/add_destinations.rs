@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The definition with such calls marked. `recursive` gives the function of that name, whatever of it varies, if it
 /// calls itself.
-pub fn into(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
+pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
     let mut pass = Into { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }

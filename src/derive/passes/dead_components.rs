@@ -14,13 +14,13 @@ use lm::types::Type;
 use std::collections::HashMap;
 
 /// The definition with narrower elements. What only the dropped components needed is dead afterwards.
-pub fn narrow(def: &Def, supply: &mut Supply) -> Def {
+pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
     let mut reads = Reads { used: occurrences(&def.body), ..Reads::default() };
     reads.term(&def.body);
     let narrower = |read: &Vec<bool>| read.contains(&false);
     let kept = reads.tensors.into_iter().filter(|(_, read)| narrower(read));
     let kept = kept.map(|(p, read)| (p, (0..read.len()).filter(|i| read[*i]).collect())).collect();
-    let mut pass = Narrow { supply, kept, elements: HashMap::new(), by: HashMap::new(), sizes: HashMap::new() };
+    let mut pass = DeadComponents { supply, kept, elements: HashMap::new(), by: HashMap::new(), sizes: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
@@ -120,7 +120,7 @@ impl Reads {
     }
 }
 
-struct Narrow<'a> {
+struct DeadComponents<'a> {
     supply: &'a mut Supply,
     /// The components that are left of the elements of each tensor that becomes narrower.
     kept: HashMap<u32, Vec<usize>>,
@@ -131,7 +131,7 @@ struct Narrow<'a> {
     sizes: HashMap<u32, Expr>,
 }
 
-impl Narrow<'_> {
+impl DeadComponents<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),

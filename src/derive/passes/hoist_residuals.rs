@@ -3,7 +3,7 @@
 //!   x = build n (λi. let forward in let reverse in e)
 //!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
 //!
-//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::dependence`]), r what of
+//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
 //! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
 //! variable: then t does not depend on the vector, and is made once for all of them. What costs about as much as a load
 //! is computed again: r has the results of loops, calls and functions of libm, and only what is as large for each i,
@@ -11,7 +11,7 @@
 //!
 //! Takes and gives: normal form without linear maps.
 
-use crate::dependence::{Halves, cut, depends_on};
+use crate::derive::partial_eval::{Halves, cut, depends_on};
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{occurrences, renamed};
@@ -20,19 +20,19 @@ use lm::types::Type;
 use std::collections::HashSet;
 
 /// The definition with residuals of its loops in tensors of their own.
-pub fn residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let late = late.iter().map(Var::id).collect();
-    Def { body: Residuals { late, effects, supply }.block(&def.body), ..def.clone() }
+    Def { body: HoistResiduals { late, effects, supply }.block(&def.body), ..def.clone() }
 }
 
-struct Residuals<'a> {
+struct HoistResiduals<'a> {
     /// The late variables, and those found to depend on them.
     late: HashSet<u32>,
     effects: &'a Effects,
     supply: &'a mut Supply,
 }
 
-impl Residuals<'_> {
+impl HoistResiduals<'_> {
     fn block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let mut out = Vec::new();

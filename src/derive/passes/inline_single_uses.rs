@@ -6,12 +6,11 @@
 //!
 //! A condition that chooses between tensors keeps its name: what is added to either goes right there
 //! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is
-//! evaluated at most as often as before. Names made by the compiler are numbered t1, t2, ... in order.
-//! Takes and gives: any term.
+//! evaluated at most as often as before. Takes and gives: any term.
 
 use lm::effect::Effects;
-use lm::scope::{occurrences, substitute};
-use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::scope::occurrences;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use std::collections::{HashMap, HashSet};
 
 /// Lines longer than this many nodes are not made by inlining: they keep their names, which also
@@ -22,11 +21,11 @@ const LINE: usize = 24;
 pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
     let mut conditions = HashSet::new();
     chosen_by(&def.body, &mut conditions);
-    let mut pass = Tidy { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
+    let mut pass = InlineSingleUses { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-struct Tidy<'a> {
+struct InlineSingleUses<'a> {
     uses: HashMap<u32, usize>,
     /// Conditions that choose a destination: known by name before the conditional.
     conditions: HashSet<u32>,
@@ -34,7 +33,7 @@ struct Tidy<'a> {
     by: HashMap<u32, Expr>,
 }
 
-impl Tidy<'_> {
+impl InlineSingleUses<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),
@@ -108,62 +107,5 @@ fn is_expression(e: &Expr) -> bool {
         Kind::Const(_) | Kind::Var(_) => true,
         Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _) => false,
         Kind::App(_, args) => args.iter().all(is_expression),
-    }
-}
-
-/// The definition with its intermediate values numbered in order of appearance. The components of a
-/// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
-pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
-    let mut names = HashMap::new();
-    for b in def.body.as_block().0 {
-        if b.rhs.as_var().is_some_and(|x| def.params.contains(x)) {
-            names.extend(b.pattern.vars().iter().map(|x| (x.id(), x.clone())));
-        }
-    }
-    rename(&def.body, supply, &mut names, &mut 0);
-    Def { body: with_names(&def.body, &names), ..def.clone() }
-}
-
-type Names = HashMap<u32, lm::term::Var>;
-
-fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => {}
-        Kind::App(_, args) => args.iter().for_each(|a| rename(a, supply, names, count)),
-        Kind::Lam(_, body) => rename(body, supply, names, count),
-        Kind::Let(bindings, body) => {
-            for b in bindings {
-                rename(&b.rhs, supply, names, count);
-                for x in b.pattern.vars() {
-                    if names.contains_key(&x.id()) {
-                        continue;
-                    }
-                    *count += 1;
-                    names.insert(x.id(), supply.fresh(&format!("t{count}"), x.ty().clone()));
-                }
-            }
-            rename(body, supply, names, count);
-        }
-    }
-}
-
-fn with_names(e: &Expr, names: &Names) -> Expr {
-    let by: HashMap<u32, Expr> = names.iter().map(|(id, x)| (*id, Expr::var(x))).collect();
-    binders(&substitute(e, &by), names)
-}
-
-fn binders(e: &Expr, names: &Names) -> Expr {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => e.clone(),
-        Kind::App(..) | Kind::Lam(..) => e.map_children(|c| binders(c, names)),
-        Kind::Let(bindings, body) => {
-            let rename = |p: &Pattern| match p {
-                Pattern::Var(x) => Pattern::Var(names[&x.id()].clone()),
-                Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| names[&x.id()].clone()).collect()),
-            };
-            let bindings =
-                bindings.iter().map(|b| Binding { pattern: rename(&b.pattern), rhs: binders(&b.rhs, names) });
-            Expr::block(bindings.collect(), binders(body, names))
-        }
     }
 }
