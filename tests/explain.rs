@@ -1,7 +1,7 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
 use lmc::derive::passes::laws::PASS_LAWS;
-use lmc::ks::diagnostic::{Cause, Diagnostic};
+use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::explain::{self, Explanation};
 use lmc::ks::front;
 use lmc::ks::source::Source;
@@ -42,18 +42,20 @@ fn used() -> BTreeSet<String> {
     codes
 }
 
-/// The code of a line such as `SyntaxError::Character(_) => "E101",`; those of warnings start with a W.
+/// The code of a row such as `Diagnostic::error("E101", ..` or `Error::OfItself(_) => "E307",`, before a comma; those
+/// of warnings start with a W.
 fn code_of(line: &str) -> Option<&str> {
-    let (_, code) = line.trim_end_matches(',').split_once("=> \"")?;
-    let code = code.strip_suffix('"')?;
-    let digits = code.strip_prefix(['E', 'W'])?;
-    let is_code = digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit());
-    is_code.then_some(code)
+    let is_code = |text: &&str| {
+        let digits = text.strip_prefix(['E', 'W']).unwrap_or_default();
+        digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    let (before_comma, _) = line.rsplit_once("\",")?;
+    before_comma.split('"').find(is_code)
 }
 
 /// The codes of a program's errors and warnings, and of its derivatives'.
 fn errors(text: &str) -> Vec<&'static str> {
-    let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.cause.code()).collect();
+    let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.code).collect();
     let checked = match front::load(&Source::new("example.ks", text)) {
         Ok(checked) => checked,
         Err(errors) => return codes(errors),
@@ -74,7 +76,7 @@ fn errors(text: &str) -> Vec<&'static str> {
     let mut pipeline = Pipeline::new(checked);
     let failures = wanted.iter().filter_map(|name| pipeline.require(name).err());
     let mut codes: Vec<&str> = failures.map(|error| error.code()).collect();
-    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Cause::from(rule).code());
+    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Diagnostic::from(rule).code);
     codes.extend(warnings);
     codes
 }

@@ -9,6 +9,7 @@ use crate::ks::source::Source;
 use crate::pipeline;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
+use lm::types::Type;
 
 /// Reads and checks a program. The prelude is checked with it.
 ///
@@ -22,7 +23,7 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 
 /// As [`load`], for derivatives by a derivation; the times of reading and checking are added to a table.
 pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { record: Some(pipeline::record), derivation, ..Options::default() }, timings)
+    load_with(source, Options { record: Some(record), derivation, ..Options::default() }, timings)
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
@@ -30,9 +31,14 @@ pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> R
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_with(
         source,
-        Options { orphan_derivatives: true, record: Some(pipeline::record), ..Options::default() },
+        Options { orphan_derivatives: true, record: Some(record), ..Options::default() },
         &Timings::default(),
     )
+}
+
+/// The record that `[suffwdpass f]` gives, known once the derivation was done: the checker's one question to it.
+fn record(checked: Checked, f: &FunName) -> Result<Type, Diagnostic> {
+    pipeline::record(checked, f).map_err(Diagnostic::from)
 }
 
 fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {

@@ -3,7 +3,7 @@
 
 use crate::ks::check::builtins::sparse_parts;
 use crate::ks::check::call::apply;
-use crate::ks::check::{CheckError, Checker};
+use crate::ks::check::{Checker, error};
 use lm::prim::Prim;
 use lm::shape;
 use lm::term::{Expr, Kind, Op, Span};
@@ -27,7 +27,7 @@ impl Checker {
         let (bindings, shape) = self.name_of(shape);
         match shape::zeros(ty, &shape, &mut self.supply) {
             Some(zero) => Some(Expr::block(bindings, placed(&zero, span))),
-            None => self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span),
+            None => self.fail(error::not_supported(&format!("zeros of type `{ty}` are")), span),
         }
     }
 

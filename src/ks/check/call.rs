@@ -9,7 +9,7 @@ use crate::ks::check::names::{is_projection, old_spelling, projection};
 use crate::ks::check::second_order::takes_functions;
 use crate::ks::check::signatures::{argument_type, derivations};
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::check::{Checker, derived, error};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
@@ -62,21 +62,21 @@ impl Checker {
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
         let builtins: Vec<&str> = builtins::names().collect();
         let suggestion = closest(name, self.functions.names().chain(builtins));
-        self.fail(CheckError::UnknownFunction { name: name.into(), suggestion }, span)
+        self.fail(error::unknown_function(name, suggestion), span)
     }
 
     /// `(get$i$n t)`, `(lmGet$i$n t)`.
     fn get(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let (family, indices) = name.split_once('$')?;
         let Some((i, n)) = projection(indices) else {
-            return self.fail(CheckError::BadProjection(name.into()), span);
+            return self.fail(error::bad_projection(name), span);
         };
         let op = if family == "get" { Op::Get(i, n) } else { Op::LmGet(i, n) };
         let tuple = gather(args, span);
         let found = tuple.ty().clone();
         match Expr::try_app(op, vec![tuple], span) {
             Some(e) => Some(e),
-            None => self.fail(CheckError::WrongProjection { name: name.into(), found }, span),
+            None => self.fail(error::wrong_projection(name, &found), span),
         }
     }
 
@@ -224,14 +224,14 @@ impl Checker {
             return None;
         }
         if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
-            return self.fail(CheckError::LambdaAsArgument(name.to_string()), span);
+            return self.fail(error::lambda_as_argument(name), span);
         }
         let (expected, arities) = self.alternatives(name);
         let error = match arities.first() {
             Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
-                CheckError::WrongArity { name: name.to_string(), expected, found: args.len() }
+                error::wrong_arity(name, expected, args.len())
             }
-            _ => CheckError::WrongArguments { name: name.to_string(), expected, found: types(args) },
+            _ => error::wrong_arguments(name, &expected, &types(args)),
         };
         self.fail(error, span)
     }

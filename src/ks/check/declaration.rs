@@ -7,8 +7,7 @@ use crate::derivation::Derivation;
 use crate::ks::check::builtins::PRIMITIVE_PREFIX;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
-use crate::ks::check::{CheckError, Checker, derived};
-use crate::ks::diagnostic::Diagnostic;
+use crate::ks::check::{Checker, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -145,7 +144,7 @@ impl Checker {
     fn defined_name(&mut self, s: &Sexp) -> Option<FunName> {
         let name = self.fun_name(s)?;
         match name.base.starts_with(PRIMITIVE_PREFIX) {
-            true if name.derivations.is_empty() => self.fail(CheckError::Reserved(name.base.to_string()), s.span),
+            true if name.derivations.is_empty() => self.fail(error::reserved(&name.base), s.span),
             true | false => Some(name),
         }
     }
@@ -187,7 +186,7 @@ impl Checker {
     /// The name of a variable where it is bound.
     pub(super) fn binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
         match symbol(s) {
-            Some(name) if is_reserved(name) => self.fail(CheckError::Reserved(name.to_string()), s.span),
+            Some(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
             Some(name) => Some(name.clone()),
             None if s.shape == Shape::Bad => None,
             None => self.malformed("variable name", "x", s.span),
@@ -203,8 +202,8 @@ impl Checker {
                     first.insert(name, *span);
                 }
                 Some(before) => {
-                    let error = CheckError::DuplicateVariable(name.to_string(), what);
-                    self.errors.push(Diagnostic::new(error, *span).related(*before, "first bound here"));
+                    let error = error::duplicate_variable(name, what).related(*before, "first bound here");
+                    self.fail::<()>(error, *span);
                 }
             }
         }
@@ -220,7 +219,7 @@ impl Checker {
         let name = self.fun_name(name)?;
         if !derived::is_derivation(word) {
             let suggestion = super::suggest::closest(word, derived::names());
-            return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, derivative.span);
+            return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
         }
         let derivation = match way.map(|way| (way.span, symbol(way))) {
             None => None,
@@ -228,7 +227,7 @@ impl Checker {
             Some((place, Some(word))) => match Derivation::named(word) {
                 None => {
                     let suggestion = super::suggest::closest(word, Derivation::ALL.into_iter().map(Derivation::name));
-                    return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, place);
+                    return self.fail(error::unknown_derivation(word, suggestion), place);
                 }
                 known => known,
             },
@@ -245,7 +244,7 @@ impl Checker {
     }
 
     pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {
-        self.fail(CheckError::Malformed { what, grammar }, span)
+        self.fail(error::malformed(what, grammar), span)
     }
 }
 

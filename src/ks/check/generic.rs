@@ -13,7 +13,7 @@ use crate::ks::check::builtins::Builtin;
 use crate::ks::check::call::types;
 use crate::ks::check::names::symbol;
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker};
+use crate::ks::check::{Checker, error};
 use crate::ks::reader::{Sexp, Shape, read};
 use lm::scheme::Named;
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
@@ -132,7 +132,7 @@ impl Checker {
                 let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);
                 if ty.shape() != *shape.ty() {
                     let found = shape.ty().clone();
-                    return self.fail(CheckError::WrongShape { tensor: ty, found }, span);
+                    return self.fail(error::wrong_shape(&ty, &found), span);
                 }
                 self.zeros(&ty, shape, span)
             }

@@ -25,12 +25,10 @@ mod suggest;
 mod types;
 
 pub use derived::names as derivations;
-pub use error::CheckError;
 
 use crate::derivation::Derivation;
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;
-use crate::pipeline;
 use declaration::{Header, Item, RuleHead};
 use functions::Functions;
 use generic::Expansion;
@@ -58,7 +56,7 @@ pub struct Options {
 }
 
 /// See [`Options::record`].
-pub type Record = fn(Checked, &FunName) -> Result<Type, pipeline::Error>;
+pub type Record = fn(Checked, &FunName) -> Result<Type, Diagnostic>;
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
@@ -244,9 +242,8 @@ impl Checker {
         self.scope.forget(mark);
         let (body, declared) = (body?, header.result.as_ref()?);
         if body.ty() != declared {
-            let name = header.name.as_ref()?.to_string();
-            let (declared, found) = (declared.clone(), body.ty().clone());
-            return self.fail(CheckError::WrongResult { name, declared, found }, text.span);
+            let name = header.name.as_ref()?;
+            return self.fail(error::wrong_result(name, declared, body.ty()), text.span);
         }
         let (params, fun) = (params.into_iter().collect::<Option<Vec<_>>>()?, fun?);
         let (params, body) = self.adapt(params, body, &fun);
@@ -265,15 +262,13 @@ impl Checker {
         let [template, replacement] = sides;
         let (template, replacement) = (template?, replacement?);
         let params = params.into_iter().collect::<Option<Vec<Var>>>()?;
-        let name = head.name.to_string();
         if template.ty() != replacement.ty() {
-            let (template, found) = (template.ty().clone(), replacement.ty().clone());
-            return self.fail(CheckError::SidesDisagree { name, template, found }, head.replacement.span);
+            let error = error::sides_disagree(&head.name, template.ty(), replacement.ty());
+            return self.fail(error, head.replacement.span);
         }
         let mentioned = free_variables(&template);
         if let Some(x) = params.iter().find(|x| !mentioned.contains(x)) {
-            let variable = x.name().to_string();
-            return self.fail(CheckError::UnboundPattern { name, variable }, head.template.span);
+            return self.fail(error::unbound_pattern(&head.name, x.name()), head.template.span);
         }
         Some(Rule { name: head.name.clone(), params, template, replacement, span: head.span })
     }
@@ -297,8 +292,9 @@ impl Checker {
         (fresh, Expr::block(vec![binding], body).at(span))
     }
 
-    fn fail<T>(&mut self, error: CheckError, span: Span) -> Option<T> {
-        self.errors.push(Diagnostic::new(error, span));
+    /// Reports an error at a place, and gives the `None` that stands for what is wrong.
+    fn fail<T>(&mut self, error: Diagnostic, span: Span) -> Option<T> {
+        self.errors.push(error.at(span));
         None
     }
 }

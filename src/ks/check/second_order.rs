@@ -12,7 +12,7 @@
 use crate::ks::check::call::apply;
 use crate::ks::check::declaration::{Header, Param};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker};
+use crate::ks::check::{Checker, error};
 use crate::ks::reader::Sexp;
 use indexmap::IndexMap;
 use lm::alpha;
@@ -125,7 +125,7 @@ impl Checker {
         }
         let nested = self.second_order.in_progress.iter().filter(|name| **name == fun.name).count();
         if nested >= MOST_NESTED || made_for.body.size() > LARGEST {
-            return self.fail(CheckError::EndlessFunctions(fun.name.to_string()), span);
+            return self.fail(error::endless_functions(&fun.name), span);
         }
         let definition = self.second_order.definitions.get(&fun.name)?.clone();
         let values = fun.params.iter().filter(|ty| !is_function(ty)).cloned();
@@ -171,7 +171,7 @@ impl Checker {
         if *body.ty() != fun.result {
             let (declared, found) = (fun.result.clone(), body.ty().clone());
             let name = self.second_order.in_progress.last()?.to_string();
-            return self.fail(CheckError::WrongResult { name, declared, found }, definition.body.span);
+            return self.fail(error::wrong_result(name, &declared, &found), definition.body.span);
         }
         Some(Def { fun: fun.clone(), params, body })
     }
