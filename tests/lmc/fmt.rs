@@ -2,7 +2,7 @@
 //!
 //! The oracle for tokens is a lexer of its own, a few lines long.
 
-use lmc::fmt::{WIDTH, format};
+use lmc::ks::fmt::{WIDTH, format};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
