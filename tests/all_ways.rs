@@ -15,8 +15,9 @@ use lm::random::SplitMix;
 use lm::types::Type;
 use lmc::demos::DEMOS;
 use lmc::derivation::Derivation;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 

@@ -9,9 +9,10 @@ use lm::tensor::Tensor;
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::gradcheck::same_bits;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::sync::Arc;
 
 /// A fold over v, from `start`, of what `better` says of the best so far, b, and the element, x.

@@ -8,9 +8,10 @@
 use lm::interp::Interpreter;
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::fs;
 use std::path::Path;
 

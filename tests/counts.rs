@@ -5,9 +5,10 @@ use codegen::loops::{Counts, Work};
 use codegen::{Jit, LOWER, Options, Selection, SourceInfo};
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 
 const PROGRAM: &str = r#"
 (def dot Float ((v : Vec Float) (w : Vec Float))

@@ -2,9 +2,9 @@
 //!
 //! `BLESS=1 cargo test --test errors` writes the messages anew; read the diff.
 
-use lmc::front::load;
-use lmc::render::{Format, render_all};
-use lmc::source::Source;
+use lmc::ks::front::load;
+use lmc::ks::render::{Format, render_all};
+use lmc::ks::source::Source;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

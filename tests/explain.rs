@@ -1,11 +1,11 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
-use lmc::diagnostic::{Cause, Diagnostic};
-use lmc::explain::{self, Explanation};
-use lmc::front;
+use lmc::ks::diagnostic::{Cause, Diagnostic};
+use lmc::ks::explain::{self, Explanation};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn examples_are_what_they_are_said_to_be() {
             assert!(found.contains(&code) && all_alike, "the example of {code} gives {found:?}");
             if let Some(right) = explanation.right() {
                 assert_eq!(errors(right), [""; 0], "the remedy of {code}");
-                assert_eq!(lmc::fmt::format(right).expect("it is read"), format!("{right}\n"));
+                assert_eq!(lmc::ks::fmt::format(right).expect("it is read"), format!("{right}\n"));
             } else {
                 assert_eq!(code, "E112");
             }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use lmc::fmt::{WIDTH, format};
+use lmc::ks::fmt::{WIDTH, format};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -5,9 +5,10 @@ use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
 use lm::types::Type;
 use lmc::gradcheck;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -6,9 +6,9 @@ use common::generate::{Options, programs};
 use lm::alpha;
 use lm::notation::ks;
 use lm::term::Program;
-use lmc::front::{load, load_stage};
-use lmc::render::{Format, render_all};
-use lmc::source::Source;
+use lmc::ks::front::{load, load_stage};
+use lmc::ks::render::{Format, render_all};
+use lmc::ks::source::Source;
 
 fn read(text: &str) -> Program {
     let source = Source::new("printed.ks", text);

@@ -10,9 +10,10 @@ use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
 use lm::term::{FunName, Program, Span};
 use lm::value::Value;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::fs;
 use std::path::{Path, PathBuf};
 

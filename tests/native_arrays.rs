@@ -12,9 +12,10 @@ use lm::term::FunName;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::gradcheck::{NATIVE_FAST, Random, distance, same_bits};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::sync::Arc;
 
 /// A program with its function `f`, and its derivatives where it has any.

@@ -7,10 +7,11 @@ use lm::notation::ks;
 use lm::term::{Def, Program};
 use lm::types::Type;
 use lm::value::Value;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 
 /// The definitions of a text; the last is the instance.
 fn program(text: &str) -> (Pipeline, Def) {

@@ -8,9 +8,10 @@ use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::DEMOS;
 use lmc::derivation::Derivation;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 
 /// A term of v : (Vec Float), of size 2, and k = 4; the line marked is where it fails. Then the derivatives that need
 /// what fails; others may give a value.

@@ -3,7 +3,7 @@
 use lm::interp::Interpreter;
 use lm::term::{FunName, Program};
 use lm::value::Value;
-use lmc::front::prelude;
+use lmc::ks::front::prelude;
 
 /// x and digamma(x); none of these x is near a zero of digamma.
 const DIGAMMA: &[(f64, f64)] = &[

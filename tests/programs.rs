@@ -10,9 +10,10 @@ use lm::interp::Interpreter;
 use lm::notation::ks;
 use lm::term::FunName;
 use lmc::demos::{DEMOS, Demo};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::fs;
 use std::path::Path;
 

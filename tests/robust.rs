@@ -4,10 +4,10 @@ mod common;
 
 use common::generate::{self, Options, programs};
 use lm::term::FunName;
-use lmc::front::load;
+use lmc::ks::front::load;
+use lmc::ks::render::{Format, render_all};
+use lmc::ks::source::Source;
 use lmc::pipeline::{Error, Pipeline};
-use lmc::render::{Format, render_all};
-use lmc::source::Source;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

@@ -9,9 +9,10 @@ use lm::term::FunName;
 use lm::value::Value;
 use lmc::demos::DEMOS;
 use lmc::gradcheck::{NATIVE, Random, distance};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::process::Command;
 
 fn known(text: &str) -> Vec<Known> {

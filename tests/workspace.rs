@@ -12,9 +12,10 @@ use lm::term::FunName;
 use lm::value::Value;
 use lmc::demos::DEMOS;
 use lmc::gradcheck::Random;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{LARGE_STACK, front, with_large_stack};
+use lmc::{LARGE_STACK, with_large_stack};
 
 /// Lanes of several widths and none; little of LLVM, which changes no number.
 fn ways() -> Vec<codegen::Options> {

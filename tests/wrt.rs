@@ -4,9 +4,10 @@ use lm::interp::Interpreter;
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::gradcheck::{self, Report};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 
 const PROGRAM: &str = "
 (def g Float ((a : Float) (v : Vec Float) (b : Tuple Float Float))

@@ -6,9 +6,9 @@ use lm::term::FunName;
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derivation::Derivation;
-use lmc::front;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {

@@ -3,13 +3,13 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
-use crate::check::Checked;
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
+use crate::ks::check::Checked;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::source::Source;
+use crate::ks::{front, render};
 use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
-use crate::source::Source;
-use crate::{front, render};
 use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;

@@ -1,7 +1,7 @@
 //! Why a derivative was not made.
 
-use crate::check;
 use crate::derivation::jacobian::NotDifferentiable;
+use crate::ks::check;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
 use lm::types::Type;

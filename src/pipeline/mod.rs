@@ -25,11 +25,11 @@ pub use stages::{HEADINGS, Stage};
 pub use watch::{Observer, Pass};
 
 use crate::call_order;
-use crate::check::Checked;
 use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
+use crate::ks::check::Checked;
 use crate::passes::rules::EndlessRule;
 use crate::passes::{anf, apply, dead, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;

@@ -6,10 +6,11 @@ use lm::term::{Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
+use lmc::call_order;
 use lmc::derivation::Derivation;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{call_order, front};
 use std::collections::HashMap;
 
 /// A gradient does at most so much for each thing that the function does, and for each level of loops.

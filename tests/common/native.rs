@@ -11,10 +11,10 @@ use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::derivation::Derivation;
-use lmc::front;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 use std::sync::Arc;
 
 /// A way to compile, and what is asked of it.

@@ -3,7 +3,7 @@
 //! A step removes a definition, a parameter with its arguments, or a binding, or puts one of its parts, a number or
 //! `v` in place of a term. Programs that are not right do not fail, so no step needs to know types.
 
-use lmc::reader::{Sexp, Shape, read};
+use lmc::ks::reader::{Sexp, Shape, read};
 use std::rc::Rc;
 
 /// A program is tried at most so often.
@@ -59,7 +59,7 @@ fn tree(form: &Sexp, text: &str) -> Tree {
 
 fn print(program: &[Rc<Tree>]) -> String {
     let text: String = program.iter().map(|form| form.text() + "\n\n").collect();
-    lmc::fmt::format(&text).unwrap_or(text)
+    lmc::ks::fmt::format(&text).unwrap_or(text)
 }
 
 fn size_of_all(program: &[Rc<Tree>]) -> (usize, usize) {

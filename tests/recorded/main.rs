@@ -26,9 +26,10 @@ use lm::value::Value;
 use lmc::demos::DEMOS;
 use lmc::derivation::Derivation;
 use lmc::gradcheck::{self, Random, distance, native_limit};
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{LARGE_STACK, front, with_large_stack};
+use lmc::{LARGE_STACK, with_large_stack};
 use std::fs;
 use std::path::{Path, PathBuf};
 

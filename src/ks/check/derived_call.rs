@@ -4,9 +4,9 @@
 //! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
-use crate::check::call::{apply, types};
-use crate::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
-use crate::check::{CheckError, Checker, builtins, derived};
+use crate::ks::check::call::{apply, types};
+use crate::ks::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
+use crate::ks::check::{CheckError, Checker, builtins, derived};
 use lm::prim::Prim;
 use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;

@@ -3,14 +3,14 @@
 //! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
 //! the core a call has one argument per parameter, so tuples are taken apart or put together here.
 
-use crate::check::arguments::Argument;
-use crate::check::builtins::{self, Builtin, Meaning};
-use crate::check::names::{is_projection, old_spelling, projection};
-use crate::check::second_order::takes_functions;
-use crate::check::signatures::{argument_type, derivations};
-use crate::check::suggest::closest;
-use crate::check::{CheckError, Checker, derived};
-use crate::reader::Sexp;
+use crate::ks::check::arguments::Argument;
+use crate::ks::check::builtins::{self, Builtin, Meaning};
+use crate::ks::check::names::{is_projection, old_spelling, projection};
+use crate::ks::check::second_order::takes_functions;
+use crate::ks::check::signatures::{argument_type, derivations};
+use crate::ks::check::suggest::closest;
+use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;

@@ -5,7 +5,7 @@
 //! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
 //! rows, too, made from their text.
 
-use crate::check::generic;
+use crate::ks::check::generic;
 use lm::prim::{ALL, Derivative, Prim};
 use lm::scheme::{Named, Rule};
 use lm::types::Type;

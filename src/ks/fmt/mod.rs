@@ -10,8 +10,8 @@ mod layout;
 mod style;
 mod tree;
 
-use crate::diagnostic::Diagnostic;
-use crate::reader::read;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::read;
 
 /// Lines are not longer, where they can be broken.
 pub const WIDTH: usize = 100;

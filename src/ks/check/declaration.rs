@@ -3,13 +3,13 @@
 //!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
 //!   (rule "name" params template replacement)
 
-use crate::check::builtins::PRIMITIVE_PREFIX;
-use crate::check::names::{is_reserved, symbol};
-use crate::check::types::is_constructor;
-use crate::check::{CheckError, Checker, derived};
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::builtins::PRIMITIVE_PREFIX;
+use crate::ks::check::names::{is_reserved, symbol};
+use crate::ks::check::types::is_constructor;
+use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;

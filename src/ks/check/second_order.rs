@@ -9,11 +9,11 @@
 //! copy, so a definition may call itself, with the functions it was given. One that gives itself ever
 //! other functions is refused. So no term after the checker takes a function, built-ins apart.
 
-use crate::check::call::apply;
-use crate::check::declaration::{Header, Param};
-use crate::check::scope::Meaning;
-use crate::check::{CheckError, Checker};
-use crate::reader::Sexp;
+use crate::ks::check::call::apply;
+use crate::ks::check::declaration::{Header, Param};
+use crate::ks::check::scope::Meaning;
+use crate::ks::check::{CheckError, Checker};
+use crate::ks::reader::Sexp;
 use indexmap::IndexMap;
 use lm::alpha;
 use lm::scope::{free_variables, renamed, substitute};

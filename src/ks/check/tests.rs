@@ -1,7 +1,7 @@
 use super::*;
-use crate::front::{load, load_stage, prelude, prelude_forms};
-use crate::reader::read;
-use crate::source::Source;
+use crate::ks::front::{load, load_stage, prelude, prelude_forms};
+use crate::ks::reader::read;
+use crate::ks::source::Source;
 use crate::with_large_stack;
 use lm::types::Type;
 

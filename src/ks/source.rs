@@ -3,7 +3,7 @@
 //! Offsets are bytes, as in [`Span`]; people are shown lines and columns, both from 1, columns
 //! counted in characters.
 
-use crate::diagnostic::Diagnostic;
+use crate::ks::diagnostic::Diagnostic;
 use lm::term::Span;
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;

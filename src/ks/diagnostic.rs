@@ -1,9 +1,9 @@
 //! Diagnostics: what is wrong with a user's file, where, and what to do about it.
 
-use crate::check::CheckError;
+use crate::ks::check::CheckError;
+use crate::ks::reader::SyntaxError;
+use crate::ks::source::SourceError;
 use crate::passes::rules::EndlessRule;
-use crate::reader::SyntaxError;
-use crate::source::SourceError;
 use lm::term::Span;
 use std::fmt;
 

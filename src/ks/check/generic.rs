@@ -9,12 +9,12 @@
 //!
 //! The whole stands where the call stands, so that a run-time error is one of the call.
 
-use crate::check::builtins::Builtin;
-use crate::check::call::types;
-use crate::check::names::symbol;
-use crate::check::scope::Meaning;
-use crate::check::{CheckError, Checker};
-use crate::reader::{Sexp, Shape, read};
+use crate::ks::check::builtins::Builtin;
+use crate::ks::check::call::types;
+use crate::ks::check::names::symbol;
+use crate::ks::check::scope::Meaning;
+use crate::ks::check::{CheckError, Checker};
+use crate::ks::reader::{Sexp, Shape, read};
 use lm::scheme::Named;
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;

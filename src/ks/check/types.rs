@@ -2,9 +2,9 @@
 //!
 //!   T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
 
-use crate::check::suggest::closest;
-use crate::check::{CheckError, Checker};
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::suggest::closest;
+use crate::ks::check::{CheckError, Checker};
+use crate::ks::reader::{Sexp, Shape};
 use lm::term::Span;
 use lm::types::Type;
 use std::sync::Arc;

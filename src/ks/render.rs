@@ -1,7 +1,7 @@
 //! Showing diagnostics: to people, to editors (`short`), to programs (`json`).
 
-use crate::diagnostic::Diagnostic;
-use crate::source::{Position, Source};
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::source::{Position, Source};
 use lm::term::Span;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
@@ -216,7 +216,7 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reader::SyntaxError;
+    use crate::ks::reader::SyntaxError;
 
     fn stray(text: &str, at: u32) -> (Source, Diagnostic) {
         (Source::new("a.ks", text), Diagnostic::new(SyntaxError::Stray(')'), Span { start: at, end: at + 1 }))

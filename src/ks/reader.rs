@@ -6,10 +6,10 @@
 //! is never nested deeper than [`NESTING_LIMIT`]. It reports every error of the text (up to a
 //! number), not just the first.
 
-use crate::diagnostic::{Cause, Diagnostic};
-use crate::lexer::{Lexer, Token};
+use crate::ks::diagnostic::{Cause, Diagnostic};
+use crate::ks::lexer::{Lexer, Token};
+pub use crate::ks::syntax_error::SyntaxError;
 use crate::stack::{LARGE_STACK, stack_size};
-pub use crate::syntax_error::SyntaxError;
 use lm::term::Span;
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! The front end: from a source text to a checked program.
 
-use crate::check::{self, Checked, Options};
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
+use crate::ks::check::{self, Checked, Options};
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::{Reading, Sexp, Shape, read};
+use crate::ks::source::Source;
 use crate::passes::sums;
 use crate::pipeline;
-use crate::reader::{Reading, Sexp, Shape, read};
-use crate::source::Source;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
 
@@ -15,7 +15,7 @@ use lm::timing::Timings;
 /// Call it under [`with_large_stack`](crate::with_large_stack): terms may be nested deep.
 /// A file without definitions is a program without definitions.
 ///
-/// Errors: all errors of the text, in order of place; [`render`](crate::render) shows them.
+/// Errors: all errors of the text, in order of place; [`render`](crate::ks::render) shows them.
 pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_for(source, Derivation::default(), &Timings::default())
 }

@@ -4,10 +4,10 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
-use crate::check::suggest::closest;
-use crate::check::types::looks_like_type;
-use crate::check::{CheckError, Checker, derived};
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::suggest::closest;
+use crate::ks::check::types::looks_like_type;
+use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;

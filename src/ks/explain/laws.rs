@@ -116,7 +116,7 @@ fn matched(law: &Law) -> String {
 fn of_pass(law: &PassLaw) -> String {
     let mut text = opening(law.name, law.source, law.text);
     let lines = |program: &str| {
-        let laid_out = crate::fmt::format(program).expect("instances are read by a test");
+        let laid_out = crate::ks::fmt::format(program).expect("instances are read by a test");
         laid_out.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect::<String>()
     };
     let _ = write!(text, "\nA program, and what the law makes of it:\n\n{}", lines(law.before));

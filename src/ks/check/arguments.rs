@@ -4,12 +4,12 @@
 //!
 //! S chooses among several functions of the name.
 
-use crate::check::call::{gather, types};
-use crate::check::expr::form_of;
-use crate::check::names::{is_projection, is_reserved, symbol};
-use crate::check::scope::Meaning;
-use crate::check::{CheckError, Checker, builtins};
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::call::{gather, types};
+use crate::ks::check::expr::form_of;
+use crate::ks::check::names::{is_projection, is_reserved, symbol};
+use crate::ks::check::scope::Meaning;
+use crate::ks::check::{CheckError, Checker, builtins};
+use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
 use lm::scope::renamed;
 use lm::term::{Binding, Expr, FunName, Kind, Pattern, Span};

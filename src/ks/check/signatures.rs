@@ -1,11 +1,11 @@
 //! Signatures: which function each definition defines, and of which types.
 
-use crate::check::builtins;
-use crate::check::declaration::Header;
-use crate::check::functions::Entry;
-use crate::check::{CheckError, Checker, derived};
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
+use crate::ks::check::builtins;
+use crate::ks::check::declaration::Header;
+use crate::ks::check::functions::Entry;
+use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::diagnostic::Diagnostic;
 use lm::term::{Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;

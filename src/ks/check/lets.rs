@@ -4,11 +4,11 @@
 //!
 //! A chain of lets, each the body of the one before, becomes one flat block.
 
-use crate::check::expr::form_of;
-use crate::check::names::{is_reserved, symbol};
-use crate::check::scope::Meaning;
-use crate::check::{CheckError, Checker};
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::expr::form_of;
+use crate::ks::check::names::{is_reserved, symbol};
+use crate::ks::check::scope::Meaning;
+use crate::ks::check::{CheckError, Checker};
+use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;

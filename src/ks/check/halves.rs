@@ -4,11 +4,11 @@
 //! which needs f and all that f calls, checked. So definitions that call the halves of f are checked after
 //! those that f needs.
 
-use crate::check::declaration::Header;
-use crate::check::names::old_spelling;
-use crate::check::{CheckError, Checker, derived};
-use crate::diagnostic::Diagnostic;
-use crate::reader::{Sexp, Shape};
+use crate::ks::check::declaration::Header;
+use crate::ks::check::names::old_spelling;
+use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Fun, FunName, Span};
 use lm::types::Type;

@@ -1,9 +1,9 @@
 //! Built-ins on arrays that go by the structure of a type: shapes, zeros, `ts_add` and its
 //! like on tensors with discrete parts.
 
-use crate::check::builtins::sparse_parts;
-use crate::check::call::apply;
-use crate::check::{CheckError, Checker};
+use crate::ks::check::builtins::sparse_parts;
+use crate::ks::check::call::apply;
+use crate::ks::check::{CheckError, Checker};
 use lm::prim::Prim;
 use lm::shape;
 use lm::term::{Expr, Kind, Op, Span};

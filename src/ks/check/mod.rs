@@ -28,9 +28,9 @@ pub use derived::names as derivations;
 pub use error::CheckError;
 
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::Sexp;
 use crate::pipeline;
-use crate::reader::Sexp;
 use declaration::{Header, Item, RuleHead};
 use functions::Functions;
 use generic::Expansion;

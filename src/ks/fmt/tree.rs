@@ -3,7 +3,7 @@
 //! Comments between two items belong to the first as far as they end its line, else to the second. See
 //! Note [Whose comment].
 
-use crate::lexer::{Lexer, Token};
+use crate::ks::lexer::{Lexer, Token};
 use lm::term::Span;
 
 /// How many line feeds stand between two pieces of text; all from 2 on count as 2.
