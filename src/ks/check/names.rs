@@ -4,9 +4,10 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::ks::check::checker::Checker;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{Checker, derived, error};
+use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -105,6 +106,11 @@ fn unmangle(mangled: &str) -> Option<Type> {
         1 => parts.pop(),
         _ => Some(Type::tuple(parts)),
     }
+}
+
+/// The derivations of a name, outermost first.
+pub fn derivations(name: &FunName) -> impl DoubleEndedIterator<Item = &str> {
+    name.derivations.iter().map(|d| &**d)
 }
 
 /// A name as a shared string.
