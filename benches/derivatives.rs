@@ -6,9 +6,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::FunName;
-use lmc::front;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 use native::abi::Context;
 use native::{Jit, SourceInfo};
 use std::hint::black_box;

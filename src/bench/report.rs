@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::measure::Samples;
-use crate::render::quoted;
+use crate::ks::render::quoted;
 use loops::analyses::counts::{Counts, Work};
 use native::Peaks;
 
