@@ -43,7 +43,7 @@ impl<'a> Body<'a> {
             results,
             body: block,
             recursive: false,
-            between: false,
+            c_wrapper: false,
             cold: false,
             row_sizes: vec![],
             allocates: false,
