@@ -25,6 +25,7 @@ mod planned;
 mod prim;
 mod records;
 mod show;
+mod sums;
 mod target;
 mod tensor;
 mod value;
