@@ -5,7 +5,7 @@ pub mod destination;
 pub mod effect;
 pub mod interp;
 pub mod law;
-mod libm;
+pub mod libm;
 pub mod map;
 pub mod notation;
 pub mod prim;

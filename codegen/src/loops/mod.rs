@@ -19,6 +19,7 @@ mod copy;
 mod counts;
 mod effects;
 mod failure;
+pub mod interp;
 mod memory;
 mod op;
 #[cfg(test)]
