@@ -4,9 +4,10 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::FunName;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
-use lmc::{front, with_large_stack};
+use lmc::with_large_stack;
 use std::hint::black_box;
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -54,9 +55,9 @@ fn run(stage: &str, text: &str) {
         "native rev" => {
             let rev = f.derived("rev");
             p.require(&rev).expect("f derives");
-            let info = codegen::SourceInfo::new("bench.ks", text);
-            let module = codegen::compile(p.program(), &[rev], &info, &codegen::Options::default());
-            black_box(module.and_then(|m| m.output(codegen::Kind::Obj)).expect("f compiles"));
+            let info = native::SourceInfo::new("bench.ks", text);
+            let module = native::compile(p.program(), &[rev], &info, &native::Options::default());
+            black_box(module.and_then(|m| m.output(native::Kind::Obj)).expect("f compiles"));
         }
         derivation => p.require(&f.derived(derivation)).expect("f derives"),
     }

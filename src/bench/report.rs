@@ -2,9 +2,9 @@
 
 use super::Entry;
 use super::measure::Samples;
-use crate::render::quoted;
-use codegen::Peaks;
-use codegen::loops::{Counts, Work};
+use crate::ks::render::quoted;
+use loops::analyses::counts::{Counts, Work};
+use native::Peaks;
 
 /// What all rows have in common.
 #[derive(Clone, Copy, Debug)]
