@@ -35,7 +35,7 @@ impl Display for Ty {
 }
 
 /// The first line of a statement.
-pub(super) fn statement(module: &Module, function: &Function, stmt: &Stmt) -> String {
+pub(crate) fn statement(module: &Module, function: &Function, stmt: &Stmt) -> String {
     struct Shown<'a>(Printer<'a>, &'a Stmt);
     impl Display for Shown<'_> {
         fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -10,7 +10,7 @@
 
 use super::space::{Checked, Space, State, not_negative, rounded};
 use super::word::{ObjectId, Word};
-use crate::loops::Ty;
+use crate::ir::Ty;
 use std::collections::BTreeMap;
 
 /// A stack of objects.

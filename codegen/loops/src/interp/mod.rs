@@ -24,16 +24,14 @@ mod ops;
 mod run;
 mod space;
 mod statements;
-#[cfg(test)]
-mod tests;
 mod texts;
 mod word;
 
 pub use space::Space;
 pub use word::{ObjectId, Word};
 
-use super::{Failure, FunId, Function, Module, Operand, Stmt};
-use crate::jam;
+use crate::analyses::jam;
+use crate::ir::{self, Failure, FunId, Function, Module, Operand, Stmt};
 use frame::Frame;
 use lm::interp::RuntimeError;
 use lm::term::{Fun, Span};
@@ -224,6 +222,6 @@ impl<'a> Machine<'a> {
 
     /// The first line of a statement.
     fn shown(&self, function: &Function, stmt: &Stmt) -> String {
-        super::print::statement(self.module, function, stmt)
+        ir::print::statement(self.module, function, stmt)
     }
 }

@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::ops::apply;
 use super::word::Word;
 use super::{Failed, Machine, Stop};
-use crate::loops::{Block, Failure, For, Function, Local, Op, Operand, Stmt};
+use crate::ir::{Block, Failure, For, Function, Local, Op, Operand, Stmt};
 
 /// What running gives.
 pub(super) type Run<T = ()> = Result<T, Stop>;

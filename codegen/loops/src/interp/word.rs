@@ -1,6 +1,6 @@
 //! Words: what a local or a cell of memory holds.
 
-use crate::loops::{Scalar, Ty};
+use crate::ir::{Scalar, Ty};
 
 /// The number of an object of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -9,7 +9,7 @@
 
 use super::arena::Arena;
 use super::word::{ObjectId, Word};
-use crate::loops::Ty;
+use crate::ir::Ty;
 
 /// What has gone wrong, in words.
 pub(super) type Checked<T> = Result<T, String>;

@@ -13,8 +13,8 @@ use super::ops::apply;
 use super::run::{Run, set_carried};
 use super::word::Word;
 use super::{Machine, Stop};
-use crate::independence::{Best, Carried, bests, carried};
-use crate::loops::{For, Op, Scalar};
+use crate::analyses::independence::{Best, Carried, bests, carried};
+use crate::ir::{For, Op, Scalar};
 
 /// More than so many vectors side by side make a loop wide.
 const ABREAST: usize = 2;

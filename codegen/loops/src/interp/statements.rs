@@ -10,7 +10,7 @@ use super::run::Run;
 use super::space::not_negative;
 use super::word::Word;
 use super::{Failed, Machine};
-use crate::loops::{Failure, Local, Memory, Op, Operand, Ty};
+use crate::ir::{Failure, Local, Memory, Op, Operand, Ty};
 
 /// A lane of a frame, whose operands are asked for.
 struct Lane<'m, 'a, 'f> {

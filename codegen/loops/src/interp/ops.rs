@@ -3,7 +3,7 @@
 //! Functions of libm are the system's. NaNs are NaNs: their bits are nobody's promise.
 
 use super::word::Word::{self, Bool, Float, Integer, Text};
-use crate::loops::Op;
+use crate::ir::Op;
 use lm::interp::ranhashdoub;
 use lm::libm;
 

@@ -7,7 +7,7 @@ use super::frame::Frame;
 use super::run::Run;
 use super::word::Word;
 use super::{Machine, Stop};
-use crate::loops::For;
+use crate::ir::For;
 
 impl<'a> Machine<'a> {
     pub(super) fn on_threads(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {

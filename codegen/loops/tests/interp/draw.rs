@@ -1,12 +1,12 @@
 //! Arguments for functions of which only the types are known: buffers larger than any index of a small size, and
 //! Integers that are sizes and indices.
 
-use crate::loops::interp::{Space, Word};
-use crate::loops::{Function, Scalar, Ty};
 use lm::random::SplitMix;
+use loops::interp::{Space, Word};
+use loops::ir::{Function, Scalar, Ty};
 
 /// Sizes around those of vectors.
-pub(super) const SIZES: [i64; 8] = [0, 1, 2, 3, 7, 8, 9, 33];
+pub const SIZES: [i64; 8] = [0, 1, 2, 3, 7, 8, 9, 33];
 
 /// How many elements buffers have: of numbers, and of buffers.
 const COUNTS: [usize; 2] = [1200, 34];
@@ -15,17 +15,17 @@ const INNER: usize = 128;
 
 /// What arguments are drawn from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Draw {
-    pub(super) seed: u64,
+pub struct Draw {
+    pub seed: u64,
     /// The size that all have; none for one of its own for each.
-    pub(super) size: Option<i64>,
+    pub size: Option<i64>,
     /// Whether some Floats are NaNs, infinite or zeros.
-    pub(super) special: bool,
+    pub special: bool,
 }
 
 impl Draw {
     /// All that a function is called with.
-    pub(super) fn all() -> Vec<Draw> {
+    pub fn all() -> Vec<Draw> {
         let alike = SIZES.into_iter().flat_map(|size| [0, 1].map(|k| (Some(size), k)));
         let apart = (0..16).map(|k| (None, k));
         let draws = alike.chain(apart).enumerate();
@@ -33,10 +33,10 @@ impl Draw {
     }
 
     /// The arguments of a function, which it may write.
-    pub(super) fn arguments(self, function: &Function, space: &mut Space) -> Vec<Word> {
+    pub fn arguments(self, function: &Function, space: &mut Space) -> Vec<Word> {
         let mut source = Source { random: SplitMix::new(self.seed), draw: self };
         let size = source.size();
-        let word = |x: &crate::loops::Local| {
+        let word = |x: &loops::ir::Local| {
             let info = &function.locals[x.0 as usize];
             match info.ty.as_scalar() {
                 Some(Scalar::Integer) if info.is_size => Word::Integer(source.size()),

@@ -3,14 +3,14 @@
 use super::compare::{Does, Rules, compare};
 use super::draw::Draw;
 use super::with_stack;
-use crate::loops::parse::parse;
-use crate::loops::{FunId, Module};
-use crate::passes::{Checks, PASSES, Pass, Selection, run};
 use lm::timing::Timings;
+use loops::ir::parse::parse;
+use loops::ir::{FunId, Module};
+use loops::passes::{Checks, PASSES, Pass, Selection, run};
 use std::path::{Path, PathBuf};
 
 /// Between the loops before a pass and those after it.
-pub(super) const BECOMES: &str = "; becomes\n";
+pub const BECOMES: &str = "; becomes\n";
 
 /// The pass that leaves checks out.
 const UNCHECKED: &str = "unchecked";

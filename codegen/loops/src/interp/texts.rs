@@ -1,6 +1,6 @@
 //! The texts of a call, by number. Equal texts have one number, and texts end at a NUL, as in C.
 
-use crate::loops::{Module, Operand};
+use crate::ir::{Module, Operand};
 use indexmap::IndexSet;
 use std::sync::Arc;
 

@@ -1,16 +1,16 @@
 //! One function of two modules, called with the same arguments: do they do the same?
 
 use super::draw::Draw;
-use crate::loops::interp::{Machine, Options, Space, Stop, Word, expanded};
-use crate::loops::{FunId, Function, Module};
+use loops::interp::{Machine, Options, Space, Stop, Word, expanded};
+use loops::ir::{FunId, Function, Module};
 
 /// What a pass may change.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Rules {
+pub struct Rules {
     /// How far Floats may lie apart, where sums are added up in another order.
-    pub(super) tolerance: f64,
+    pub tolerance: f64,
     /// Whether checks go, so that a call that would fail has no meaning.
-    pub(super) unchecked: bool,
+    pub unchecked: bool,
 }
 
 /// Calls of more statements are left out.
@@ -25,7 +25,7 @@ struct Ran<'a> {
 
 /// What a call does before the pass, and after it, too.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Does {
+pub enum Does {
     /// It gives values.
     Gives,
     /// A check stops it.
@@ -35,12 +35,12 @@ pub(super) enum Does {
 }
 
 /// What both modules do, or how they differ.
-pub(super) type Compared = Result<Does, String>;
+pub type Compared = Result<Does, String>;
 
 /// Calls the functions that two modules export first; where the first has a meaning, both must do the same.
 ///
 /// Errors: what differs.
-pub(super) fn compare([before, after]: [&Module; 2], draw: Draw, rules: Rules) -> Compared {
+pub fn compare([before, after]: [&Module; 2], draw: Draw, rules: Rules) -> Compared {
     let all = [before, after].map(expanded);
     let wanted = run(before, &all[0], draw, Options { steps: STEPS, ..Options::default() });
     if wanted.same(&wanted, false, 0.0).is_err() {
@@ -73,8 +73,8 @@ fn run<'a>(module: &'a Module, functions: &'a [Function], draw: Draw, options: O
 /// Returns whether iterations run at once, so that another check may fail first.
 fn may_fail_otherwise(functions: &[Function]) -> bool {
     let mut lanes = false;
-    let visit = &mut |stmt: &crate::loops::Stmt| {
-        lanes |= matches!(stmt, crate::loops::Stmt::For(looped) if looped.lanes > 1);
+    let visit = &mut |stmt: &loops::ir::Stmt| {
+        lanes |= matches!(stmt, loops::ir::Stmt::For(looped) if looped.lanes > 1);
     };
     functions.iter().for_each(|function| function.body.visit(visit));
     lanes

@@ -1,7 +1,7 @@
 //! The frame of a function that runs: what its locals hold, one word for each lane.
 
 use super::word::{ObjectId, Word};
-use crate::loops::{Function, Local, MOST_ELEMENTS};
+use crate::ir::{Function, Local, MOST_ELEMENTS};
 
 /// What a local holds.
 #[derive(Clone, Debug)]
