@@ -1,11 +1,11 @@
 //! The front end: from a source text to a checked program.
 
 use crate::derivation::Derivation;
+use crate::derive::passes::zeros_of_empty_sums;
 use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
 use crate::ks::source::Source;
-use crate::passes::sums;
 use crate::pipeline;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
@@ -50,7 +50,7 @@ fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Resul
     let is_stage = options.orphan_derivatives;
     let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
-            sums::sums(&mut checked.program);
+            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
         }
         checked
     });
