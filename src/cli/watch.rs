@@ -2,7 +2,7 @@
 
 use super::dump::Dump;
 use super::failure::Failure;
-use crate::check::Checked;
+use crate::ks::check::Checked;
 use crate::pipeline::{Pass, Pipeline};
 use lm::timing::{Row, Timings};
 use std::fmt::Write;

@@ -11,7 +11,7 @@
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
 //! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a
-//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::check::derived::blocks`]).
+//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::ks::check::derived::blocks`]).
 
 use super::blocks::{Blocks, Place, along_axes, index, size};
 use super::nested::{components, derivative};

@@ -25,13 +25,13 @@ pub use stages::{HEADINGS, Stage};
 pub use watch::{Observer, Pass};
 
 use crate::call_order;
-use crate::check::Checked;
 use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose, zeros_of_empty_sums};
+use crate::ks::check::Checked;
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;

@@ -21,7 +21,7 @@
 
 use super::{Error, Pipeline, underive};
 use crate::call_order;
-use crate::check::derived::derive;
+use crate::ks::check::derived::derive;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Var, varying};
 use lm::types::Type;

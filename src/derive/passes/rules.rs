@@ -5,6 +5,7 @@
 //! A rule whose rewriting does not come to an end is left out, and reported; the others are applied.
 //! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
 
+use crate::ks::diagnostic::Diagnostic;
 use lm::effect::Effects;
 use lm::law::{Law, Named};
 use lm::rewriter::Rewriter;
@@ -17,8 +18,7 @@ const FUEL: usize = 1_000;
 const FUEL_PER_NODE: usize = 10;
 
 /// A rule that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the rule `{rule}` does not come to an end in `{function}`, where it is not applied")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndlessRule {
     /// Its name.
     pub rule: String,
@@ -26,6 +26,13 @@ pub struct EndlessRule {
     pub function: FunName,
     /// The place of its name.
     pub span: Span,
+}
+
+impl From<EndlessRule> for Diagnostic {
+    fn from(EndlessRule { rule, function, span }: EndlessRule) -> Diagnostic {
+        let message = format!("the rule `{rule}` does not come to an end in `{function}`, where it is not applied");
+        Diagnostic::warning("W401", message).remedy("a rule should make a term simpler").at(span)
+    }
 }
 
 /// The definition after all rules, and those rules that had to be left out.
