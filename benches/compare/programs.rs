@@ -1,6 +1,6 @@
 //! The programs that are compared: a row each.
 
-use crate::arguments;
+use super::arguments;
 use codegen::{Jit, Options, SourceInfo};
 use lm::term::FunName;
 use lm::timing::Timings;

@@ -2,6 +2,7 @@
 
 use crate::derivation::jacobian::NotDifferentiable;
 use crate::ks::check;
+use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
 use lm::term::FunName;
 use lm::types::Type;
@@ -77,6 +78,12 @@ impl Error {
             Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",
         }
+    }
+}
+
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Diagnostic {
+        Diagnostic::error(error.code(), error.to_string())
     }
 }
 

@@ -4,9 +4,11 @@
 //! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
-use crate::ks::check::call::{apply, types};
-use crate::ks::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
-use crate::ks::check::{CheckError, Checker, builtins, derived};
+use crate::ks::check::builtins::{builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::names::derivations;
+use crate::ks::check::terms::{apply, argument_type, types};
+use crate::ks::check::{builtins, derived, error};
 use lm::prim::Prim;
 use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;
@@ -19,7 +21,7 @@ impl Checker {
             return self.orphan_call(name, args, span);
         }
         if self.is_second_order(name) {
-            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+            return self.fail(error::derivative_of_second_order(&name.base), span);
         }
         let argument = argument_type(&types(&args));
         let reported = self.errors.len();
@@ -50,7 +52,7 @@ impl Checker {
         match derived::without_gradient(derivations(name), base, &mut record) {
             Some(f) => {
                 let (name, of, result) = (name.to_string(), f.name.to_string(), f.result);
-                self.fail(CheckError::NoGradient { name, of, result }, span)
+                self.fail(error::no_gradient(name, of, &result), span)
             }
             None => Some(()),
         }

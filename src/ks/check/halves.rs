@@ -4,10 +4,10 @@
 //! which needs f and all that f calls, checked. So definitions that call the halves of f are checked after
 //! those that f needs.
 
-use crate::ks::check::declaration::Header;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::head::Header;
 use crate::ks::check::names::old_spelling;
-use crate::ks::check::{CheckError, Checker, derived};
-use crate::ks::diagnostic::Diagnostic;
+use crate::ks::check::{builtins, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Fun, FunName, Span};
@@ -41,25 +41,22 @@ impl Checker {
             f.name.overload = self.defined_builtin(&of_builtin, span)?.name.overload;
         } else if !self.checked.program.has(&base) && !self.checked.prelude.contains_key(&base) {
             let half = f.name.derived("suffwdpass").to_string();
-            return if self.unsound.contains(&base) { None } else { self.fail(CheckError::UnknownRecord(half), span) };
+            return if self.unsound.contains(&base) { None } else { self.fail(error::unknown_record(half), span) };
         }
         let record = self.options.record?;
         let mut checked = self.checked.clone();
-        checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
+        checked.program.defs.extend(self.copies.made().map(|def| (def.fun.name.clone(), def.clone())));
         checked.program.supply = self.supply.clone();
         match record(checked, &f.name) {
             Ok(record) => Some(record),
-            Err(error) => {
-                self.errors.push(Diagnostic::new(error, span));
-                None
-            }
+            Err(error) => self.fail(error, span),
         }
     }
 
     /// The built-in itself, of which f is a derivative or which it is.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
         let argument = derived::base_argument(f.name.derivations.iter().map(|d| &**d), &f.argument())?;
-        super::signatures::builtin_function(&f.name.base, &argument)
+        builtins::builtin_function(&f.name.base, &argument)
     }
 
     /// Reports halves by hand without the other half, or for another record.
@@ -72,7 +69,7 @@ impl Checker {
             partner.derivations[0] = Arc::from(other(half));
             if !written.iter().any(|(name, _)| *name == partner) && !self.options.orphan_derivatives {
                 let (written, missing) = (name.to_string(), partner.to_string());
-                self.fail::<()>(CheckError::OneHalf { written, missing }, *span);
+                self.fail::<()>(error::one_half(written, missing), *span);
             }
         }
         let seconds: Vec<(Arc<Fun>, Span)> = self.functions.second_halves().collect();
@@ -84,7 +81,7 @@ impl Checker {
                 let name = second.name.to_string();
                 let expected = format!("`{} -> {}`", Type::tuple([second.params[0].clone(), record]), second.result);
                 let found = format!("`{} -> {}`", second.argument(), second.result);
-                self.fail::<()>(CheckError::WrongDerivative { name, expected, found }, span);
+                self.fail::<()>(error::wrong_derivative(name, &expected, &found), span);
             }
         }
     }

@@ -4,9 +4,10 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::ks::check::checker::Checker;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -36,7 +37,7 @@ impl Checker {
     /// A function's name: a symbol or a bracket.
     pub(super) fn fun_name(&mut self, s: &Sexp) -> Option<FunName> {
         match &s.shape {
-            Shape::Symbol(name) if is_reserved(name) => self.fail(CheckError::Reserved(name.to_string()), s.span),
+            Shape::Symbol(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
             Shape::Symbol(name) => Some(FunName::base(name)),
             Shape::Bracket(items) => self.structured_name(items, s.span),
             Shape::Bad => None,
@@ -56,14 +57,14 @@ impl Checker {
         let inner = self.fun_name(second);
         if !derived::is_derivation(head) {
             let suggestion = closest(head, derived::names());
-            return self.fail(CheckError::UnknownDerivation { name: head.to_string(), suggestion }, first.span);
+            return self.fail(error::unknown_derivation(head, suggestion), first.span);
         }
         Some(inner?.derived(head))
     }
 
     fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
         let grammar = "f, [f T], [derivation f] or [derivation [f T]]";
-        self.fail(CheckError::Malformed { what: "function name", grammar }, span)
+        self.fail(error::malformed("function name", grammar), span)
     }
 }
 
@@ -105,6 +106,11 @@ fn unmangle(mangled: &str) -> Option<Type> {
         1 => parts.pop(),
         _ => Some(Type::tuple(parts)),
     }
+}
+
+/// The derivations of a name, outermost first.
+pub fn derivations(name: &FunName) -> impl DoubleEndedIterator<Item = &str> {
+    name.derivations.iter().map(|d| &**d)
 }
 
 /// A name as a shared string.
