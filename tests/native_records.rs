@@ -3,7 +3,7 @@
 
 use codegen::{Jit, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::pipeline::Pipeline;
@@ -20,7 +20,7 @@ struct Case {
 }
 
 fn rev() -> FunName {
-    FunName::base("f").derived("rev")
+    FunName::base("f").derived(Derivative::Rev)
 }
 
 impl Case {

@@ -36,5 +36,5 @@ impl Effects {
 }
 
 fn underived(f: &Fun) -> FunName {
-    FunName { derivations: Vec::new(), ..f.name.clone() }
+    f.name.as_written()
 }

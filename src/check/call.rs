@@ -7,7 +7,7 @@ use crate::check::arguments::Argument;
 use crate::check::builtins::{self, Builtin, Meaning};
 use crate::check::names::{is_projection, old_spelling, projection};
 use crate::check::second_order::takes_functions;
-use crate::check::signatures::{argument_type, derivations};
+use crate::check::signatures::argument_type;
 use crate::check::suggest::closest;
 use crate::check::{CheckError, Checker, derived};
 use crate::reader::Sexp;
@@ -249,7 +249,7 @@ impl Checker {
             funs.extend(builtins_of(name, ty, &funs));
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun, &mut { known }));
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(&name.derivations, fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {

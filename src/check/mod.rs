@@ -24,7 +24,6 @@ mod signatures;
 mod suggest;
 mod types;
 
-pub use derived::names as derivations;
 pub use error::CheckError;
 
 use crate::derivation::Derivation;
@@ -190,7 +189,7 @@ impl Checker {
             requests.into_iter().filter_map(|(name, _, span)| self.requested(name, span)).collect();
         checked.requested = requested.into_iter().collect();
         checked.prelude.append(&mut self.checked.prelude);
-        let bases = checked.requested.iter().map(|name| FunName { derivations: Vec::new(), ..name.clone() });
+        let bases = checked.requested.iter().map(|name| name.as_written());
         bases.collect::<Vec<_>>().iter().for_each(|name| checked.include(name));
         checked.program.rules = rules.iter().filter_map(|head| self.rule(head)).collect();
         checked.program.supply = self.supply.clone();
@@ -313,7 +312,7 @@ fn callees(e: &Expr) -> Vec<FunName> {
             Kind::App(op, args) => {
                 if let Op::Call(f) | Op::JacobianOfFun(f) = op {
                     // The derivative of a function is made from the function.
-                    found.insert(FunName { derivations: Vec::new(), ..f.name.clone() });
+                    found.insert(f.name.as_written());
                 }
                 rest.extend(args);
             }

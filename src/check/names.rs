@@ -54,11 +54,11 @@ impl Checker {
             return Some(FunName { overload: Some(ty), ..base? });
         }
         let inner = self.fun_name(second);
-        if !derived::is_derivation(head) {
-            let suggestion = closest(head, derived::names());
+        let Ok(derivative) = head.parse() else {
+            let suggestion = closest(head, derived::words());
             return self.fail(CheckError::UnknownDerivation { name: head.to_string(), suggestion }, first.span);
-        }
-        Some(inner?.derived(head))
+        };
+        Some(inner?.derived(derivative))
     }
 
     fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
@@ -69,16 +69,16 @@ impl Checker {
 
 /// The function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
 pub fn old_spelling(name: &str) -> Option<FunName> {
-    if let Some((derivation, rest)) = name.split_once('$')
-        && derived::is_derivation(derivation)
+    if let Some((word, rest)) = name.split_once('$')
+        && let Ok(derivative) = word.parse()
         && !rest.is_empty()
     {
         let inner = old_spelling(rest).unwrap_or_else(|| FunName::base(rest));
-        return Some(inner.derived(derivation));
+        return Some(inner.derived(derivative));
     }
     let (base, mangled) = name.rsplit_once('@')?;
     let overload = Some(unmangle(mangled)?);
-    (!base.is_empty()).then(|| FunName { derivations: Vec::new(), base: base.into(), overload })
+    (!base.is_empty()).then(|| FunName { overload, ..FunName::base(base) })
 }
 
 /// `f` Float, `i` Integer, `b` Bool, `v` Vec of what follows; several are a tuple.

@@ -6,7 +6,7 @@ use crate::check::functions::Entry;
 use crate::check::{CheckError, Checker, derived};
 use crate::derivation::Derivation;
 use crate::diagnostic::Diagnostic;
-use lm::term::{Fun, FunName, Span};
+use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Checker {
         if self.is_second_order(name) {
             return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
         }
-        let base = derived::base_argument(derivations(name), &found.argument());
+        let base = derived::base_argument(&name.derivations, &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
         let said = match (found.params.as_slice(), &found.result) {
@@ -96,12 +96,12 @@ impl Checker {
                     true => Some(said.clone()),
                     false => self.record(f, span),
                 };
-                derived::derive_all(derivations(name), &base, &mut record)
+                derived::derive_all(&name.derivations, &base, &mut record)
             }
             None => {
                 let candidates = self.functions.overloads(&name.base).iter();
                 let mut record = |_: &Fun| Some(said.clone());
-                let derived = candidates.filter_map(|e| derived::derive_all(derivations(name), &e.fun, &mut record));
+                let derived = candidates.filter_map(|e| derived::derive_all(&name.derivations, &e.fun, &mut record));
                 let expected = derived.map(|fun| arrow(&fun)).collect::<Vec<_>>().join(" or ");
                 let expected = if expected.is_empty() { "that of the built-in".into() } else { expected };
                 self.fail(CheckError::WrongDerivative { name: name.to_string(), expected, found: arrow(found) }, span)
@@ -238,12 +238,7 @@ pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
 
 /// Whether a name's outermost derivation is the first half.
 fn is_first_half(name: &FunName) -> bool {
-    name.derivations.first().is_some_and(|d| &**d == "suffwdpass")
-}
-
-/// The derivations of a name, outermost first.
-pub fn derivations(name: &FunName) -> impl DoubleEndedIterator<Item = &str> {
-    name.derivations.iter().map(|d| &**d)
+    name.derivative() == Some(&Derivative::SufFwdPass)
 }
 
 fn arrow(fun: &Fun) -> String {
