@@ -11,8 +11,8 @@ use lm::term::FunName;
 use lm::types::Type;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derivation::Derivation;
-use lmc::front;
-use lmc::source::Source;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use measure::{ARGUMENTS, Native, criterion, group, median, ratio, shown};
 use std::process::Command;
 

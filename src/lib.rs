@@ -3,7 +3,7 @@
 //! From a file to a typed program:
 //!
 //! ```no_run
-//! use lmc::{front, render::{Format, render_all}, source::Source};
+//! use lmc::ks::{front, render::{Format, render_all}, source::Source};
 //!
 //! lmc::with_large_stack(|| {
 //!     let source = match Source::read("program.ks") {
@@ -19,27 +19,16 @@
 
 pub mod bench;
 pub mod call_order;
-pub mod check;
 pub mod cl;
 pub mod cli;
 pub mod demos;
-pub mod dependence;
 pub mod derivation;
-pub mod diagnostic;
-pub mod explain;
-pub mod fmt;
-pub mod front;
+pub mod derive;
 pub mod gradbench;
 pub mod gradcheck;
-mod lexer;
-pub mod meeting;
-pub mod passes;
+pub mod ks;
 pub mod pipeline;
-pub mod reader;
-pub mod render;
 pub mod schedule;
-pub mod source;
 mod stack;
-mod syntax_error;
 
 pub use stack::{LARGE_STACK, stack_size, with_large_stack};

@@ -1,14 +1,14 @@
 //! The programs that are compared: a row each.
 
-use crate::arguments;
+use super::arguments;
 use codegen::{Jit, Options, SourceInfo};
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derivation::Derivation;
-use lmc::front;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {

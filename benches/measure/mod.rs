@@ -11,9 +11,9 @@ use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derivation::Derivation;
-use lmc::front;
+use lmc::ks::front;
+use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
-use lmc::source::Source;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

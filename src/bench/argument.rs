@@ -3,9 +3,9 @@
 //! A written argument becomes the body of a function of n that stands behind the program, so that it may call whatever
 //! the program defines. Its errors are shown as those of a text of its own.
 
-use crate::diagnostic::Diagnostic;
-use crate::reader::{Reading, Shape, read};
-use crate::source::Source;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::{Reading, Shape, read};
+use crate::ks::source::Source;
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
 use lm::term::{FunName, Span};

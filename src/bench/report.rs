@@ -2,7 +2,7 @@
 
 use super::Entry;
 use super::measure::Samples;
-use crate::render::quoted;
+use crate::ks::render::quoted;
 use codegen::Peaks;
 use codegen::loops::{Counts, Work};
 

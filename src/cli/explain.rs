@@ -1,7 +1,7 @@
 //! `lmc explain`.
 
 use super::failure::Failure;
-use crate::explain;
+use crate::ks::explain;
 use std::io::Write;
 
 /// Options of `lmc explain`.

@@ -1,8 +1,8 @@
 //! Why a command did not succeed, how it is shown, and what it exits with.
 
 use super::ErrorFormat;
-use crate::render::json_without_code;
-use crate::source::Position;
+use crate::ks::render::json_without_code;
+use crate::ks::source::Position;
 use std::process::ExitCode;
 
 /// A command that did not succeed.

@@ -3,8 +3,8 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::input::shown;
-use crate::fmt;
-use crate::source::Source;
+use crate::ks::fmt;
+use crate::ks::source::Source;
 use std::io::Write;
 use std::path::Path;
 

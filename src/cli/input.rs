@@ -3,13 +3,12 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
-use crate::check::Checked;
 use crate::derivation::Derivation;
-use crate::diagnostic::Diagnostic;
-use crate::passes::rules::EndlessRule;
+use crate::ks::check::Checked;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::source::Source;
+use crate::ks::{front, render};
 use crate::pipeline::{self, Pipeline};
-use crate::source::Source;
-use crate::{front, render};
 use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
@@ -78,8 +77,7 @@ impl Input {
     }
 
     fn warn(&mut self) {
-        let warning = |rule: EndlessRule| Diagnostic::new(rule.clone(), rule.span);
-        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(warning).collect();
+        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(Diagnostic::from).collect();
         if !warnings.is_empty() {
             shown(&self.source, &warnings, self.format);
         }
@@ -167,7 +165,7 @@ impl Input {
     /// An error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
         let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
-        let diagnostic = Diagnostic { cause: error.into(), span: place, related: Vec::new() };
+        let diagnostic = Diagnostic { span: place, ..error.into() };
         shown(&self.source, &[diagnostic], self.format)
     }
 

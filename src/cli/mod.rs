@@ -19,7 +19,7 @@ mod run;
 mod shell;
 mod watch;
 
-use crate::render::json_without_code;
+use crate::ks::render::json_without_code;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use failure::Failure;
 use std::io::Write;

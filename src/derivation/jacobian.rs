@@ -14,7 +14,7 @@
 //!   ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
 //!
 //! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
-//! What a conditional or a loop computes stands in the value and in the map; the pass `merge` sees to it
+//! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
 //! that the branches are computed once.
 
 use lm::prim::{Derivative, Prim};

@@ -11,7 +11,7 @@
 //! tensor have, as far as it is known without an element: that of e in `build n (λi. e)`, where i does
 //! not occur in it. Takes: normal form. Gives: any term.
 
-use crate::passes::{anf, dead, tidy};
+use crate::derive::passes::{anf, dce, inline_single_uses};
 use lm::destination::beside_a_value;
 use lm::effect::Effects;
 use lm::prim::Prim;
@@ -31,7 +31,7 @@ pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Suppl
     let copy = renamed(&def.body, cx.supply);
     let body = cx.block(&copy);
     let fun = of_function(&def.fun);
-    dead::dead(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
+    dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
 }
 
 /// `[shape f] : S -> shape of T`, with the parameters of f.
@@ -203,7 +203,7 @@ impl<'a> Shapes<'a> {
     fn pruned(&mut self, e: &Expr) -> Expr {
         let shape = self.block(e);
         let def = Def::new(FunName::base("shape"), Vec::new(), shape);
-        tidy::inline_single_uses(&dead::dead(&def, self.effects), self.effects).body
+        inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
     }
 
     /// The shape of every element of a tensor, as far as it is known without one.

@@ -8,9 +8,9 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::dependence::Halves;
-use crate::passes::dead;
-use crate::{call_order, dependence};
+use crate::derive::partial_eval::Halves;
+use crate::derive::passes::dce;
+use crate::{call_order, derive::partial_eval};
 use lm::scope::renamed;
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
@@ -58,7 +58,7 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let halves = partial_eval::cut(&both.body, HashSet::from([dr.id()]), supply);
         self.in_halves(of, s, dr, halves)
     }
 
@@ -67,10 +67,10 @@ impl Pipeline {
         let supply = &mut self.program.supply;
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         halves.result = result[1].clone();
-        dependence::copy_trivial(&mut halves, supply);
+        partial_eval::copy_trivial(&mut halves, supply);
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
-        let record = dependence::record(&halves.reverse, &halves.result, &known);
+        let record = partial_eval::record(&halves.reverse, &halves.result, &known);
         let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
@@ -89,7 +89,7 @@ impl Pipeline {
         let supply = &mut self.program.supply;
         let reverse = renamed(&reverse, supply);
         let reverse = Def::new(of.derived(Derivative::SufRevPass), vec![dr, r], reverse);
-        let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
+        let reverse = self.tidied(&dce::dce(&reverse, &self.effects));
         let [forward, reverse] = [forward, reverse].map(|def| self.placed(def));
         for def in [&forward, &reverse] {
             self.program.defs.insert(def.fun.name.clone(), def.clone());

@@ -11,14 +11,14 @@
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
 //! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a
-//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::check::derived::blocks`]).
+//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::ks::check::derived::blocks`]).
 
 use super::blocks::{Blocks, Place, along_axes, index, size};
 use super::nested::{components, derivative};
 use super::{Error, Pipeline};
-use crate::dependence;
 use crate::derivation::jacobian::NotDifferentiable;
-use crate::passes::residuals;
+use crate::derive::partial_eval;
+use crate::derive::passes::hoist_residuals;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -186,10 +186,11 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both =
-            self.watch.pass("residuals", || residuals::residuals(&both, &both.params[1..], &self.effects, supply));
+        let both = self.watch.pass("hoist_residuals", || {
+            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
+        });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
-        let halves = dependence::cut(&both.body, HashSet::from([v.id()]), supply);
+        let halves = partial_eval::cut(&both.body, HashSet::from([v.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
         let mut early = [vec![bind], halves.forward].concat();
         let value = self.bound(&mut early, "y", result[0].clone());

@@ -1,6 +1,7 @@
 //! Why a derivative was not made.
 
 use crate::derivation::jacobian::NotDifferentiable;
+use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
 use lm::term::{Derivative, FunName, Mode};
 use lm::types::Type;
@@ -67,6 +68,12 @@ impl Error {
             Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",
         }
+    }
+}
+
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Diagnostic {
+        Diagnostic::error(error.code(), error.to_string())
     }
 }
 

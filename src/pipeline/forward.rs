@@ -8,7 +8,7 @@
 use super::{Error, Pipeline, checked};
 use crate::derivation::Derivation;
 use crate::derivation::paired::{Form, paired};
-use crate::passes::{apply, dead};
+use crate::derive::passes::{apply, dce};
 use lm::rewriter::Step;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
@@ -70,6 +70,6 @@ impl Pipeline {
         let body = Expr::block([bindings, &[parts]].concat(), Expr::var(&pair[1]));
         let body = renamed(&body, supply);
         let alone = Def::new(of.derived(Derivative::Fwd), both.params.clone(), body);
-        Ok(dead::dead(&alone, &self.effects))
+        Ok(dce::dce(&alone, &self.effects))
     }
 }

@@ -5,8 +5,8 @@ use super::{Error, Pipeline, checked};
 use crate::derivation::jacobian::NotDifferentiable;
 use crate::derivation::shape::shape;
 use crate::derivation::written;
-use crate::passes::dead;
-use crate::passes::rules::{EndlessRule, rules};
+use crate::derive::passes::dce;
+use crate::derive::passes::rules::{EndlessRule, rules};
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Var};
@@ -22,7 +22,7 @@ impl Pipeline {
     pub(super) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dead::dead(&ruled, &self.effects), |_| true) }
+        if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.

@@ -25,13 +25,13 @@ pub use stages::{HEADINGS, Stage};
 pub use watch::{Observer, Pass};
 
 use crate::call_order;
-use crate::check::Checked;
 use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
-use crate::passes::rules::EndlessRule;
-use crate::passes::{anf, apply, dead, simplify, sums, tidy, transpose};
+use crate::derive::passes::rules::EndlessRule;
+use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose, zeros_of_empty_sums};
+use crate::ks::check::Checked;
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -293,8 +293,8 @@ impl Pipeline {
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
         let (def, steps) =
             self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
-        let def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
-        let def = self.watch.pass("tidy", || tidy::inline_single_uses(&def, &self.effects));
+        let def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
+        let def = self.watch.pass("inline_single_uses", || inline_single_uses::inline_single_uses(&def, &self.effects));
         Ok((checked("simplify", def, |_| true), steps))
     }
 
@@ -403,7 +403,7 @@ impl Pipeline {
 ///
 /// Errors: f has no such derivative.
 pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
-    sums::sums(&mut checked.program);
+    zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
     let mut pipeline = Pipeline::new(checked);
     let half = f.derived(Derivative::SufFwdPass);
     pipeline.require(&half)?;

@@ -21,7 +21,7 @@
 
 use super::{Error, Pipeline};
 use crate::call_order;
-use crate::check::derived::derive;
+use crate::ks::check::derived::derive;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op, Path, Pattern, Var};
 use lm::types::Type;

@@ -11,11 +11,11 @@
 use super::sharing::MERGE_ROUNDS;
 use super::stages::RecordedStages;
 use super::{Error, Pipeline, checked, whole_argument};
-use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
 use crate::derivation::recorded::plan::plan_elsewhere;
 use crate::derivation::recorded::{Callees, Failure, Record, Recorded, recorded};
-use crate::passes::{anf, cse, dead, lower, narrow, transpose};
+use crate::derive::partial_eval::{Halves, depends_on};
+use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
 use crate::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
@@ -63,7 +63,7 @@ impl Pipeline {
 
     pub(super) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
         let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
-        let tidy = self.tidied(&dead::dead(&def, &self.effects));
+        let tidy = self.tidied(&dce::dce(&def, &self.effects));
         self.ruled(&tidy)
     }
 
@@ -161,14 +161,15 @@ impl Pipeline {
 
     /// As `shared`, but that nothing is merged: nothing is computed twice.
     fn shared_values(&mut self, def: &Def) -> Def {
-        let mut def = self.watch.pass("lower", || lower::lower(def));
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let before = def.clone();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            def = self.watch.pass("narrow", || narrow::narrow(&def, &mut self.program.supply));
-            def = checked("narrow", def, |_| true);
-            def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+            def =
+                self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
+            def = checked("dead_components", def, |_| true);
+            def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
             if def == before {
                 break;
             }

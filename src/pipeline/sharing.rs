@@ -2,7 +2,10 @@
 
 use super::{Error, Pipeline, by_hand, checked};
 use crate::call_order;
-use crate::passes::{anf, apart, apply, beside, cse, dead, into, joint, lower, merge, tidy};
+use crate::derive::passes::{
+    add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
+    pair_recursive_calls, split_pairs,
+};
 use lm::term::{Def, Derivative, FunName, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
@@ -44,21 +47,21 @@ impl Pipeline {
     }
 
     fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.watch.pass("lower", || lower::lower(def));
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let beside = if by_halves && late.is_empty() { self.beside(&def)? } else { None };
+            let beside = if by_halves && late.is_empty() { self.pair_recursive_calls(&def)? } else { None };
             let is_beside = beside.is_some();
             def = beside.unwrap_or(def);
-            let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
-            let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass("merge", merge);
-            let merged = if late.is_empty() { self.joint(&merged) } else { merged };
+            let records = if by_halves { self.records(&def)? } else { merge_calls::Records::new() };
+            let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merged = self.watch.pass("merge_calls", merge);
+            let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
             let changed = is_beside || merged != def;
-            let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
-            def = checked("merge", without_dead, |_| true);
+            let without_dead = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
+            def = checked("merge_calls", without_dead, |_| true);
             if !changed && def.body.size() == size {
                 break;
             }
@@ -68,7 +71,7 @@ impl Pipeline {
     }
 
     /// The definition with the values of recursive functions beside their derivatives, where there are such.
-    fn beside(&mut self, def: &Def) -> Result<Option<Def>, Error> {
+    fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut recursive = HashSet::new();
@@ -85,7 +88,9 @@ impl Pipeline {
             return Ok(None);
         }
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        let made = self.watch.pass("beside", || beside::beside(def, &recursive, effects, supply));
+        let made = self.watch.pass("pair_recursive_calls", || {
+            pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
+        });
         Ok((made != *def).then_some(made))
     }
 
@@ -99,14 +104,14 @@ impl Pipeline {
         Ok(call_order::is_recursive(&self.program, name))
     }
 
-    fn joint(&mut self, def: &Def) -> Def {
+    fn fuse_sums(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        self.watch.pass("joint", || joint::joint(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+        self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
     /// The record's type for each function that is called both for its value and for its
     /// reverse derivative; its two halves are made for the purpose.
-    fn records(&mut self, def: &Def) -> Result<merge::Records, Error> {
+    fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
@@ -159,18 +164,20 @@ impl Pipeline {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
         };
-        self.watch.pass("into", || into::into(def, &recursive))
+        self.watch.pass("add_destinations", || add_destinations::add_destinations(def, &recursive))
     }
 
     pub(super) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
-        let once = dead::dead_at_last(&once, &self.effects);
+        let once = dce::dce_after_merging(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
-        let tidy = self.watch.pass("apart", || apart::apart(&tidy));
+        let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);
-        let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
-        checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
+        let tidy = self
+            .watch
+            .pass("number_temporaries", || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
+        checked("number_temporaries", tidy, |d| apply::is_free_of_maps(&d.body))
     }
 }
 

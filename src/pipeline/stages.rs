@@ -4,7 +4,7 @@ use super::{Error, Pipeline};
 use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::paired::Form;
-use crate::passes::anf;
+use crate::derive::passes::anf;
 use lm::rewriter::Step;
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;

@@ -5,21 +5,20 @@ use crate::bench::argument::{self, SIZE, Written};
 use crate::bench::measure::{Effort, in_turns};
 use crate::bench::report::Row;
 use crate::bench::{Entry, Point, parts};
-use crate::check::{CheckError, Checked};
 use crate::cli::ErrorFormat;
 use crate::cli::failure::Failure;
 use crate::cli::input::{Input, shown};
 use crate::cli::watch::Watch;
-use crate::diagnostic::{Cause, Diagnostic};
-use crate::front;
 use crate::gradcheck::{Random, example};
-use crate::source::Source;
+use crate::ks::check::Checked;
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::front;
+use crate::ks::source::Source;
 use codegen::{Jit, Prepared, SourceInfo};
 use lm::interp::RuntimeError;
 use lm::random::SplitMix;
 use lm::scope::free_variables;
 use lm::term::{Fun, FunName, Program};
-use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
 
@@ -212,8 +211,8 @@ fn written(
     let written = written.map_err(|errors| shown(text, &errors, format))?;
     let checked = front::load_for(&written.program, options.derivation, &watch.timings);
     let checked = checked.map_err(|errors| match wrong_type(&errors, &written.name) {
-        Some([found, wanted]) => {
-            let message = format!("the argument has type `{found}`, but `{}` takes `{wanted}`", fun.name);
+        Some(has_type) => {
+            let message = format!("the argument {has_type}, but `{}` takes `{}`", fun.name, fun.argument());
             Failure::WrongAt(text.name().into(), text.position(0), message)
         }
         None => shown(text, &written.placed(errors), format),
@@ -227,14 +226,11 @@ fn written(
     }
 }
 
-/// The type of the argument's text, and the one that it should have.
-fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<[&'e Type; 2]> {
-    errors.iter().find_map(|error| match &error.cause {
-        Cause::Check(CheckError::WrongResult { name, found, declared }) if *name == argument.to_string() => {
-            Some([found, declared])
-        }
-        _ => None,
-    })
+/// The words `has type T` on the argument's text, where that is what is wrong with it.
+fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<&'e str> {
+    let of_body = format!("the body of `{argument}` ");
+    let wrong = errors.iter().find(|error| error.code == "E216" && error.message.starts_with(&of_body))?;
+    wrong.label.as_ref()?.strip_prefix("this ")
 }
 
 /// Errors: there are no sizes where they are needed, or there can be no random argument.

@@ -21,7 +21,7 @@ mod loops;
 pub mod plan;
 
 use super::jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
-use crate::dependence::Slots;
+use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
 use lm::prim::{Derivative, Prim};

@@ -1,0 +1,358 @@
+//! The built-in functions of the language: one row for each name and kind of argument.
+//!
+//! A row says which argument types the name takes and which term it stands for. Most stand for a
+//! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
+//! rows, too, made from their text.
+
+use crate::ks::check::generic;
+use lm::prim::{ALL, Derivative, Prim};
+use lm::scheme::{Named, Rule};
+use lm::types::Type;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+/// The term a built-in stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// The primitive applied to the arguments.
+    Core(Prim),
+    /// The argument itself.
+    Argument,
+    /// `x * to_float(n)`.
+    MulInteger,
+    /// A vector operation on a type with discrete parts: on the Floats, component by component.
+    Componentwise(Prim),
+    /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
+    /// Printed programs that define an `add` of their own need this name.
+    Primitive(Prim),
+    /// The body of the definition of that number in [`generic`].
+    Generic(usize),
+    /// The shape of the argument.
+    Shape,
+    /// `buildFromSparse` of several tensors at once.
+    SparseTupled,
+    /// One of two linear maps, chosen by a Bool.
+    Variant,
+}
+
+/// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
+pub const PRIMITIVE_PREFIX: &str = "$prim$";
+
+use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant};
+
+/// One row.
+#[derive(Debug)]
+pub struct Builtin {
+    /// The name.
+    pub name: Cow<'static, str>,
+    /// Alternative typings, in the notation of [`lm::scheme`]; none of its own means those of the core.
+    typing: &'static [&'static str],
+    /// What it stands for.
+    pub meaning: Meaning,
+}
+
+const REAL: &[&str] = &["Float -> Float"];
+const REALS: &[&str] = &["Float Float -> Float"];
+const NUMBER: &[&str] = &["Float -> Float", "Integer -> Integer"];
+const NUMBERS: &[&str] = &["Float Float -> Float", "Integer Integer -> Integer"];
+const VECTORS: &[&str] = &["(Vec t) (Vec t) -> (Vec t)"];
+const OWN: &[&str] = &[];
+
+#[rustfmt::skip]
+const ROWS: &[(&str, &[&str], Meaning)] = &[
+    ("add",           NUMBERS,                      Core(Prim::Add)),
+    ("sub",           NUMBERS,                      Core(Prim::Sub)),
+    ("add",           VECTORS,                      Core(Prim::Add)),
+    ("sub",           VECTORS,                      Core(Prim::Sub)),
+    ("mul",           NUMBERS,                      Core(Prim::Mul)),
+    ("mul",           &["Float (Vec Float) -> (Vec Float)"], Core(Prim::Mul)),
+    ("mul",           &["Float Integer -> Float"],  MulInteger),
+    ("div",           NUMBERS,                      Core(Prim::Div)),
+    ("neg",           NUMBER,                       Core(Prim::Neg)),
+    ("abs",           OWN,                          Core(Prim::Abs)),
+    ("gt",            OWN,                          Core(Prim::Gt)),
+    ("lt",            OWN,                          Core(Prim::Lt)),
+    ("gte",           OWN,                          Core(Prim::Gte)),
+    ("lte",           OWN,                          Core(Prim::Lte)),
+    ("eq",            OWN,                          Core(Prim::Eq)),
+    ("ne",            OWN,                          Core(Prim::Ne)),
+    ("min",           REALS,                        Core(Prim::Min)),
+    ("max",           REALS,                        Core(Prim::Max)),
+    ("log",           REAL,                         Core(Prim::Log)),
+    ("exp",           REAL,                         Core(Prim::Exp)),
+    ("sin",           REAL,                         Core(Prim::Sin)),
+    ("cos",           REAL,                         Core(Prim::Cos)),
+    ("tan",           REAL,                         Core(Prim::Tan)),
+    ("sinh",          REAL,                         Core(Prim::Sinh)),
+    ("cosh",          REAL,                         Core(Prim::Cosh)),
+    ("tanh",          REAL,                         Core(Prim::Tanh)),
+    ("asin",          REAL,                         Core(Prim::Asin)),
+    ("acos",          REAL,                         Core(Prim::Acos)),
+    ("atan",          REAL,                         Core(Prim::Atan)),
+    ("atan2",         REALS,                        Core(Prim::Atan2)),
+    ("sqrt",          REAL,                         Core(Prim::Sqrt)),
+    ("erf",           REAL,                         Core(Prim::Erf)),
+    ("lgamma",        REAL,                         Core(Prim::Lgamma)),
+    ("pow",           REALS,                        Core(Prim::Pow)),
+    ("pow",           &["Float Integer -> Float"],  Core(Prim::Powi)),
+    ("to_float",      OWN,                          Core(Prim::ToFloat)),
+    ("to_integer",    OWN,                          Core(Prim::ToInteger)),
+    ("bool_to_float", OWN,                          Core(Prim::BoolToFloat)),
+    ("and",           OWN,                          Core(Prim::And)),
+    ("or",            OWN,                          Core(Prim::Or)),
+    ("not",           OWN,                          Core(Prim::Not)),
+    ("print",         OWN,                          Core(Prim::Print)),
+    ("stop_gradient", OWN,                          Core(Prim::StopGradient)),
+    ("$trace",        OWN,                          Core(Prim::Trace)),
+    ("$ranhashdoub",  OWN,                          Core(Prim::Ranhashdoub)),
+    ("$inline",       &["t -> t"],                  Argument),
+    ("$copydown",     &["t -> t"],                  Argument),
+    // The vector-space operations. `ts_sub` is not in the reference; the stages of a derivation
+    // subtract vectors, too.
+    ("ts_add",        &["t (d t) -> t"],            Componentwise(Prim::Add)),
+    ("ts_sub",        &["t t -> t"],                Core(Prim::Sub)),
+    ("ts_scale",      &["Float t -> t"],            Componentwise(Prim::Mul)),
+    ("ts_neg",        &["t -> t"],                  Componentwise(Prim::Neg)),
+    ("ts_dot",        &["t t -> Float"],            Componentwise(Prim::Dot)),
+    ("ts_zero",       OWN,                          Core(Prim::ZeroOf)),
+    // Linear maps.
+    ("lmZero",        OWN,                          Core(Prim::LmZero)),
+    ("lmOne",         OWN,                          Core(Prim::LmOne)),
+    ("lmScale",       OWN,                          Core(Prim::LmScale)),
+    ("lmScaleR",      OWN,                          Core(Prim::LmScaleR)),
+    ("lmDot",         OWN,                          Core(Prim::LmDot)),
+    ("lmAdd",         OWN,                          Core(Prim::LmAdd)),
+    ("lmVCat",        OWN,                          Core(Prim::LmVCat)),
+    ("lmHCat",        OWN,                          Core(Prim::LmHCat)),
+    ("lmCompose",     OWN,                          Core(Prim::LmCompose)),
+    ("lmTranspose",   OWN,                          Core(Prim::LmTranspose)),
+    ("lmApply",       OWN,                          Core(Prim::LmApply)),
+    ("lmApplyR",      OWN,                          Core(Prim::LmApplyR)),
+    ("lmVCatV",       OWN,                          Core(Prim::LmVCatV)),
+    ("lmHCatV",       OWN,                          Core(Prim::LmHCatV)),
+    ("lmAddV",        OWN,                          Core(Prim::LmAddV)),
+    ("lmIndex",       OWN,                          Core(Prim::LmIndex)),
+    ("lmSum",         OWN,                          Core(Prim::LmSum)),
+    ("lmTo",          OWN,                          Core(Prim::LmTo)),
+    ("lmL",           OWN,                          Core(Prim::LmL)),
+    ("lmLT",          OWN,                          Core(Prim::LmLT)),
+    ("lmFold",        OWN,                          Core(Prim::LmFold)),
+    ("lmVariant",     &["Bool (LM s t) (LM s t) -> (LM s t)"], Variant),
+    // Arrays; others are in `arrays.ks`.
+    ("build",         OWN,                          Core(Prim::Build)),
+    ("index",         OWN,                          Core(Prim::Index)),
+    ("size",          OWN,                          Core(Prim::Size)),
+    ("sum",           OWN,                          Core(Prim::Sum)),
+    ("sumbuild",      OWN,                          Core(Prim::SumBuild)),
+    ("fold",          OWN,                          Core(Prim::Fold)),
+    ("scanl",         OWN,                          Core(Prim::Scanl)),
+    ("Vec_init",      OWN,                          Core(Prim::VecInit)),
+    ("unzip",         OWN,                          Core(Prim::Unzip)),
+    ("$common_size",  OWN,                          Core(Prim::CommonSize)),
+    ("$add_at",       OWN,                          Core(Prim::AddAt)),
+    ("$delta_at",     OWN,                          Core(Prim::DeltaAt)),
+    ("$into",         OWN,                          Core(Prim::Into)),
+    ("$loop",         OWN,                          Core(Prim::Loop)),
+    ("shape",         &["t -> t"],                  Shape),
+    ("buildFromSparseTupled", &["z k (Lam k t) -> t"], SparseTupled),
+    ("$BENCH",        OWN,                          Core(Prim::Bench)),
+];
+
+static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
+    let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin { name: name.into(), typing, meaning });
+    let primitive = |&p: &Prim| {
+        let name = format!("{PRIMITIVE_PREFIX}{}", p.name()).into();
+        Builtin { name, typing: OWN, meaning: Primitive(p) }
+    };
+    let rules = |row: Builtin| {
+        let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
+        (row, rules)
+    };
+    let generic = |(i, g): (usize, &generic::Definition)| {
+        // The table lives as long as the program.
+        let typing: &'static str = g.typing.clone().leak();
+        Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
+    };
+    let generics = generic::DEFINITIONS.iter().enumerate().map(generic);
+    written.chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
+});
+
+impl Builtin {
+    fn typings(&self) -> &'static [&'static str] {
+        match self.meaning {
+            Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.row().typing,
+            _ => self.typing,
+        }
+    }
+
+    /// The type of the result for arguments that it takes.
+    pub fn result(&self, args: &[Type]) -> Option<Type> {
+        match self.meaning {
+            Core(prim) | Primitive(prim) => prim.result(args),
+            Generic(_) => self.instance(args).map(|(_, result)| result),
+            Shape => args.first().map(Type::shape),
+            SparseTupled => sparse_parts(args.last()?).map(Type::tuple),
+            Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
+            Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
+            Componentwise(_) => args.get(1).cloned(),
+            Variant => args.get(1).cloned(),
+        }
+    }
+
+    /// The one primitive with a derivative that it stands for on arguments of these types.
+    pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
+        match self.meaning {
+            Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
+            Core(prim) | Primitive(prim) => Some(prim),
+            Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
+            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | SparseTupled | Variant => None,
+        }
+    }
+
+    /// What the type variables of its typing stand for with these arguments, and the result type.
+    pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
+        self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
+    }
+
+    /// The argument types it takes, as text, one for each alternative.
+    pub fn alternatives(&self) -> impl Iterator<Item = String> {
+        self.typings().iter().map(|text| text.split("->").next().unwrap_or("").trim().to_string())
+    }
+
+    /// How many arguments it takes, when that is one number.
+    pub fn arity(&self) -> Option<usize> {
+        let mut counts = self.typings().iter().map(|text| {
+            let rule = Rule::parse(text);
+            (!text.contains("..")).then(|| (0..5).find(|&n| rule.at_arity(n).is_some())).flatten()
+        });
+        let first = counts.next()??;
+        counts.all(|n| n == Some(first)).then_some(first)
+    }
+}
+
+/// The rows of a name.
+pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
+    BUILTINS.iter().map(|(row, _)| row).filter(move |row| row.name == name)
+}
+
+/// The typings of a name, in order.
+pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
+    BUILTINS.iter().filter(move |(row, _)| row.name == name).flat_map(|(_, rules)| rules)
+}
+
+/// The row of a name that takes arguments of these types.
+pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
+    let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
+        row.name == name
+            && row.admits(args)
+            && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
+    };
+    BUILTINS.iter().find(fits).map(|(row, _)| row)
+}
+
+/// Whether a built-in of that name would take such arguments if functions were values.
+pub fn takes_no_functions(name: &str, args: &[Type]) -> bool {
+    let fits = |(row, rules): &(Builtin, Vec<Rule>)| {
+        row.name == name && rules.iter().any(|rule| !rule.says_functions(args) && rule.result(args).is_some())
+    };
+    BUILTINS.iter().any(fits)
+}
+
+/// Every name with each of its typings; those of `$prim$` apart.
+#[cfg(test)]
+pub fn typings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let rows = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    rows.flat_map(|row| row.typings().iter().map(|text| (&*row.name, *text)))
+}
+
+/// The name and the typing that a call uses.
+#[cfg(test)]
+pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static str)> {
+    let row = select(name, args)?;
+    let text = row.typings().iter().find(|text| Rule::parse(text).result(args).is_some())?;
+    Some((&row.name, text))
+}
+
+impl Builtin {
+    /// What the typing cannot say: arithmetic wants numbers, comparison wants data.
+    fn admits(&self, args: &[Type]) -> bool {
+        match self.meaning {
+            Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
+            Primitive(Prim::Add | Prim::Sub) => args.iter().all(Type::has_sums),
+            Core(Prim::SumBuild) | Primitive(Prim::SumBuild) => match args.last() {
+                Some(Type::Lam(_, t)) => is_numeric(t),
+                _ => false,
+            },
+            Core(Prim::Sum | Prim::AddAt) | Primitive(Prim::Sum | Prim::AddAt) => args.first().is_some_and(is_numeric),
+            Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
+            Core(Prim::Unzip) | Primitive(Prim::Unzip) => Prim::Unzip.result(args).is_some(),
+            SparseTupled => is_sparse(args),
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | Variant => true,
+        }
+    }
+}
+
+/// The types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.
+pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
+    let Type::Lam(_, pairs) = function else { return None };
+    let part = |pair: &Type| match pair.as_tuple()? {
+        [i, t] if is_numeric(t) => Some(Type::Tensor(i.rank_of_index()?, Arc::new(t.clone()))),
+        _ => None,
+    };
+    pairs.as_tuple()?.iter().map(part).collect()
+}
+
+fn is_sparse(args: &[Type]) -> bool {
+    let [shapes, n, f] = args else { return false };
+    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| Type::tuple(parts).shape() == *shapes)
+}
+
+fn is_numeric(ty: &Type) -> bool {
+    match ty {
+        Type::Float | Type::Integer => true,
+        Type::Tuple(parts) => parts.iter().all(is_numeric),
+        Type::Tensor(_, element) => is_numeric(element),
+        Type::Bool | Type::String | Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
+    }
+}
+
+/// Every name, in the order of the table; those with several rows are repeated.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|(name, ..)| *name).chain(generic::DEFINITIONS.iter().map(|g| &*g.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_primitive_has_a_surface_name() {
+        let named = |p: &Prim| {
+            ROWS.iter().any(|(name, _, m)| matches!(m, Core(q) | Componentwise(q) if q == p) || *name == p.name())
+        };
+        let missing: Vec<_> = ALL.iter().filter(|p| !named(p)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn arity_is_known_where_fixed() {
+        let arity = |name: &str| rows(name).next().and_then(Builtin::arity);
+        assert_eq!(arity("add"), Some(2));
+        assert_eq!(arity("lmApply"), Some(2));
+        assert_eq!(arity("print"), None);
+        assert_eq!(arity("build"), Some(2));
+        assert_eq!(arity("map2"), Some(3));
+        assert_eq!(arity("Vec_init"), None);
+    }
+
+    #[test]
+    fn rows_choose_by_type() {
+        let meaning = |name: &str, args: &[Type]| select(name, args).map(|row| row.meaning);
+        assert_eq!(meaning("pow", &[Type::Float, Type::Integer]), Some(Core(Prim::Powi)));
+        assert_eq!(meaning("mul", &[Type::Float, Type::Integer]), Some(MulInteger));
+        assert_eq!(meaning("add", &[Type::Float, Type::Integer]), None);
+        assert_eq!(meaning("ts_sub", &[Type::Bool, Type::Bool]), None);
+        assert_eq!(meaning("$prim$exp", &[Type::Float]), Some(Primitive(Prim::Exp)));
+    }
+}

@@ -1,0 +1,285 @@
+//! Calls: of defined functions, of built-ins, of derivatives.
+//!
+//! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
+//! the core a call has one argument per parameter, so tuples are taken apart or put together here.
+
+use crate::ks::check::arguments::Argument;
+use crate::ks::check::builtins::{self, Builtin, Meaning};
+use crate::ks::check::names::{is_projection, old_spelling, projection};
+use crate::ks::check::second_order::takes_functions;
+use crate::ks::check::signatures::argument_type;
+use crate::ks::check::suggest::closest;
+use crate::ks::check::{Checker, derived, error};
+use crate::ks::reader::Sexp;
+use lm::prim::Prim;
+use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
+use lm::types::Type;
+
+impl Checker {
+    /// `(name args)`.
+    pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
+        let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
+        let Some(name) = self.known_name(name) else {
+            return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
+        };
+        let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
+        let args = self.with_functions(&name, args, span)?;
+        self.call_of(&name, args, span)
+    }
+
+    /// A call of a known name.
+    pub(super) fn call_of(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        match name.derivations.is_empty() {
+            true if is_projection(&name.base) => self.get(&name.base, args, span),
+            true => self.plain_call(name, args, span),
+            false => self.derived_call(name, args, span),
+        }
+    }
+
+    /// The name, its old spelling resolved; `None` when no function has it.
+    pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
+        let is_known = |name: &FunName| {
+            let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
+            self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
+        };
+        if is_known(name) {
+            return Some(name.clone());
+        }
+        if self.functions.is_broken(&name.base) || name.overload.is_some() {
+            return None;
+        }
+        let mut old = old_spelling(&name.base)?;
+        old.derivations.splice(0..0, name.derivations.iter().cloned());
+        is_known(&old).then_some(old)
+    }
+
+    /// Whether a definition or a built-in has that name.
+    pub(super) fn is_function(&self, base: &str) -> bool {
+        !self.functions.overloads(base).is_empty() || builtins::rows(base).next().is_some() || is_projection(base)
+    }
+
+    /// Reports a name that is no function's.
+    pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
+        let builtins: Vec<&str> = builtins::names().collect();
+        let suggestion = closest(name, self.functions.names().chain(builtins));
+        self.fail(error::unknown_function(name, suggestion), span)
+    }
+
+    /// `(get$i$n t)`, `(lmGet$i$n t)`.
+    fn get(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let (family, indices) = name.split_once('$')?;
+        let Some((i, n)) = projection(indices) else {
+            return self.fail(error::bad_projection(name), span);
+        };
+        let op = if family == "get" { Op::Get(i, n) } else { Op::LmGet(i, n) };
+        let tuple = gather(args, span);
+        let found = tuple.ty().clone();
+        match Expr::try_app(op, vec![tuple], span) {
+            Some(e) => Some(e),
+            None => self.fail(error::wrong_projection(name, &found), span),
+        }
+    }
+
+    fn plain_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let types = types(&args);
+        let argument = argument_type(&types);
+        if name.overload.as_ref().is_some_and(|ty| *ty != argument) {
+            return self.wrong_arguments(name, &args, span);
+        }
+        if let Some(entry) = self.functions.select(&name.base, &argument).filter(|_| self.expansion.is_none()) {
+            let fun = entry.fun.clone();
+            if takes_functions(&fun) {
+                return self.specialised_call(&fun, args, span);
+            }
+            let params = fun.params.clone();
+            return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
+        }
+        if let Some(row) = builtins::select(&name.base, &types) {
+            return self.builtin(row, args, span);
+        }
+        let parts = argument.as_tuple().map(<[Type]>::to_vec).filter(|_| args.len() == 1);
+        match parts.and_then(|parts| Some((builtins::select(&name.base, &parts)?, parts))) {
+            Some((row, parts)) => {
+                let (bindings, args) = self.take_apart(args, parts.len(), span);
+                Some(Expr::block(bindings, self.builtin(row, args, span)?))
+            }
+            None => self.wrong_arguments(name, &args, span),
+        }
+    }
+
+    /// A built-in applied to arguments that its row admits.
+    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+        #[cfg(test)]
+        if self.expansion.is_none() && span != Span::default() {
+            self.called.push((row.name.to_string(), types(&args)));
+        }
+        match row.meaning {
+            Meaning::Core(prim) | Meaning::Primitive(prim) => Some(apply(Op::Prim(prim), args, span)),
+            Meaning::Argument => args.pop(),
+            Meaning::MulInteger => {
+                let n = apply(Op::Prim(Prim::ToFloat), vec![args.pop()?], span);
+                args.push(n);
+                Some(apply(Op::Prim(Prim::Mul), args, span))
+            }
+            Meaning::Componentwise(prim) => Some(self.componentwise(prim, args, span)),
+            Meaning::Generic(number) => self.expand(row, number, args, span),
+            Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
+            Meaning::SparseTupled => self.sparse_tupled(args, span),
+            Meaning::Variant => Some(apply(Op::If, args, span)),
+        }
+    }
+
+    /// Gives `build` one argument per parameter.
+    pub(super) fn fit(
+        &mut self,
+        args: Vec<Expr>,
+        params: &[Type],
+        span: Span,
+        build: impl FnOnce(Vec<Expr>) -> Expr,
+    ) -> Expr {
+        let (bindings, args) = self.arguments(args, params, span);
+        Expr::block(bindings, build(args))
+    }
+
+    /// One argument per parameter, and the bindings they need.
+    pub(super) fn arguments(&mut self, args: Vec<Expr>, params: &[Type], span: Span) -> (Vec<Binding>, Vec<Expr>) {
+        if types(&args) == params {
+            (Vec::new(), args)
+        } else if params.len() == 1 {
+            (Vec::new(), vec![gather(args, span)])
+        } else {
+            self.take_apart(args, params.len(), span)
+        }
+    }
+
+    /// The components of the one tuple given; arguments already apart stay.
+    pub(super) fn take_apart(&mut self, mut args: Vec<Expr>, count: usize, span: Span) -> (Vec<Binding>, Vec<Expr>) {
+        if args.len() == count && count != 1 {
+            return (Vec::new(), args);
+        }
+        let tuple = args.pop().expect("a tuple is given in place of several arguments");
+        if let Kind::App(Op::Tuple, parts) = tuple.kind() {
+            return (Vec::new(), parts.clone());
+        }
+        let (bindings, whole) = self.name_of(tuple);
+        let part = |i| apply(Op::Get(i, count), vec![whole.clone()], span);
+        (bindings, (1..=count).map(part).collect())
+    }
+
+    /// A variable for the term, unless it is one.
+    pub(super) fn name_of(&mut self, e: Expr) -> (Vec<Binding>, Expr) {
+        if e.as_var().is_some() {
+            return (Vec::new(), e);
+        }
+        let x = self.supply.fresh("t", e.ty().clone());
+        let use_of = Expr::var(&x).at(e.span());
+        (vec![Binding { pattern: Pattern::Var(x), rhs: e }], use_of)
+    }
+
+    /// A variable for each of the terms.
+    pub(super) fn names_of(&mut self, args: Vec<Expr>) -> (Vec<Binding>, Vec<Expr>) {
+        let (bindings, names): (Vec<_>, Vec<Expr>) = args.into_iter().map(|arg| self.name_of(arg)).unzip();
+        (bindings.into_iter().flatten().collect(), names)
+    }
+
+    /// A vector operation: on types without discrete parts the primitive itself, else by component.
+    ///
+    /// The last argument of `add` and the argument of the others may be a tangent, where discrete
+    /// parts are units; discrete parts of the result are those of the operand, and add nothing to a
+    /// dot product.
+    pub(super) fn componentwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
+        let operand = if prim == Prim::Mul { &args[1] } else { &args[0] };
+        let ty = operand.ty().clone();
+        if ty.tangent() == ty {
+            return apply(Op::Prim(prim), args, span);
+        }
+        if let Type::Tensor(..) = ty
+            && ty.is_differentiable()
+        {
+            return self.elementwise(prim, args, span);
+        }
+        let Some(parts) = ty.as_tuple() else {
+            return if prim == Prim::Dot { Expr::float(0.0) } else { operand.clone() };
+        };
+        let (bindings, named) = self.names_of(args);
+        let component = |e: &Expr, i| match e.ty() {
+            Type::Float => e.clone(),
+            _ => apply(Op::Get(i, parts.len()), vec![e.clone()], span),
+        };
+        // Discrete parts of a dot product are not computed at all.
+        let indices = (1..=parts.len()).filter(|&i| prim != Prim::Dot || parts[i - 1].is_differentiable());
+        let components: Vec<Expr> =
+            indices.map(|i| self.componentwise(prim, named.iter().map(|e| component(e, i)).collect(), span)).collect();
+        let sum = |a, b| apply(Op::Prim(Prim::Add), vec![a, b], span);
+        let whole = match prim {
+            Prim::Dot => components.into_iter().reduce(sum).unwrap_or_else(|| Expr::float(0.0)),
+            _ => apply(Op::Tuple, components, span),
+        };
+        Expr::block(bindings, whole)
+    }
+
+    /// Reports arguments that no function of the name takes.
+    pub(super) fn wrong_arguments<T>(&mut self, name: &FunName, args: &[Expr], span: Span) -> Option<T> {
+        if self.functions.is_broken(&name.base) {
+            return None;
+        }
+        if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
+            return self.fail(error::lambda_as_argument(name), span);
+        }
+        let (expected, arities) = self.alternatives(name);
+        let error = match arities.first() {
+            Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
+                error::wrong_arity(name, expected, args.len())
+            }
+            _ => error::wrong_arguments(name, &expected, &types(args)),
+        };
+        self.fail(error, span)
+    }
+
+    /// The argument types that functions of the name take, as text, and how many each.
+    fn alternatives(&self, name: &FunName) -> (Vec<String>, Vec<Option<usize>>) {
+        let shown = |params: &[Type]| match params {
+            [] => "(Tuple)".to_string(),
+            _ => params.iter().map(Type::to_string).collect::<Vec<_>>().join(" "),
+        };
+        let mut funs: Vec<Fun> = Vec::new();
+        funs.extend(self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone()));
+        if let Some(ty) = &name.overload {
+            funs.retain(|fun| fun.argument() == *ty);
+            funs.extend(builtins_of(name, ty, &funs));
+        }
+        let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(&name.derivations, fun, &mut { known }));
+        let mut expected: Vec<(String, Option<usize>)> =
+            derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
+        if name.derivations.is_empty() && name.overload.is_none() {
+            let rows = builtins::rows(&name.base);
+            expected.extend(rows.flat_map(|row| row.alternatives().map(|text| (text, row.arity()))));
+        }
+        expected.into_iter().unzip()
+    }
+}
+
+fn builtins_of(name: &FunName, ty: &Type, found: &[Fun]) -> Option<Fun> {
+    if found.is_empty() { super::signatures::builtin_function(&name.base, ty) } else { None }
+}
+
+/// The types of arguments.
+pub(super) fn types(args: &[Expr]) -> Vec<Type> {
+    args.iter().map(|arg| arg.ty().clone()).collect()
+}
+
+/// The one argument, or the tuple of all.
+pub(super) fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
+    match args.len() {
+        1 => args.remove(0),
+        _ => apply(Op::Tuple, args, span),
+    }
+}
+
+/// The operator applied to arguments that were checked to fit it.
+pub(super) fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
+    let shown = format!("{op:?}");
+    Expr::try_app(op, args, span)
+        .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
+}

@@ -1,0 +1,205 @@
+//! The errors of the checker: a function makes each, as a row of code, message, label and remedy.
+//!
+//! A `name` is as the user wrote it. `explain/errors.md` has a section for each code.
+
+use crate::ks::diagnostic::Diagnostic;
+use lm::types::Type;
+use std::fmt::Display;
+
+pub fn unknown_variable(name: impl Display, suggestion: Option<String>) -> Diagnostic {
+    Diagnostic::error("E201", format!("unknown variable `{name}`")).suggestion(suggestion)
+}
+
+pub fn unknown_function(name: impl Display, suggestion: Option<String>) -> Diagnostic {
+    Diagnostic::error("E202", format!("unknown function `{name}`")).suggestion(suggestion)
+}
+
+pub fn unknown_type(name: impl Display, suggestion: Option<String>) -> Diagnostic {
+    Diagnostic::error("E203", format!("unknown type `{name}`")).suggestion(suggestion)
+}
+
+/// `[name f]` where `name` is no derivation.
+pub fn unknown_derivation(name: impl Display, suggestion: Option<String>) -> Diagnostic {
+    Diagnostic::error("E204", format!("unknown derivation `{name}`")).suggestion(suggestion)
+}
+
+/// A function's name where a value is needed.
+pub fn function_as_value(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E205", format!("the function `{name}` is not a value"))
+        .remedy(format!("call it, with parentheses: `({name} ...)`"))
+}
+
+/// A call of a variable.
+pub fn not_a_function(name: impl Display, ty: &Type) -> Diagnostic {
+    Diagnostic::error("E206", format!("the variable `{name}`, of type `{ty}`, is not a function"))
+}
+
+/// A form that tries to be `what`, which looks as `grammar` says.
+pub fn malformed(what: &str, grammar: &str) -> Diagnostic {
+    Diagnostic::error("E207", format!("malformed {what}")).remedy(format!("write `{grammar}`"))
+}
+
+pub fn nested_pattern() -> Diagnostic {
+    Diagnostic::error("E207", "patterns do not nest: a `let` takes apart one tuple at a time")
+        .remedy("name the inner tuple: write `(let ((p x) e) (let ((m s) p) body))` for `((m s) x)`")
+}
+
+pub fn reserved(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E208", format!("`{name}` is reserved and cannot name anything"))
+}
+
+pub fn duplicate_definition(name: impl Display, argument: &Type) -> Diagnostic {
+    Diagnostic::error("E209", format!("`{name}` is defined twice on the argument type `{argument}`"))
+        .label("defined again here")
+        .remedy("a name may be defined again only on another argument type")
+}
+
+/// A name twice in one `group` of names: a parameter list or a pattern.
+pub fn duplicate_variable(name: impl Display, group: &str) -> Diagnostic {
+    Diagnostic::error("E210", format!("`{name}` is bound twice in one {group}")).label("bound again here")
+}
+
+pub fn wrong_arity(name: impl Display, expected: usize, found: usize) -> Diagnostic {
+    let (s, was) = (plural(expected), if found == 1 { "was" } else { "were" });
+    Diagnostic::error("E211", format!("`{name}` takes {expected} argument{s}, but {found} {was} given"))
+}
+
+/// `expected` has the alternatives, each a list of types.
+pub fn wrong_arguments(name: impl Display, expected: &[String], found: &[Type]) -> Diagnostic {
+    Diagnostic::error("E212", format!("`{name}` does not take arguments of type {}", list(found)))
+        .remedy(format!("`{name}` takes {}", alternatives(expected)))
+}
+
+pub fn ambiguous(name: impl Display, candidates: &[String]) -> Diagnostic {
+    Diagnostic::error("E213", format!("`{name}` may mean several functions"))
+        .remedy(format!("write {}", alternatives(candidates)))
+}
+
+pub fn branches_disagree(then: &Type, otherwise: &Type) -> Diagnostic {
+    Diagnostic::error("E214", format!("the branches of this `if` have different types: `{then}` and `{otherwise}`"))
+}
+
+/// A condition of `form`: `if` or `assert`.
+pub fn not_bool(form: &str, found: &Type) -> Diagnostic {
+    Diagnostic::error("E215", format!("the condition of `{form}` has type `{found}`, not `Bool`"))
+        .label(format!("this has type `{found}`"))
+}
+
+pub fn wrong_result(name: impl Display, declared: &Type, found: &Type) -> Diagnostic {
+    Diagnostic::error("E216", format!("the body of `{name}` has type `{found}`, but `{declared}` is declared"))
+        .label(format!("this has type `{found}`"))
+}
+
+pub fn wrong_pattern(variables: usize, found: &Type) -> Diagnostic {
+    let s = plural(variables);
+    let message = format!("a pattern of {variables} variable{s} cannot take apart a value of type `{found}`");
+    Diagnostic::error("E217", message)
+}
+
+/// `get$i$n` of a tuple of another length, or of no tuple.
+pub fn wrong_projection(name: impl Display, found: &Type) -> Diagnostic {
+    Diagnostic::error("E218", format!("`{name}` cannot be applied to a value of type `{found}`"))
+        .remedy("`get$i$n` takes a tuple of n components")
+}
+
+/// `get$i$n` with i out of range.
+pub fn bad_projection(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E219", format!("`{name}` names no component of a tuple"))
+        .remedy("in `get$i$n`, i is from 1 to n")
+}
+
+pub fn wrong_main() -> Diagnostic {
+    Diagnostic::error("E220", "`main` must take no parameters and return `Integer`")
+        .remedy("write `(def main Integer () ...)`")
+}
+
+/// A derivative by hand whose type is not what the function demands.
+pub fn wrong_derivative(name: impl Display, expected: &str, found: &str) -> Diagnostic {
+    Diagnostic::error("E221", format!("`{name}` must have type {expected}, not {found}"))
+}
+
+/// `what` ends with a verb: `functions as values are`.
+pub fn not_supported(what: &str) -> Diagnostic {
+    Diagnostic::error("E222", format!("{what} not supported yet"))
+}
+
+pub fn lambda_as_value() -> Diagnostic {
+    Diagnostic::error("E223", "a function may stand only as an argument of a call")
+        .remedy("write it where it is used: `(build n (lam (i : Integer) e))`")
+}
+
+/// A function as an argument of what does not call it.
+pub fn lambda_as_argument(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E223", format!("`{name}` takes values, and a function is none"))
+        .remedy("`(build n f)` is the tensor of the first n values of a function of Integers")
+}
+
+pub fn wrong_shape(tensor: &Type, found: &Type) -> Diagnostic {
+    Diagnostic::error("E224", format!("a shape of `{tensor}` has type `{}`, not `{found}`", tensor.shape()))
+}
+
+/// A definition that passes larger functions to itself without end.
+pub fn endless_functions(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E225", format!("`{name}` calls itself with ever other functions"))
+        .remedy(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
+}
+
+pub fn derivative_of_second_order(name: impl Display) -> Diagnostic {
+    Diagnostic::error("E226", format!("`{name}` takes functions, so it has no derivatives of its own"))
+        .remedy("differentiate a function that calls it")
+}
+
+/// A rule whose sides have different types.
+pub fn sides_disagree(name: impl Display, template: &Type, found: &Type) -> Diagnostic {
+    Diagnostic::error("E227", format!("the rule `{name}` replaces a `{template}` by a `{found}`"))
+}
+
+pub fn unbound_pattern(name: impl Display, variable: impl Display) -> Diagnostic {
+    Diagnostic::error("E228", format!("the template of the rule `{name}` does not mention `{variable}`"))
+}
+
+/// A half of a reverse derivative whose record is not known where it is called.
+pub fn unknown_record(half: impl Display) -> Diagnostic {
+    Diagnostic::error("E229", format!("the type of the record of `{half}` depends on itself"))
+        .remedy("call it from a function that it does not call itself, directly or not")
+}
+
+/// One half of a reverse derivative by hand.
+pub fn one_half(written: impl Display, missing: impl Display) -> Diagnostic {
+    Diagnostic::error("E230", format!("`{written}` is written by hand, but not `{missing}`"))
+        .remedy("write both: the second half takes the record that the first gives")
+}
+
+/// Two `gdef`s that choose different derivations for one function.
+pub fn two_derivations(of: impl Display, first: &str, second: &str) -> Diagnostic {
+    let message = format!("the derivatives of `{of}` are asked for by two derivations, {first} and {second}");
+    Diagnostic::error("E231", message).remedy("choose one")
+}
+
+/// A gradient of a function whose result is no Float.
+pub fn no_gradient(name: impl Display, of: impl Display, result: &Type) -> Diagnostic {
+    Diagnostic::error("E232", format!("`{name}` is asked for, but `{of}` gives `{result}`, not Float")).remedy(format!(
+        "`[jac {of}]` has all derivatives; `[rev {of}]` takes a cotangent, and gives the gradient of one sum of them"
+    ))
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+fn list(types: &[Type]) -> String {
+    match types {
+        [] => "`(Tuple)`".into(),
+        _ => types.iter().map(|t| format!("`{t}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// `a`, `b` or `c`.
+fn alternatives(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+    match quoted.as_slice() {
+        [] => "nothing".into(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}

@@ -1,0 +1,141 @@
+//! Names of functions as written.
+//!
+//!   f | [f T] | [derivation f] | [derivation [f T]] | ...
+//!
+//! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
+
+use crate::ks::check::suggest::closest;
+use crate::ks::check::types::looks_like_type;
+use crate::ks::check::{Checker, derived, error};
+use crate::ks::reader::{Sexp, Shape};
+use lm::term::{FunName, Span};
+use lm::types::Type;
+use std::sync::Arc;
+
+const RESERVED: [&str; 13] =
+    ["def", "edef", "gdef", "rule", "let", "if", "assert", "lam", "tuple", "true", "false", ":", "$dummy"];
+
+/// Whether a name is a word of the grammar.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || is_projection(name)
+}
+
+/// Whether a name is of the family `get$i$n`.
+pub fn is_projection(name: &str) -> bool {
+    name.starts_with("get$") || name.starts_with("lmGet$")
+}
+
+/// The i and n of `get$i$n`, with 1 <= i <= n.
+pub fn projection(indices: &str) -> Option<(usize, usize)> {
+    let (i, n) = indices.split_once('$')?;
+    let (i, n) = (i.parse().ok()?, n.parse().ok()?);
+    (1 <= i && i <= n).then_some((i, n))
+}
+
+impl Checker {
+    /// A function's name: a symbol or a bracket.
+    pub(super) fn fun_name(&mut self, s: &Sexp) -> Option<FunName> {
+        match &s.shape {
+            Shape::Symbol(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
+            Shape::Symbol(name) => Some(FunName::base(name)),
+            Shape::Bracket(items) => self.structured_name(items, s.span),
+            Shape::Bad => None,
+            Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::List(_) => self.malformed_name(s.span),
+        }
+    }
+
+    fn structured_name(&mut self, items: &[Sexp], span: Span) -> Option<FunName> {
+        let [first, second] = items else { return self.malformed_name(span) };
+        let Shape::Symbol(head) = &first.shape else { return self.malformed_name(span) };
+        if looks_like_type(second) {
+            let base = self.fun_name(first);
+            let ty = self.ty(second);
+            let ty = self.supported_type(ty, second.span)?;
+            return Some(FunName { overload: Some(ty), ..base? });
+        }
+        let inner = self.fun_name(second);
+        let Ok(derivative) = head.parse() else {
+            let suggestion = closest(head, derived::words());
+            return self.fail(error::unknown_derivation(head, suggestion), first.span);
+        };
+        Some(inner?.derived(derivative))
+    }
+
+    fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
+        let grammar = "f, [f T], [derivation f] or [derivation [f T]]";
+        self.fail(error::malformed("function name", grammar), span)
+    }
+}
+
+/// The function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
+pub fn old_spelling(name: &str) -> Option<FunName> {
+    if let Some((word, rest)) = name.split_once('$')
+        && let Ok(derivative) = word.parse()
+        && !rest.is_empty()
+    {
+        let inner = old_spelling(rest).unwrap_or_else(|| FunName::base(rest));
+        return Some(inner.derived(derivative));
+    }
+    let (base, mangled) = name.rsplit_once('@')?;
+    let overload = Some(unmangle(mangled)?);
+    (!base.is_empty()).then(|| FunName { overload, ..FunName::base(base) })
+}
+
+/// `f` Float, `i` Integer, `b` Bool, `v` Vec of what follows; several are a tuple.
+fn unmangle(mangled: &str) -> Option<Type> {
+    let mut parts = Vec::new();
+    let mut vectors = 0;
+    for c in mangled.chars() {
+        let scalar = match c {
+            'v' => {
+                vectors += 1;
+                continue;
+            }
+            'f' => Type::Float,
+            'i' => Type::Integer,
+            'b' => Type::Bool,
+            _ => return None,
+        };
+        parts.push((0..vectors).fold(scalar, |ty, _| Type::vec(ty)));
+        vectors = 0;
+    }
+    match parts.len() {
+        _ if vectors > 0 => None,
+        0 => None,
+        1 => parts.pop(),
+        _ => Some(Type::tuple(parts)),
+    }
+}
+
+/// A name as a shared string.
+pub fn symbol(s: &Sexp) -> Option<&Arc<str>> {
+    match &s.shape {
+        Shape::Symbol(name) => Some(name),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_spellings() {
+        let shown = |name: &str| old_spelling(name).map(|n| n.to_string());
+        assert_eq!(shown("fwd$f"), Some("[fwd f]".into()));
+        assert_eq!(shown("fwd$rev$f"), Some("[fwd [rev f]]".into()));
+        assert_eq!(shown("add@ff"), Some("[add (Tuple Float Float)]".into()));
+        assert_eq!(shown("D$dot@vfi"), Some("[D [dot (Tuple (Vec Float) Integer)]]".into()));
+        assert_eq!(shown("f@v"), None);
+        assert_eq!(shown("a@xyz"), None);
+        assert_eq!(shown("plain"), None);
+    }
+
+    #[test]
+    fn projections() {
+        assert_eq!(projection("2$3"), Some((2, 3)));
+        assert_eq!(projection("0$3"), None);
+        assert_eq!(projection("4$3"), None);
+        assert_eq!(projection("x"), None);
+    }
+}

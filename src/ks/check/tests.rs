@@ -1,0 +1,185 @@
+use super::*;
+use crate::ks::front::{load, load_stage, prelude, prelude_forms};
+use crate::ks::reader::read;
+use crate::ks::source::Source;
+use crate::with_large_stack;
+use lm::types::Type;
+
+fn program(text: &str) -> Checked {
+    load(&Source::new("t.ks", text)).unwrap_or_else(|errors| panic!("{text}\n{errors:#?}"))
+}
+
+fn errors(text: &str) -> Vec<String> {
+    let errors = load(&Source::new("t.ks", text)).expect_err("an error");
+    errors.iter().map(ToString::to_string).collect()
+}
+
+fn body(text: &str) -> Expr {
+    program(text).program.defs[0].body.clone()
+}
+
+#[test]
+fn the_prelude_is_right() {
+    with_large_stack(|| {
+        let names: Vec<String> = prelude().keys().map(ToString::to_string).collect();
+        assert_eq!(names, ["digamma", "$digamma_positive", "$digamma_series"]);
+    });
+}
+
+#[test]
+fn only_what_is_called_is_kept_of_the_prelude() {
+    let none = program("(def f Float (x : Float) (sin x))");
+    assert_eq!(none.program.defs.len(), 1);
+    assert_eq!(none.prelude.len(), 3);
+    let mut called = program("(def f Float (x : Float) (lgamma x))");
+    called.include(&FunName::base("digamma"));
+    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 0));
+    let replaced = program("(def digamma Float (x : Float) x) (def f Float (x : Float) (digamma x))");
+    assert_eq!(replaced.program.defs.len(), 2);
+}
+
+#[test]
+fn parameters_in_all_spellings() {
+    let types = |text: &str| program(text).program.defs[0].fun.params.clone();
+    let pair = Type::tuple([Type::Float, Type::Integer]);
+    assert_eq!(types("(def f Float () 1.0)"), []);
+    assert_eq!(types("(def f Float (x : Float) x)"), [Type::Float]);
+    assert_eq!(types("(def f Float ((x : Float)) x)"), [Type::Float]);
+    assert_eq!(types("(def f (Float) ((x : (Float)) ((y : Integer))) (x))"), [Type::Float, Type::Integer]);
+    assert_eq!(types("(def f Integer (t : Tuple Float Integer) (get$2$2 t))"), std::slice::from_ref(&pair));
+    assert_eq!(types("(def f Integer ((t : Tuple Float Integer)) (get$2$2 t))"), [pair]);
+}
+
+#[test]
+fn calls_take_tuples_apart_and_put_them_together() {
+    let text = "(def main Integer () (print (f 1.0 2) (f (tuple 1.0 2)) (f (p)) (g 1.0 2) (g (p)) (add (q))))
+        (def f Float ((x : Float) (n : Integer)) (mul x n))
+        (def g Float (t : Tuple Float Integer) (get$1$2 t))
+        (def p (Tuple Float Integer) () (tuple 1.0 2))
+        (def q (Tuple Float Float) () (tuple 1.0 2.0))";
+    assert_eq!(program(text).program.defs.len(), 5);
+}
+
+#[test]
+fn overloads_are_chosen_by_argument_type() {
+    let text = "(def f Float (x : Float) (f 1))
+        (def f Float (n : Integer) (to_float n))
+        (def g Float (x : Float) (add ([f Float] x) (f@i 3)))
+        (def add Float ((x : Float) (y : Float)) x)";
+    let checked = program(text);
+    let names: Vec<String> = checked.program.defs.keys().map(ToString::to_string).collect();
+    assert_eq!(names, ["[f Float]", "[f Integer]", "g", "add"]);
+    let Kind::App(Op::Call(f), _) = checked.program.defs[2].body.kind() else { panic!("a call of the user's add") };
+    assert_eq!(f.name, FunName::base("add"));
+}
+
+#[test]
+fn derivatives_have_types() {
+    let text = "(def f Float ((x : Float) (n : Integer)) (mul x n))
+        (def a Float ((x : Float) (n : Integer)) ([fwd f] (tuple x n) (tuple 1.0 (tuple))))
+        (def b (Tuple Float (Tuple)) ((x : Float) (n : Integer)) (rev$f (tuple x n) 1.0))
+        (def c (LM (Tuple Float Integer) Float) ((x : Float) (n : Integer)) ([D f] x n))
+        (def d (LM Float (Tuple Float Integer)) (t : Tuple Float Integer) ([Dt f] t))
+        (def e (Tuple Float (Tuple)) (t : (Tuple (Tuple (Tuple Float Integer) Float)
+                                                 (Tuple (Tuple Float (Tuple)) Float))) ([fwd [rev f]] t))
+        (def h (LM (Tuple Float Float) Float) (x : Float) ([D mul] x 2.0))
+        (def i (Tuple Float Float) (t : Tuple (Tuple Float Float) Float) ([rev mul] t))";
+    let names: Vec<String> = program(text).program.defs.keys().map(ToString::to_string).collect();
+    // The last one calls the built-in of which `i` calls the derivative.
+    assert_eq!(names.join(" "), "f a b c d e h i [mul (Tuple Float Float)]");
+}
+
+#[test]
+fn derivatives_by_hand_get_the_parameters_of_calls() {
+    let text = "(def [rev f] Float (t : Tuple Float Float) (get$2$2 t))
+        (def f Float (x : Float) x)
+        (def [D g] (LM (Tuple Float Float) Float) ((x : Float) (y : Float)) ([D add] x y))
+        (def g Float (t : Tuple Float Float) (add t))
+        (gdef rev f) (gdef fwd [g (Tuple Float Float)]) (gdef rev f)";
+    let checked = program(text);
+    let defs = &checked.program.defs;
+    assert_eq!(defs[0].fun.name.to_string(), "[rev f]");
+    assert_eq!(defs[0].fun.params, [Type::Float, Type::Float]);
+    assert_eq!(defs[2].fun.params, [Type::tuple([Type::Float, Type::Float])]);
+    let requested: Vec<String> = checked.requested.iter().map(ToString::to_string).collect();
+    assert_eq!(requested, ["[rev f]", "[fwd g]"]);
+}
+
+#[test]
+fn orphans_are_for_stages_only() {
+    let text = "(def [fwd f] Float ((x : Float) (dx : Float)) dx) (def g Float (x : Float) ([fwd f] x x))";
+    assert_eq!(errors(text)[0], "unknown function `f`");
+    let stage = load_stage(&Source::new("t.ks", text)).expect("a stage");
+    assert_eq!(stage.program.defs.len(), 2);
+}
+
+#[test]
+fn a_chain_of_lets_is_one_block() {
+    with_large_stack(|| {
+        let count = 10_000;
+        let lets: String = (0..count).map(|i| format!("(let (x (add x {i}.0)) ")).collect();
+        let text = format!("(def f Float (x : Float) {lets} x {})", ")".repeat(count));
+        let block = body(&text);
+        assert_eq!(block.as_block().0.len(), count);
+    });
+}
+
+#[test]
+fn both_readings_of_a_let() {
+    let sizes = |text: &str| body(text).as_block().0.iter().map(|b| b.pattern.vars().len()).collect::<Vec<_>>();
+    let pair = "(def p (Tuple Float Float) (x : Float) (tuple x x))";
+    assert_eq!(sizes(&format!("(def f Float (x : Float) (let ((a b) (p x)) a)) {pair}")), [2]);
+    assert_eq!(sizes("(def f Float (x : Float) (let ((a x) (b a)) b))"), [1, 1]);
+    assert_eq!(sizes("(def f Float (x : Float) (let ((a x) (sin a)) sin))"), [1, 1]);
+    assert_eq!(sizes(&format!("(def f Float (x : Float) (let ((a x) (p x)) a)) {pair}")), [2]);
+    assert_eq!(sizes("(def f Float (x : Float) (let (((a b) (tuple x x))) b))"), [2]);
+    assert_eq!(sizes("(def f Float (t : Tuple Float Float) (let ((a b) t) b))"), [2]);
+}
+
+#[test]
+fn vector_operations_leave_discrete_parts() {
+    let ty = "(Tuple Integer Float)";
+    let sum = body(&format!("(def f {ty} ((x : {ty}) (dx : Tuple (Tuple) Float)) (ts_add x dx))"));
+    assert_eq!(sum.args_of(&Op::Tuple).map(<[Expr]>::len), Some(2));
+    let dense = body("(def f (Tuple Float Float) (x : Tuple Float Float) (ts_scale 2.0 x))");
+    assert!(dense.args_of_prim(lm::prim::Prim::Mul).is_some());
+}
+
+#[test]
+fn every_error_once() {
+    let text = "(def f Float (x : Floot) (add x 1)) (def g Float (y : Float) (add (f y) z))
+        (def h Float (y : Float) (let (a (nope y)) (add a 1)))";
+    assert_eq!(errors(text), ["unknown type `Floot`", "unknown variable `z`", "unknown function `nope`"]);
+}
+
+#[test]
+fn nodes_have_places() {
+    let text = "(def f Float (x : Float) (add x 1.0))";
+    let e = body(text);
+    assert_eq!(&text[e.span().start as usize..e.span().end as usize], "(add x 1.0)");
+}
+
+/// A row of the table of built-ins that no program asserts anything of is a row that nobody has tried.
+#[test]
+fn the_language_tests_call_every_builtin() {
+    with_large_stack(|| {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
+        let mut untried: IndexSet<(&str, &str)> = builtins::typings().collect();
+        for entry in std::fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("the folder can be read").path();
+            if path.extension().is_some_and(|extension| extension == "ks") {
+                let text = std::fs::read_to_string(path).expect("the program can be read");
+                let mut checker = Checker::new(Options {
+                    record: Some(|program, f| Ok(crate::pipeline::record(program, f)?)),
+                    ..Options::default()
+                });
+                checker.program(&read(&text).forms, &prelude_forms());
+                for (name, args) in &checker.called {
+                    let typing = builtins::typing_of(name, args).expect("the call was checked");
+                    untried.shift_remove(&typing);
+                }
+            }
+        }
+        assert!(untried.is_empty(), "no program of tests/language calls {untried:#?}");
+    });
+}

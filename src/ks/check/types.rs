@@ -1,0 +1,139 @@
+//! Types as written.
+//!
+//!   T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
+
+use crate::ks::check::suggest::closest;
+use crate::ks::check::{Checker, error};
+use crate::ks::reader::{Sexp, Shape};
+use lm::term::Span;
+use lm::types::Type;
+use std::sync::Arc;
+
+const SCALARS: [(&str, Type); 4] =
+    [("Float", Type::Float), ("Integer", Type::Integer), ("Bool", Type::Bool), ("String", Type::String)];
+const CONSTRUCTORS: [&str; 5] = ["Tuple", "Tensor", "Vec", "Lam", "LM"];
+
+/// Whether the s-expression can only be a type: a scalar's name or a compound in parentheses.
+pub fn looks_like_type(s: &Sexp) -> bool {
+    match &s.shape {
+        Shape::Symbol(name) => SCALARS.iter().any(|(scalar, _)| *scalar == &**name),
+        Shape::List(_) => true,
+        Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::Bracket(_) | Shape::Bad => false,
+    }
+}
+
+/// Whether the s-expression is what a compound type starts with.
+pub fn is_constructor(s: &Sexp) -> bool {
+    matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
+}
+
+impl Checker {
+    /// A type; `None` when it is wrong, which is reported.
+    pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {
+        match &s.shape {
+            Shape::Symbol(name) => self.scalar(name, s.span),
+            Shape::List(items) => self.compound(items, s.span),
+            Shape::Bad => None,
+            Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::Bracket(_) => self.malformed_type(s.span),
+        }
+    }
+
+    /// The type whose parts stand in a row, its parentheses dropped or not: `Vec Float`, `(Vec Float)`.
+    pub(super) fn type_in_row(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
+        match items {
+            [one] => self.ty(one),
+            _ => self.compound(items, span),
+        }
+    }
+
+    /// A type that the rest of the compiler can take; others are reported.
+    pub(super) fn supported_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
+        let ty = ty?;
+        match unsupported_part(&ty) {
+            Some(what) => self.fail(error::not_supported(&format!("`{ty}`: {what} are")), span),
+            None => Some(ty),
+        }
+    }
+
+    /// A type of a parameter of a definition: it may be a function.
+    pub(super) fn parameter_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
+        match &ty {
+            Some(Type::Lam(s, t)) if unsupported_part(s).or_else(|| unsupported_part(t)).is_none() => ty,
+            _ => self.supported_type(ty, span),
+        }
+    }
+
+    fn scalar(&mut self, name: &str, span: Span) -> Option<Type> {
+        if let Some(ty) = self.type_variable(name) {
+            return Some(ty);
+        }
+        if let Some((_, ty)) = SCALARS.into_iter().find(|(scalar, _)| *scalar == name) {
+            return Some(ty);
+        }
+        if CONSTRUCTORS.contains(&name) {
+            return self.malformed_type(span);
+        }
+        let known = SCALARS.iter().map(|(scalar, _)| *scalar).chain(CONSTRUCTORS);
+        let suggestion = closest(name, known);
+        self.fail(error::unknown_type(name, suggestion), span)
+    }
+
+    fn compound(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
+        let Some((first, rest)) = items.split_first() else { return self.malformed_type(span) };
+        let name = match &first.shape {
+            Shape::Symbol(name) => &**name,
+            _ if rest.is_empty() => return self.ty(first),
+            _ => return self.malformed_type(span),
+        };
+        match (name, rest) {
+            ("Tuple", parts) => {
+                let parts: Vec<Option<Type>> = parts.iter().map(|part| self.ty(part)).collect();
+                Some(Type::tuple(parts.into_iter().collect::<Option<Vec<_>>>()?))
+            }
+            // Only the compiler makes these, in stages of derivations.
+            ("Record", [name]) => Some(Type::Record(Arc::new(self.fun_name(name)?))),
+            ("Vec", [element]) => self.ty(element).map(Type::vec),
+            ("Tensor", [rank, element]) => self.tensor(rank, element),
+            ("Lam" | "LM", [s, t]) => {
+                let (s, t) = (self.ty(s), self.ty(t));
+                let build = if name == "LM" { Type::lm } else { Type::lam };
+                Some(build(s?, t?))
+            }
+            (_, []) => self.scalar(name, first.span),
+            _ if CONSTRUCTORS.contains(&name) => self.malformed_type(span),
+            _ => {
+                self.scalar(name, first.span)?;
+                self.malformed_type(span)
+            }
+        }
+    }
+
+    fn tensor(&mut self, rank: &Sexp, element: &Sexp) -> Option<Type> {
+        let ty = self.ty(element);
+        match &rank.shape {
+            Shape::Integer(d @ 1..=64) => Some(Type::Tensor(*d as usize, Arc::new(ty?))),
+            Shape::Bad => None,
+            Shape::Symbol(_) if self.expansion.is_some() => {
+                let rank = self.ty(rank)?.rank_of_index()?;
+                Some(Type::Tensor(rank, Arc::new(ty?)))
+            }
+            _ => self.malformed_type(rank.span),
+        }
+    }
+
+    fn malformed_type<T>(&mut self, span: Span) -> Option<T> {
+        let grammar = "Float, Integer, Bool, String, (Tuple T ...), (Vec T), (Tensor d T) with d from 1 to 64, \
+            (Lam S T) or (LM S T)";
+        self.fail(error::malformed("type", grammar), span)
+    }
+}
+
+fn unsupported_part(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Float | Type::Integer | Type::Bool | Type::String | Type::Record(_) => None,
+        Type::Tuple(parts) => parts.iter().find_map(unsupported_part),
+        Type::LM(s, t) => unsupported_part(s).or_else(|| unsupported_part(t)),
+        Type::Tensor(_, element) => unsupported_part(element),
+        Type::Lam(..) => Some("functions as values"),
+    }
+}

@@ -1,0 +1,101 @@
+//! A diagnostic: what is wrong with a user's file, where, and what to do about it, as data.
+//!
+//! ```text
+//!     severity[code]: message          error[E216]: the body of `f` has type `Float`, but `Integer` is declared
+//!      --> span label                   --> a.ks:2:3  this has type `Float`
+//!      --> related                     other places that matter, each with a few words
+//!     help: remedy
+//! ```
+//!
+//! Each part of the compiler has an enum of its mistakes and turns each variant into one such row. This file knows
+//! none of them.
+
+use lm::term::Span;
+use std::fmt;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// There is no program.
+    Error,
+    /// The program runs, but not as its author may expect.
+    Warning,
+}
+
+impl Severity {
+    /// Returns the word for it: `error` or `warning`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One mistake in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable code, such as `E201`; `lmc explain` describes each at length.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// Where; none when the whole file is meant.
+    pub span: Option<Span>,
+    /// A few words beside the marked text.
+    pub label: Option<String>,
+    /// Other places that matter, each with a few words.
+    pub related: Vec<(Span, String)>,
+    /// What to do about it.
+    pub remedy: Option<String>,
+}
+
+impl Diagnostic {
+    /// Makes an error of the whole file.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        let (severity, message) = (Severity::Error, message.into());
+        Diagnostic { severity, code, message, span: None, label: None, related: Vec::new(), remedy: None }
+    }
+
+    /// Makes a warning about the whole file.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
+    }
+
+    /// Says where.
+    pub fn at(self, span: Span) -> Diagnostic {
+        Diagnostic { span: Some(span), ..self }
+    }
+
+    /// Adds words beside the marked text.
+    pub fn label(self, words: impl Into<String>) -> Diagnostic {
+        Diagnostic { label: Some(words.into()), ..self }
+    }
+
+    /// Adds what to do about it.
+    pub fn remedy(self, words: impl Into<String>) -> Diagnostic {
+        Diagnostic { remedy: Some(words.into()), ..self }
+    }
+
+    /// Adds the name that may have been meant, where there is one.
+    pub fn suggestion(self, name: Option<String>) -> Diagnostic {
+        let remedy = name.map(|name| format!("did you mean `{name}`?"));
+        Diagnostic { remedy, ..self }
+    }
+
+    /// Adds one more place. A place in the prelude, which is no place of the file, adds nothing.
+    pub fn related(mut self, span: Span, words: &str) -> Diagnostic {
+        if span != Span::default() {
+            self.related.push((span, words.into()));
+        }
+        self
+    }
+}
+
+/// The message alone, without the place.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

@@ -1,0 +1,156 @@
+//! A law at length: what its signs mean, where it is applied, and an instance of it.
+
+use crate::derive::passes::laws::{PASS_LAWS, PassLaw};
+use crate::schedule::SCHEDULES;
+use lm::law::{self, Law};
+use lm::notation::infix::{Format, term};
+use lm::notation::names::Names;
+use lm::term::{Expr, Supply};
+use lm::types::Type;
+use std::fmt::Write;
+
+/// What the signs of laws mean: what to look for in the law, an example, what it is.
+const SIGNS: &[(&str, &str, &str)] = &[
+    ("⊙ᴿ", "r ⊙ᴿ m", "the reverse application of m to the cotangent r, which is mᵀ ⊙ r"),
+    ("⊙ ", "m ⊙ x", "the map m applied to the vector x"),
+    ("∘", "m ∘ n", "first n, then m"),
+    ("⊕", "m ⊕ n", "the sum of two maps"),
+    ("ᵀ", "mᵀ", "the transpose of m: the map of cotangents, from the result back to the argument"),
+    ("×", "×(m ..)", "one argument, a tuple of results: x gives (m ⊙ x ..)"),
+    ("⋈", "⋈(m ..)", "a tuple of arguments, the sum of the results: (x ..) gives m ⊙ x + .."),
+    ("∂", "∂f(s)", "the Jacobian of f at the point s, a linear map"),
+    ("S(", "S(k)", "the scale by k; S(s, k) names its space by a vector s of it"),
+    ("0(", "0(s, t)", "the zero map, from the space of s to that of t"),
+    ("1(", "1(s)", "the identity map of the space of s"),
+    ("lmScaleR(", "lmScaleR(v)", "the map from a Float r to the vector r * v"),
+    ("lmDot(", "lmDot(v)", "the map from a vector x to the Float v • x"),
+    ("lmIndex(", "lmIndex(i, v)", "the map from tensors like v to the element at i"),
+    ("lmSum(", "lmSum(v)", "the map from tensors like v to the sum of the elements"),
+    ("lmTo(", "lmTo(t, m)", "the map m, with a vector t of the space that it leads to"),
+    ("lmAddV(", "lmAddV(w, v)", "the sum of a tensor v of maps, to the space of w"),
+    ("⊕(build", "⊕(v)", "the sum of a tensor v of maps"),
+    (
+        "lmFold(",
+        "lmFold(n, f)",
+        "n steps from (state, input) to (state, output), step i by the map f(i); outputs add up",
+    ),
+    ("π(", "π(i)", "the map from tensors to their element i; of a tuple, π(i,n), to component i of n"),
+    ("$delta_at(", "$delta_at(w, i, x)", "zero, of the shape of w, but x at i"),
+    ("sumbuild(", "sumbuild(w, n, f)", "the sum of f(i) for all i below n, of the shape of w"),
+    ("$loop(", "$loop(n, f, s)", "n steps from s, each by f; the last state and the sum of the outputs"),
+    ("$into(", "$into(s, e)", "the value of e, which adds it up in one place of the shape of s"),
+    ("•", "v • w", "the dot product"),
+    ("Σ(", "Σ(x ..)", "the sum of the vectors"),
+    ("ts_zero(", "ts_zero(w)", "the zero vector of the shape of w"),
+    ("cod(", "cod(m)", "the space that m leads to"),
+    (" ..)", "..", "the same for each of a sequence"),
+    ("V(", "V(v)", "a vector v of maps as one map to vectors"),
+    ("H(", "H(v)", "a vector v of maps as one map from vectors"),
+    ("L(", "L(λi. m)", "a function from i to maps, as one map to functions"),
+    ("L'(", "L'(λi. m)", "a function from i to maps, as one map from functions"),
+];
+
+/// What laws with such names are for; the first that fits.
+const FAMILIES: &[(&str, &str)] = &[
+    (
+        "apply-",
+        "It says what a map does to a vector. The last stage of a derivation applies such laws until no map is left.",
+    ),
+    ("reverse-", "It says what a map does to a cotangent, in reverse application."),
+    ("transpose-", "It carries transposition inwards, towards maps that are their own transposes or have simple ones."),
+    (
+        "jacobian-",
+        "It is the derivative of a primitive: the map from tangents of its arguments to the tangent of its result.",
+    ),
+    (
+        "vector-",
+        "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the program\nis left as it is written.",
+    ),
+    ("fold-", "It computes with literals at compile time."),
+    ("call-", "It takes the place of a derivative's Jacobian at a call."),
+    ("let-", "It moves, merges or removes bindings."),
+    ("if-", "It simplifies conditionals."),
+    ("loop-", "It does in one loop what two would do."),
+    ("into-", "It says where a derivative adds up what it gives."),
+    ("", "It makes a map simpler."),
+];
+
+/// The law of that name, at length.
+pub fn law(name: &str) -> Option<String> {
+    if let Some(law) = law::all().get(name) {
+        return Some(matched(law));
+    }
+    PASS_LAWS.iter().find(|law| law.name == name).map(of_pass)
+}
+
+/// A law that the engine matches.
+fn matched(law: &Law) -> String {
+    let mut text = opening(&law.name, &law.source, &law.text);
+    let copied = law.copied_maps();
+    if !copied.is_empty() {
+        let maps = copied.join(" and ");
+        let _ = writeln!(
+            text,
+            "\nIts right side uses {maps} more than once. So it is applied only where {maps} is free to copy: a variable,\n\
+             0, 1, a projection, or a scale by a variable or literal. Otherwise work would be done twice."
+        );
+    }
+    let users: Vec<String> = SCHEDULES
+        .iter()
+        .filter(|schedule| schedule.strategy.laws().iter().any(|used| used.name == law.name))
+        .map(|schedule| format!("    {:<10} {}\n", schedule.name, schedule.purpose))
+        .collect();
+    match users.is_empty() {
+        true => text.push_str("\nNo schedule applies it so far: it is stated, and tested, all the same.\n"),
+        false => {
+            let _ = write!(text, "\nThe schedules that apply it (`lmc laws --schedule`):\n\n{}", users.concat());
+        }
+    }
+    if let Some((before, after)) = instance(law) {
+        let _ = write!(text, "\nAn instance, as `lmc demo --trace` prints it:\n\n    {before}\n  = {after}\n");
+    }
+    text
+}
+
+/// A law that a pass applies.
+fn of_pass(law: &PassLaw) -> String {
+    let mut text = opening(law.name, law.source, law.text);
+    let lines = |program: &str| {
+        let laid_out = crate::ks::fmt::format(program).expect("instances are read by a test");
+        laid_out.lines().map(|line| format!("    {line}").trim_end().to_string() + "\n").collect::<String>()
+    };
+    let _ = write!(text, "\nA program, and what the law makes of it:\n\n{}", lines(law.before));
+    let _ = write!(text, "\n    becomes\n\n{}", lines(law.after));
+    text
+}
+
+fn opening(name: &str, source: &str, law: &str) -> String {
+    let source = match source {
+        "derived" => "follows from the laws of the working notes".into(),
+        place => format!("working notes, {place}"),
+    };
+    let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).expect("the last one fits all").1;
+    let mut text = format!("{name}: a law ({source})\n\n    {law}\n\n{family}\n");
+    let signs = SIGNS.iter().filter(|(sign, ..)| law.contains(sign));
+    let signs: Vec<String> = signs.map(|(_, example, meaning)| format!("    {example:<18} {meaning}\n")).collect();
+    if !signs.is_empty() {
+        let _ = write!(text, "\n{}", signs.concat());
+    }
+    text
+}
+
+/// An instance of the left side whose parts are variables, and what the law makes of it. None for a law that fires
+/// only on literals or other special terms.
+fn instance(law: &Law) -> Option<(String, String)> {
+    const LENGTH: usize = 2;
+    let mut supply = Supply::default();
+    let mut variable = |name: &str, ty: &Type| Expr::var(&supply.fresh(name, ty.clone()));
+    let before = law::check::instance(law, LENGTH, &mut || Type::Float, &mut variable)?;
+    let mut bindings = Vec::new();
+    let after = law.rewrite(&before, &mut supply, &mut bindings)?;
+    let after = Expr::block(bindings, after);
+    let names = Names::of_term(&Expr::tuple([before.clone(), after.clone()]));
+    const WIDTH: usize = 500;
+    let shown = |e: &Expr| term(e, &names, Format::Plain, WIDTH);
+    Some((shown(&before), shown(&after)))
+}

@@ -1,0 +1,87 @@
+//! The front end: from a source text to a checked program.
+
+use crate::derivation::Derivation;
+use crate::derive::passes::zeros_of_empty_sums;
+use crate::ks::check::{self, Checked, Options};
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::reader::{Reading, Sexp, Shape, read};
+use crate::ks::source::Source;
+use crate::pipeline;
+use lm::term::{Def, FunName, Span};
+use lm::timing::Timings;
+use lm::types::Type;
+
+/// Reads and checks a program. The prelude is checked with it.
+///
+/// Call it under [`with_large_stack`](crate::with_large_stack): terms may be nested deep.
+/// A file without definitions is a program without definitions.
+///
+/// Errors: all errors of the text, in order of place; [`render`](crate::ks::render) shows them.
+pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
+    load_for(source, Derivation::default(), &Timings::default())
+}
+
+/// As [`load`], for derivatives by a derivation; the times of reading and checking are added to a table.
+pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(source, Options { record: Some(record), derivation, ..Options::default() }, timings)
+}
+
+/// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
+/// does not define.
+pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
+    load_with(
+        source,
+        Options { orphan_derivatives: true, record: Some(record), ..Options::default() },
+        &Timings::default(),
+    )
+}
+
+/// The record that `[suffwdpass f]` gives, known once the derivation was done: the checker's one question to it.
+fn record(checked: Checked, f: &FunName) -> Result<Type, Diagnostic> {
+    pipeline::record(checked, f).map_err(Diagnostic::from)
+}
+
+fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read(source.text()));
+    if !structure_is_sound {
+        return Err(errors);
+    }
+    // The sums of a stage have their zeros.
+    let is_stage = options.orphan_derivatives;
+    let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
+        if !is_stage {
+            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
+        }
+        checked
+    });
+    if errors.is_empty() {
+        return checked;
+    }
+    let mut all = errors;
+    all.extend(checked.err().unwrap_or_default());
+    all.sort_by_key(|e| e.span.map(|s| s.start));
+    Err(all)
+}
+
+/// The definitions of the prelude alone. Their variables are from a supply of their own: a program
+/// takes its own copy from [`Checked::prelude`], by [`Checked::include`].
+pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
+    let checked = check::check(&[], &prelude_forms(), Options::default());
+    checked.expect("the prelude has no errors of its own").prelude
+}
+
+const PRELUDE: &str = include_str!("prelude.ks");
+
+/// The prelude's forms, without places: spans are of the user's file.
+pub(crate) fn prelude_forms() -> Vec<Sexp> {
+    let Reading { mut forms, .. } = read(PRELUDE);
+    forms.iter_mut().for_each(displace);
+    forms
+}
+
+fn displace(s: &mut Sexp) {
+    s.span = Span::default();
+    if let Shape::List(items) | Shape::Bracket(items) = &mut s.shape {
+        items.iter_mut().for_each(displace);
+    }
+}

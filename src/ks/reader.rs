@@ -1,0 +1,262 @@
+//! The reader: from text to s-expressions.
+//!
+//!   s ::= number | string | symbol | (s ...) | [s ...]
+//!
+//! It keeps its own stack and a limit on nesting, so that no text makes it overflow; an s-expression
+//! is never nested deeper than [`NESTING_LIMIT`]. It reports every error of the text (up to a
+//! number), not just the first.
+
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::lexer::{Lexer, Token};
+use crate::ks::syntax_error::SyntaxError;
+use crate::stack::{LARGE_STACK, stack_size};
+use lm::term::Span;
+use std::sync::Arc;
+
+/// The deepest nesting of parentheses that is read, given a stack of [`LARGE_STACK`] bytes; as much less as there is
+/// less.
+pub const NESTING_LIMIT: usize = 20_000;
+
+/// The reader gives up after so many errors: a file with more is no program.
+const ERROR_LIMIT: usize = 100;
+
+/// An s-expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sexp {
+    /// What it is.
+    pub shape: Shape,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// What an s-expression is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// An identifier or reserved word.
+    Symbol(Arc<str>),
+    /// A Float literal.
+    Float(f64),
+    /// An Integer literal.
+    Integer(i64),
+    /// A String literal, escapes resolved.
+    String(Arc<str>),
+    /// `(s ...)`.
+    List(Vec<Sexp>),
+    /// `[s ...]`.
+    Bracket(Vec<Sexp>),
+    /// What could not be read; the error is reported.
+    Bad,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The top-level s-expressions.
+    pub forms: Vec<Sexp>,
+    /// The errors, in order of place.
+    pub errors: Vec<Diagnostic>,
+    /// Whether the forms are worth checking in spite of the errors.
+    pub structure_is_sound: bool,
+}
+
+/// Reads a text.
+pub fn read(text: &str) -> Reading {
+    let limit = (NESTING_LIMIT as u64 * stack_size() as u64 / LARGE_STACK as u64) as usize;
+    let reading = Reading { structure_is_sound: true, ..Reading::default() };
+    let lexer = Lexer::new(text);
+    let mut reader = Reader { lexer, open: Vec::new(), depth: 0, limit, is_swallowed: false, reading };
+    while reader.step() {}
+    reader.reading.errors.sort_by_key(|e| e.span.map(|s| s.start));
+    reader.reading
+}
+
+/// A list whose end has not been seen.
+struct Open {
+    bracket: char,
+    at: Span,
+    items: Vec<Sexp>,
+}
+
+struct Reader<'a> {
+    lexer: Lexer<'a>,
+    open: Vec<Open>,
+    /// How deep we are; more than `open.len()` when beyond the limit.
+    depth: usize,
+    /// How deep a text may be.
+    limit: usize,
+    /// Whether a string or comment without end was read.
+    is_swallowed: bool,
+    reading: Reading,
+}
+
+impl Reader<'_> {
+    /// Takes one token; whether there is more.
+    fn step(&mut self) -> bool {
+        if self.reading.errors.len() >= ERROR_LIMIT {
+            let end = self.lexer.here();
+            self.error(SyntaxError::TooMany, end);
+            return false;
+        }
+        let (token, span) = self.lexer.next_token();
+        match token {
+            Token::End => {
+                // A string or comment without end has swallowed the closing parentheses.
+                if !self.is_swallowed {
+                    self.abandon(None);
+                }
+                return false;
+            }
+            Token::Open(bracket) => self.opens(bracket, span),
+            Token::Close(bracket) => self.closes(bracket, span),
+            Token::Atom(shape) => self.push(Sexp { shape, span }),
+            Token::Wrong(error, rest) => {
+                self.error(error, span);
+                if let Some(shape) = rest {
+                    self.push(Sexp { shape, span });
+                }
+            }
+        }
+        true
+    }
+
+    fn opens(&mut self, bracket: char, at: Span) {
+        if self.lexer.starts_definition(at) {
+            self.abandon(Some(at));
+        }
+        self.depth += 1;
+        if self.depth == self.limit + 1 {
+            self.error(SyntaxError::TooDeep(self.limit), at);
+        }
+        if self.depth <= self.limit {
+            self.open.push(Open { bracket, at, items: Vec::new() });
+        }
+    }
+
+    fn closes(&mut self, bracket: char, at: Span) {
+        if self.depth > self.limit {
+            self.depth -= 1;
+            return;
+        }
+        let Some(list) = self.open.pop() else {
+            self.error(SyntaxError::Stray(bracket), at);
+            return;
+        };
+        self.depth -= 1;
+        if partner(list.bracket) != bracket {
+            let diagnostic = Diagnostic::from(SyntaxError::Mismatched(list.bracket, bracket)).at(at);
+            self.report(diagnostic.related(list.at, "opened here"));
+        }
+        let shape = if list.bracket == '(' { Shape::List(list.items) } else { Shape::Bracket(list.items) };
+        self.push(Sexp { shape, span: Span { start: list.at.start, end: at.end } });
+    }
+
+    fn push(&mut self, item: Sexp) {
+        match self.open.last_mut() {
+            Some(list) => list.items.push(item),
+            None => self.reading.forms.push(item),
+        }
+    }
+
+    /// Gives up the lists that are open, at the end of the text or where the next definition starts.
+    fn abandon(&mut self, next: Option<Span>) {
+        if let Some(list) = self.open.last() {
+            let diagnostic = Diagnostic::from(SyntaxError::Unclosed(list.bracket)).at(list.at);
+            self.report(match next {
+                Some(at) => diagnostic.related(at, "the next definition starts here"),
+                None => diagnostic,
+            });
+        }
+        self.open.clear();
+        self.depth = 0;
+    }
+
+    fn error(&mut self, error: SyntaxError, span: Span) {
+        self.reading.structure_is_sound &= !error.spoils_structure();
+        self.is_swallowed |= error.swallows_the_rest();
+        self.reading.errors.push(Diagnostic::from(error).at(span));
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.reading.structure_is_sound = false;
+        self.reading.errors.push(diagnostic);
+    }
+}
+
+fn partner(open: char) -> char {
+    if open == '(' { ')' } else { ']' }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shapes(text: &str) -> Vec<Shape> {
+        let reading = read(text);
+        assert_eq!(reading.errors, []);
+        reading.forms.into_iter().map(|s| s.shape).collect()
+    }
+
+    fn errors(text: &str) -> Vec<String> {
+        crate::with_large_stack(|| read(text).errors.iter().map(ToString::to_string).collect())
+    }
+
+    fn symbol(name: &str) -> Shape {
+        Shape::Symbol(name.into())
+    }
+
+    #[test]
+    fn numbers_and_names() {
+        let read = shapes("42 -123 +7 1.0 -1.23 2.5e-3 1e6 -1.0");
+        let (int, float) = (Shape::Integer, Shape::Float);
+        let expected =
+            vec![int(42), int(-123), int(7), float(1.0), float(-1.23), float(2.5e-3), float(1e6), float(-1.0)];
+        assert_eq!(read, expected);
+        let names = ["rev$f", "add@ff", "a.b", "K-1", "x7", "-", "+x", ":", "'", "e1", "λ"];
+        assert_eq!(shapes(&names.join(" ")), names.map(symbol));
+        assert_eq!(shapes("-9223372036854775808"), [int(i64::MIN)]);
+    }
+
+    #[test]
+    fn comments_and_strings() {
+        assert_eq!(shapes("a ; b\n#| c #| d |# e |# f"), [symbol("a"), symbol("f")]);
+        assert_eq!(shapes(r#""a\n\"\\;#|λ""#), [Shape::String("a\n\"\\;#|λ".into())]);
+    }
+
+    #[test]
+    fn lists_have_spans() {
+        let reading = read(" (a [b])");
+        assert_eq!(reading.forms[0].span, Span { start: 1, end: 8 });
+    }
+
+    #[test]
+    fn every_error_is_reported() {
+        let found = errors("9223372036854775808 1e999 7x 1. \"\\q\" {");
+        let expected = [
+            "the literal `9223372036854775808` does not fit a 64-bit Integer",
+            "the literal `1e999` is out of range for a Float",
+            "`7x` is neither a number nor a name",
+            "`1.` is neither a number nor a name",
+            "unknown escape `\\q` in a string",
+            "unexpected character `{`",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn parentheses_are_matched() {
+        assert_eq!(errors("(a (b)"), ["this `(` is never closed"]);
+        assert_eq!(errors("a) b"), ["this `)` closes nothing"]);
+        assert_eq!(errors("(a]"), ["`(` is closed by `]`"]);
+        assert_eq!(errors("(def f (\n(def g (a))\n(def h b"), ["this `(` is never closed", "this `(` is never closed"]);
+        assert_eq!(errors("\"abc"), ["this string is never closed"]);
+        assert_eq!(errors("#| #| |#"), ["this comment is never closed"]);
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        let deep = "(".repeat(100_000) + &")".repeat(100_000);
+        assert_eq!(errors(&deep), ["parentheses are nested deeper than 20000"]);
+        let fine = "(".repeat(NESTING_LIMIT) + &")".repeat(NESTING_LIMIT);
+        assert_eq!(errors(&fine), [""; 0]);
+    }
+}
