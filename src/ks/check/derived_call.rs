@@ -4,9 +4,10 @@
 //! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
-use crate::ks::check::call::{apply, types};
-use crate::ks::check::signatures::{argument_type, builtin_arguments, builtin_function};
-use crate::ks::check::{Checker, builtins, derived, error};
+use crate::ks::check::builtins::{builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::terms::{apply, argument_type, types};
+use crate::ks::check::{builtins, derived, error};
 use lm::prim::Prim;
 use lm::term::{Def, Derivative, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;

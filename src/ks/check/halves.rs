@@ -4,9 +4,10 @@
 //! which needs f and all that f calls, checked. So definitions that call the halves of f are checked after
 //! those that f needs.
 
-use crate::ks::check::declaration::Header;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::head::Header;
 use crate::ks::check::names::{old_spelling, symbol};
-use crate::ks::check::{Checker, derived, error};
+use crate::ks::check::{builtins, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Derivative, Fun, FunName, Span};
@@ -44,7 +45,7 @@ impl Checker {
         }
         let record = self.options.record?;
         let mut checked = self.checked.clone();
-        checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
+        checked.program.defs.extend(self.copies.made().map(|def| (def.fun.name.clone(), def.clone())));
         checked.program.supply = self.supply.clone();
         match record(checked, &f.name) {
             Ok(record) => Some(record),
@@ -55,7 +56,7 @@ impl Checker {
     /// The built-in itself, of which f is a derivative or which it is.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
         let argument = derived::base_argument(&f.name.derivations, &f.argument())?;
-        super::signatures::builtin_function(&f.name.base, &argument)
+        builtins::builtin_function(&f.name.base, &argument)
     }
 
     /// Reports halves by hand without the other half, or for another record.

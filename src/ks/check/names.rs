@@ -4,9 +4,10 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::ks::check::checker::Checker;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{Checker, derived, error};
+use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;

@@ -1,10 +1,12 @@
 //! Signatures: which function each definition defines, and of which types.
 
 use crate::derivation::Derivation;
-use crate::ks::check::builtins;
-use crate::ks::check::declaration::Header;
+use crate::ks::check::builtins::{self, builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
 use crate::ks::check::functions::Entry;
-use crate::ks::check::{Checker, derived, error};
+use crate::ks::check::head::Header;
+use crate::ks::check::terms::argument_type;
+use crate::ks::check::{derived, error};
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -201,35 +203,6 @@ fn is_overloaded(header: &Header, all: &[Header]) -> bool {
     let argument = |h: &Header| h.types().map(|types| argument_type(&types));
     let stands_for_prelude = same().any(|h| h.is_prelude && argument(h) == argument(header));
     !stands_for_prelude && same().count() > 1
-}
-
-/// The built-in as a function of the argument type `s`.
-pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
-    let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
-    parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
-        let result = builtins::select(base, &params)?.result(&params)?;
-        Some(Fun { name: FunName::base(base), params, result })
-    })
-}
-
-/// The type of the one argument, or of the tuple of all.
-pub fn argument_type(types: &[Type]) -> Type {
-    match types {
-        [one] => one.clone(),
-        many => Type::tuple(many.iter().cloned()),
-    }
-}
-
-/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
-/// that are for one type only.
-pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
-    match &name.overload {
-        Some(ty) => vec![ty.clone()],
-        None => {
-            let all = builtins::rules(&name.base).filter_map(|rule| rule.only_arguments());
-            all.map(|types| argument_type(&types)).collect()
-        }
-    }
 }
 
 /// Whether a name's outermost derivation is the first half.
