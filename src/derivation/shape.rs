@@ -16,7 +16,7 @@ use lm::destination::beside_a_value;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::{alpha, shape};
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Suppl
 
 /// `[shape f] : S -> shape of T`, with the parameters of f.
 fn of_function(f: &Fun) -> Fun {
-    Fun { name: f.name.derived("shape"), params: f.params.clone(), result: f.result.shape() }
+    Fun { name: f.name.derived(Derivative::Shape), params: f.params.clone(), result: f.result.shape() }
 }
 
 /// What is known of shapes at a place of a definition.

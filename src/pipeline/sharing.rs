@@ -1,12 +1,12 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
-use super::{Error, Pipeline, by_hand, checked, underive};
+use super::{Error, Pipeline, by_hand, checked};
 use crate::call_order;
 use crate::derive::passes::{
     add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
     pair_recursive_calls, split_pairs,
 };
-use lm::term::{Def, FunName, Var};
+use lm::term::{Def, Derivative, FunName, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -76,9 +76,10 @@ impl Pipeline {
         call_order::calls(&def.body, &mut called);
         let mut recursive = HashSet::new();
         for derivative in &called {
-            let Some((derivation, of)) = underive(derivative) else { continue };
+            let Some((outermost, of)) = derivative.underived() else { continue };
             let value = of.unrestricted();
-            let is_asked = matches!(&*derivation, "fwd" | "rev" | "jvp" | "vjp") && called.contains(&value);
+            let is_asked = matches!(outermost, Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp)
+                && called.contains(&value);
             if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
                 recursive.insert(value);
             }
@@ -114,15 +115,13 @@ impl Pipeline {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
-        for (derivation, of) in called.iter().filter_map(underive) {
+        for (derivative, of) in called.iter().filter_map(FunName::underived) {
             let value = of.unrestricted();
             // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
-            let has_halves = match &*derivation {
-                "rev" => true,
-                "vjp" => self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value),
-                _ => false,
-            };
-            let generated = has_halves && !self.written.contains(&of.derived("rev"));
+            let is_recursive =
+                || self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value);
+            let has_halves = derivative == Derivative::Rev || (derivative == Derivative::Vjp && is_recursive());
+            let generated = has_halves && !self.written.contains(&of.derived(Derivative::Rev));
             if called.contains(&value) && generated && !records.contains_key(&of) {
                 let record = self.record(&of)?;
                 let fun = self.program.defs[&value].fun.clone();
@@ -140,8 +139,8 @@ impl Pipeline {
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
         }
-        self.require(&name.derived("sufrevpass"))?;
-        let forward = &self.program.defs[&name.derived("suffwdpass")];
+        self.require(&name.derived(Derivative::SufRevPass))?;
+        let forward = &self.program.defs[&name.derived(Derivative::SufFwdPass)];
         let pair = forward.body.ty().as_tuple().expect("a value and a record");
         Ok(pair[1].clone())
     }
@@ -186,7 +185,11 @@ impl Pipeline {
 fn repeats_calls(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);
-    let is_derivative = |d: &str| matches!(d, "fwd" | "rev" | "jvp" | "vjp" | "suffwdpass");
-    let of = |name: &FunName| underive(name).filter(|(d, _)| is_derivative(d));
-    called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
+    let of = |name: &FunName| match name.underived()? {
+        (Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::SufFwdPass, of) => {
+            Some(of)
+        }
+        (_, _) => None,
+    };
+    called.iter().filter_map(of).any(|of| called.contains(&of.unrestricted()))
 }
