@@ -9,8 +9,8 @@ mod arrays;
 mod counts;
 mod functions;
 mod prims;
-mod space;
 mod target;
+mod vector_space;
 
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
