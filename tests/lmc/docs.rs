@@ -4,8 +4,8 @@
 use codegen::PASSES;
 use common::page;
 use lm::law;
-use lmc::ks::explain;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::ks::explain;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::fs;
