@@ -1,7 +1,6 @@
 //! The programs that are compared: a row each.
 
 use super::arguments;
-use codegen::{Jit, Options, SourceInfo};
 use lm::term::FunName;
 use lm::timing::Timings;
 use lm::value::Value;
@@ -9,6 +8,7 @@ use lmc::derivation::Derivation;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
+use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {

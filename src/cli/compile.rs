@@ -6,9 +6,9 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derivation::Derivation;
-use codegen::Kind;
 use lm::notation::ks;
 use lm::term::{FunName, Program};
+use native::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
     let program = input.pipeline.program();
     let native = options.native.options(watch);
     let module =
-        codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
+        native::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     let math = module.math().map_err(|error| input.not_compiled(error))?;
     watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
@@ -83,7 +83,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
         watch.say(|| format!("write {}: {} bytes", path.display(), content.len()));
         match path.as_os_str() == "-" {
             true => out.write_all(&content)?,
-            false => codegen::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
+            false => native::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
         }
     }
     Ok(())

@@ -1,14 +1,15 @@
 //! Counts of what loops do, beside counts by hand. They are of the loops as lowering makes them: what passes change is
 //! the passes' matter.
 
-use codegen::loops::{Counts, Work};
-use codegen::{Jit, LOWER, Options, Selection, SourceInfo};
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use loops::analyses::counts::{Counts, Work};
+use loops::{LOWER, Selection};
+use native::{Jit, Options, SourceInfo};
 
 const PROGRAM: &str = r#"
 (def dot Float ((v : Vec Float) (w : Vec Float))

@@ -1,7 +1,6 @@
 //! How much memory native code takes: the arena's peak does not grow with the number of iterations and
 //! calls, and where it does not suffice the program stops with an error.
 
-use codegen::{Jit, Lanes, Options, PASSES, Selection, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::FunName;
@@ -12,6 +11,8 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use loops::{PASSES, Selection};
+use native::{Jit, Lanes, Options, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 

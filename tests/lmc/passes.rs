@@ -1,19 +1,18 @@
 //! The passes over loops: the same values, texts and errors without passes, with each of them alone, with all, and with
 //! every way of checking; on programs with stencils, on random ones and on the demos.
 
-use codegen::{Checks, Forward, PASSES, Selection};
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use lm::random::SplitMix;
 use lmc::demos::DEMOS;
 use lmc::with_large_stack;
+use loops::{Checks, Forward, PASSES, Selection};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// The ways to compile: all keep all errors, but for the last one, which checks nothing.
 fn ways() -> Vec<Way> {
-    let options =
-        |passes, checks, opt_level| codegen::Options { passes, checks, opt_level, ..codegen::Options::exact() };
+    let options = |passes, checks, opt_level| native::Options { passes, checks, opt_level, ..native::Options::exact() };
     let only = |names: &[&str]| Selection::Only(names.iter().map(ToString::to_string).collect());
     let mut ways = vec![
         Way::new("no pass", options(only(&[]), Checks::Hoisted, 1)),
@@ -22,7 +21,7 @@ fn ways() -> Vec<Way> {
         Way::new("full checks", options(Selection::All, Checks::Full, 1)),
     ];
     for (name, forward) in [("all stored", Forward::Store), ("all computed again", Forward::Recompute)] {
-        ways.push(Way::new(name, codegen::Options { forward, ..Default::default() }));
+        ways.push(Way::new(name, native::Options { forward, ..Default::default() }));
     }
     let alone = |name: &str| Way::new(&format!("{name} alone"), options(only(&[name]), Checks::Hoisted, 0));
     ways.extend(PASSES.iter().filter(|pass| pass.name != "unchecked").map(|pass| alone(pass.name)));

@@ -11,10 +11,12 @@
 mod expr;
 mod function;
 mod op;
+mod walk;
 
 pub use expr::{Binding, Expr, Kind, Pattern, place};
 pub use function::{Def, Fun, FunName, Path, Program, Rule, varying};
 pub use op::Op;
+pub use walk::Atom;
 
 use crate::types::Type;
 use std::hash::{Hash, Hasher};
