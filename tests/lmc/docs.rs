@@ -1,11 +1,11 @@
 //! The book is whole: links lead somewhere, the summary names every page, files that pages name exist, and tables that
 //! repeat the code are computed from it. `BLESS=1` writes those tables; read the difference.
 
-use loops::PASSES;
 use common::page;
 use lm::law;
 use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::ks::explain;
+use loops::PASSES;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::fs;
