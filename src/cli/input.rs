@@ -9,10 +9,10 @@ use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::Source;
 use crate::ks::{front, render};
 use crate::pipeline::{self, Pipeline};
-use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
 use lm::term::{FunName, Path, Span};
+use native::SourceInfo;
 use std::io::IsTerminal;
 
 /// A program that was read, and where it came from.
@@ -175,9 +175,9 @@ impl Input {
     }
 
     /// A failure of the code generator, at its place where it has one.
-    pub fn not_compiled(&self, error: codegen::Error) -> Failure {
+    pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
-            codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
+            native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
             _ => Failure::Wrong(error.to_string()),
@@ -196,7 +196,7 @@ impl Input {
 }
 
 fn without_derivations(name: &FunName) -> FunName {
-    FunName { derivations: Vec::new(), ..name.clone() }
+    name.as_written()
 }
 
 /// Shows errors of a text.

@@ -14,12 +14,12 @@ use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::front;
 use crate::ks::source::Source;
-use codegen::{Jit, Prepared, SourceInfo};
 use lm::interp::RuntimeError;
 use lm::random::SplitMix;
 use lm::scope::free_variables;
 use lm::term::{Fun, FunName, Program};
 use lm::value::Value;
+use native::{Jit, Prepared, SourceInfo};
 use std::sync::Arc;
 
 /// What is measured.
@@ -40,7 +40,7 @@ enum Argument {
     Generated,
 }
 
-type Compile = fn(&Program, &[FunName], &SourceInfo, &codegen::Options) -> Result<Jit, codegen::Error>;
+type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result<Jit, native::Error>;
 
 impl Subject {
     /// Reads the program, and makes the derivatives.
@@ -103,7 +103,7 @@ impl Subject {
     }
 
     /// Native code, by one of the JIT's ways to make it.
-    pub(super) fn compiled(&self, compile: Compile, native: &codegen::Options) -> Result<Jit, Failure> {
+    pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
         jit.set_stack(crate::stack_size() as u64 / 2);
