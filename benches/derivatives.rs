@@ -8,9 +8,9 @@ use codegen::abi::Context;
 use codegen::{Jit, SourceInfo};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::{Derivative, FunName};
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::hint::black_box;
 
 type Value = unsafe extern "C" fn(*mut Context, f64, *mut f64) -> i32;

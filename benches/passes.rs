@@ -8,7 +8,7 @@
 mod measure;
 
 use codegen::{Checks, Options, PASSES, Selection};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use measure::{ARGUMENTS, Native, demo, in_turns, shown};
 
 /// How long each row is measured, for the function and for its derivative.

@@ -10,10 +10,10 @@ use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -8,10 +8,10 @@ use lm::random::SplitMix;
 use lm::tensor::Tensor;
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::same_bits;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use codegen::loops::{Counts, Work};
 use codegen::{Jit, LOWER, Options, Selection, SourceInfo};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 
 const PROGRAM: &str = r#"

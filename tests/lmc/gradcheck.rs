@@ -4,10 +4,10 @@
 use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
 use lm::types::Type;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::fs;
 use std::path::{Path, PathBuf};

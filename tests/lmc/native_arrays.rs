@@ -11,10 +11,10 @@ use lm::tensor::Tensor;
 use lm::term::{Derivative, FunName};
 use lm::types::Type;
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE_FAST, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::sync::Arc;
 

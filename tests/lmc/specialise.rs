@@ -6,10 +6,10 @@ use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::process::Command;
 

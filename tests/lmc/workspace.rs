@@ -9,10 +9,10 @@ use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 
 /// Lanes of several widths and none; little of LLVM, which changes no number.

@@ -10,11 +10,11 @@ use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::sync::Arc;
 
 /// A way to compile, and what is asked of it.

@@ -8,7 +8,7 @@
 
 use super::native::Way;
 use codegen::{Checks, Forward, Lanes, Math, Options};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
 use std::collections::HashSet;
 
