@@ -1,7 +1,7 @@
 //! The programs that are compared: a row each.
 
 use super::arguments;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derivation::Derivation;
@@ -213,8 +213,8 @@ impl Program {
         };
         match task {
             Task::Value => function.clone(),
-            Task::Gradient => varying().derived("rev"),
-            Task::Both => varying().derived("vjp"),
+            Task::Gradient => varying().derived(Derivative::Rev),
+            Task::Both => varying().derived(Derivative::Vjp),
             Task::Other(name, _) => FunName::base(name),
         }
     }

@@ -196,7 +196,7 @@ impl Input {
 }
 
 fn without_derivations(name: &FunName) -> FunName {
-    FunName { derivations: Vec::new(), ..name.clone() }
+    name.as_written()
 }
 
 /// Shows errors of a text.

@@ -2,7 +2,7 @@
 //! and records that outlive the scopes that made them, but not those that used them.
 
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::ks::front;
@@ -21,7 +21,7 @@ struct Case {
 }
 
 fn rev() -> FunName {
-    FunName::base("f").derived("rev")
+    FunName::base("f").derived(Derivative::Rev)
 }
 
 impl Case {

@@ -7,7 +7,7 @@ use crate::ks::check::arguments::Argument;
 use crate::ks::check::builtins::{self, Builtin, Meaning, builtin_function};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
-use crate::ks::check::names::{derivations, is_projection, old_spelling, projection};
+use crate::ks::check::names::{is_projection, old_spelling, projection};
 use crate::ks::check::suggest::closest;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::check::{derived, error};
@@ -250,7 +250,7 @@ impl Checker {
             funs.extend(builtins_of(name, ty, &funs));
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun, &mut { known }));
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(&name.derivations, fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {

@@ -71,7 +71,7 @@ pub(super) fn callees(e: &Expr) -> Vec<FunName> {
             Kind::App(op, args) => {
                 if let Op::Call(f) | Op::JacobianOfFun(f) = op {
                     // The derivative of a function is made from the function.
-                    found.insert(FunName { derivations: Vec::new(), ..f.name.clone() });
+                    found.insert(f.name.as_written());
                 }
                 rest.extend(args);
             }

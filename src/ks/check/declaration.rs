@@ -160,10 +160,10 @@ impl Checker {
         };
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
-        if !derived::is_derivation(word) {
-            let suggestion = super::suggest::closest(word, derived::names());
+        let Ok(derived) = word.parse() else {
+            let suggestion = super::suggest::closest(word, derived::words());
             return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
-        }
+        };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
             None => None,
             Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
@@ -175,7 +175,7 @@ impl Checker {
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(word), derivation, span))
+        Some(Item::Gdef(name.derived(derived), derivation, span))
     }
 
     /// `(rule "name" params template replacement)`.

@@ -32,7 +32,6 @@ mod types;
 mod written;
 
 pub use checked::{CheckOptions, Checked, Record};
-pub use derived::names as derivations;
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;
