@@ -15,7 +15,6 @@ use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::derive::call_order;
-use lmc::derive::call_order;
 use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{self, Random, Report};
 use lmc::ks::front;
