@@ -3,10 +3,6 @@
 //! `cargo bench --bench bound` prints it; with `BLESS=1` it takes its place in the page. `LMC_CASES` says how many
 //! random programs; `-- random` counts only the part with that in its name.
 
-#[allow(dead_code)] // each user uses a part
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use common::{page, table};
 
 const PROGRAMS: u64 = 2_000;

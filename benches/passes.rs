@@ -7,9 +7,10 @@
 #[allow(dead_code)] // each bench uses a part
 mod measure;
 
-use codegen::{Checks, Options, PASSES, Selection};
 use lmc::derivation::Derivation;
+use loops::{Checks, PASSES, Selection};
 use measure::{ARGUMENTS, Native, demo, in_turns, shown};
+use native::Options;
 
 /// How long each row is measured, for the function and for its derivative.
 const SECONDS: f64 = 3.0;

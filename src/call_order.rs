@@ -1,6 +1,6 @@
 //! Who calls whom, and whether in circles.
 
-use lm::term::{Expr, FunName, Kind, Op, Program, varying};
+use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 use std::collections::HashSet;
@@ -12,8 +12,8 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
         Kind::App(op, args) => {
             match op {
                 Op::Call(f) => out.push(f.name.clone()),
-                Op::JacobianOfFun(f) => out.push(f.name.derived("D")),
-                Op::JacobianAt(f) => out.push(f.name.derived("sufrevpass")),
+                Op::JacobianOfFun(f) => out.push(f.name.derived(Derivative::D)),
+                Op::JacobianAt(f) => out.push(f.name.derived(Derivative::SufRevPass)),
                 Op::Tuple
                 | Op::Get(..)
                 | Op::If
@@ -64,8 +64,7 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
             // The derivations that are not written by hand are made, from what is left.
             let made = (0..=name.derivations.len()).find(|n| number(&without(&name, *n)).is_some());
             let Some(made) = made else { continue };
-            let is_derivative =
-                name.derivations[..made].iter().any(|d| !matches!(&**d, "shape" | "CL") && varying(d).is_none());
+            let is_derivative = name.derivations[..made].iter().any(Derivative::is_proper);
             let callee = number(&without(&name, made)).expect("just found");
             let before = graph.edge_weight(caller, callee).copied().unwrap_or(false);
             graph.add_edge(caller, callee, before || is_derivative);
@@ -80,5 +79,5 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
 
 /// The name without its n outermost derivations.
 fn without(name: &FunName, n: usize) -> FunName {
-    FunName { derivations: name.derivations[n..].to_vec(), ..name.clone() }
+    name.without_derivatives(n)
 }

@@ -17,9 +17,6 @@ mod clock;
 mod contenders;
 mod inputs;
 mod machine;
-#[path = "../../tests/common/page.rs"]
-#[allow(dead_code)] // each user uses a part
-mod page;
 mod programs;
 mod python;
 mod report;
@@ -29,6 +26,7 @@ mod run;
 mod units;
 
 use clock::Clock;
+use common::page;
 use contenders::{CONTENDERS, Kind, Selection};
 use machine::Cores;
 use programs::{PROGRAMS, Program};

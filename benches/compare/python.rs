@@ -1,7 +1,7 @@
 //! Contenders in Python: processes that stay, and read and write lines (`python/protocol.py`).
 
-use crate::clock::Clock;
-use crate::run::Run;
+use super::clock::Clock;
+use super::run::Run;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

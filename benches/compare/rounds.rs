@@ -1,12 +1,12 @@
 //! Checks and measures all contenders of a program.
 
-use crate::clock::Clock;
-use crate::contenders::{CONTENDERS, Contender, Kind, MakeOptions, Selection};
-use crate::inputs::Array;
-use crate::machine::Cores;
-use crate::programs::{Native, Program, Task};
-use crate::python::{InPython, Process};
-use crate::run::{ByHand, ByLmc, Run, folder, library};
+use super::clock::Clock;
+use super::contenders::{CONTENDERS, Contender, Kind, MakeOptions, Selection};
+use super::inputs::Array;
+use super::machine::Cores;
+use super::programs::{Native, Program, Task};
+use super::python::{InPython, Process};
+use super::run::{ByHand, ByLmc, Run, folder, library};
 use lm::value::Value;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

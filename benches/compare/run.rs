@@ -1,11 +1,11 @@
 //! What can be run and measured: a task of a program, by a contender.
 
-use crate::clock::Clock;
-use crate::inputs::{Array, Input};
-use crate::programs::{Native, Program, Task};
-use codegen::Prepared;
+use super::clock::Clock;
+use super::inputs::{Array, Input};
+use super::programs::{Native, Program, Task};
 use libloading::Library;
 use lm::value::Value;
+use native::Prepared;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;

@@ -14,12 +14,12 @@
 //!   ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
 //!
 //! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
-//! What a conditional or a loop computes stands in the value and in the map; the pass `merge` sees to it
+//! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
 //! that the branches are computed once.
 
 use lm::prim::{Derivative, Prim};
 use lm::scope;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place, varying};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
     let mut cx = Nabla::of_parameters(def, supply, written);
     let result = cx.block(&def.body).map_err(|reason| refused(def, reason))?;
     is_between_values(def)?;
-    Ok(Def::new(def.fun.name.derived("D"), def.params.clone(), Expr::block(cx.out, result)))
+    Ok(Def::new(def.fun.name.derived(lm::term::Derivative::D), def.params.clone(), Expr::block(cx.out, result)))
 }
 
 /// Refuses a function of linear maps or of records.
@@ -62,7 +62,7 @@ pub(super) fn refused(def: &Def, reason: String) -> NotDifferentiable {
 
 /// The name without what varies, which is nothing that a user said.
 pub(super) fn as_asked_for(name: &FunName) -> FunName {
-    let derivations = name.derivations.iter().filter(|d| varying(d).is_none()).cloned().collect();
+    let derivations = name.derivations.iter().filter(|d| d.varying().is_none()).cloned().collect();
     FunName { derivations, ..name.clone() }
 }
 
@@ -90,8 +90,8 @@ impl<'a> Nabla<'a> {
     /// Inside a definition, with the maps to its parameters bound.
     pub(super) fn of_parameters(def: &Def, supply: &'a mut Supply, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
         let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-        let varying = def.fun.name.varying();
-        let varying = varying.unwrap_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect());
+        let all = || (1..=def.params.len()).map(|i| vec![i]).collect();
+        let varying: Vec<Path> = def.fun.name.varying().map_or_else(all, <[Path]>::to_vec);
         let mut cx = Nabla::new(supply, Expr::witness(&def.fun.varying_of(&parts)), written);
         for (i, x) in def.params.iter().enumerate() {
             let map = cx.parameter(&parts[i], &[i + 1], &varying);

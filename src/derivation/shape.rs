@@ -11,12 +11,12 @@
 //! tensor have, as far as it is known without an element: that of e in `build n (λi. e)`, where i does
 //! not occur in it. Takes: normal form. Gives: any term.
 
-use crate::passes::{anf, dead, tidy};
+use crate::derive::passes::{anf, dce, inline_single_uses};
 use lm::destination::beside_a_value;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::{alpha, shape};
 use std::collections::HashMap;
@@ -31,12 +31,12 @@ pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Suppl
     let copy = renamed(&def.body, cx.supply);
     let body = cx.block(&copy);
     let fun = of_function(&def.fun);
-    dead::dead(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
+    dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
 }
 
 /// `[shape f] : S -> shape of T`, with the parameters of f.
 fn of_function(f: &Fun) -> Fun {
-    Fun { name: f.name.derived("shape"), params: f.params.clone(), result: f.result.shape() }
+    Fun { name: f.name.derived(Derivative::Shape), params: f.params.clone(), result: f.result.shape() }
 }
 
 /// What is known of shapes at a place of a definition.
@@ -203,7 +203,7 @@ impl<'a> Shapes<'a> {
     fn pruned(&mut self, e: &Expr) -> Expr {
         let shape = self.block(e);
         let def = Def::new(FunName::base("shape"), Vec::new(), shape);
-        tidy::inline_single_uses(&dead::dead(&def, self.effects), self.effects).body
+        inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
     }
 
     /// The shape of every element of a tensor, as far as it is known without one.

@@ -8,32 +8,32 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::dependence::Halves;
-use crate::passes::dead;
-use crate::{call_order, dependence};
+use crate::derive::partial_eval::Halves;
+use crate::derive::passes::dce;
+use crate::{call_order, derive::partial_eval};
 use lm::scope::renamed;
 use lm::shape;
-use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
-    pub(super) fn value_and(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
-        let in_pairs = derivation == "fwd" && self.is_paired(of) && self.symmetry(of, "fwd")?.is_none();
+    pub(super) fn value_and(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
+        let in_pairs = mode == Mode::Forward && self.is_paired(of) && self.symmetry(of, mode)?.is_none();
         let both = match in_pairs {
             true => self.value_and_tangent(of)?,
-            false => self.value_beside(of, derivation, name)?,
+            false => self.value_beside(of, mode, name)?,
         };
         self.finished(&both)
     }
 
     /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
-    pub(super) fn value_beside(&mut self, of: &FunName, derivation: &str, name: &FunName) -> Result<Def, Error> {
+    pub(super) fn value_beside(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
-        let derived = self.applied_apart(of, derivation)?;
+        let derived = self.applied_apart(of, mode)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
         let mut bindings = Vec::new();
@@ -54,11 +54,11 @@ impl Pipeline {
 
     /// `[suffwdpass f]` and `[sufrevpass f]`.
     pub(super) fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
-        let both = self.value_beside(of, "rev", &of.derived("vjp"))?;
+        let both = self.value_beside(of, Mode::Reverse, &of.derived(Derivative::Vjp))?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let halves = dependence::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let halves = partial_eval::cut(&both.body, HashSet::from([dr.id()]), supply);
         self.in_halves(of, s, dr, halves)
     }
 
@@ -67,10 +67,10 @@ impl Pipeline {
         let supply = &mut self.program.supply;
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         halves.result = result[1].clone();
-        dependence::copy_trivial(&mut halves, supply);
+        partial_eval::copy_trivial(&mut halves, supply);
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
-        let record = dependence::record(&halves.reverse, &halves.result, &known);
+        let record = partial_eval::record(&halves.reverse, &halves.result, &known);
         let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
@@ -88,8 +88,8 @@ impl Pipeline {
         let forward = self.forward_half(of, &s, forward)?;
         let supply = &mut self.program.supply;
         let reverse = renamed(&reverse, supply);
-        let reverse = Def::new(of.derived("sufrevpass"), vec![dr, r], reverse);
-        let reverse = self.tidied(&dead::dead(&reverse, &self.effects));
+        let reverse = Def::new(of.derived(Derivative::SufRevPass), vec![dr, r], reverse);
+        let reverse = self.tidied(&dce::dce(&reverse, &self.effects));
         let [forward, reverse] = [forward, reverse].map(|def| self.placed(def));
         for def in [&forward, &reverse] {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
@@ -98,8 +98,8 @@ impl Pipeline {
     }
 
     /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
-    pub(super) fn both_halves(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
-        let (first, second) = (of.derived("suffwdpass"), of.derived("sufrevpass"));
+    pub(super) fn both_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
+        let (first, second) = (of.derived(Derivative::SufFwdPass), of.derived(Derivative::SufRevPass));
         self.require(&first)?;
         self.require(&second)?;
         let (first, second) = (self.source(&first)?.fun, self.source(&second)?.fun);
@@ -115,7 +115,7 @@ impl Pipeline {
         let rhs = Expr::app(Op::Call(first), args);
         let halves = Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs };
         let body = Expr::app(Op::Call(second), vec![Expr::var(&dr), Expr::var(&r)]);
-        Ok(Def::new(of.derived(derivation), vec![s, dr], Expr::block(vec![halves], body)))
+        Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(vec![halves], body)))
     }
 
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
@@ -123,34 +123,32 @@ impl Pipeline {
     ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
     pub(super) fn derivative_of_external(
         &mut self,
-        derivation: &str,
+        derivative: &Derivative,
         of: &FunName,
         name: &FunName,
     ) -> Result<Def, Error> {
-        let needed = match derivation {
-            "jvp" => "fwd",
-            "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => "rev",
-            "shape" => return self.shape_of_external(of),
-            other => other,
-        };
-        if needed == derivation || !self.written.contains(&of.derived(needed)) {
-            return Err(Error::external(of, derivation));
+        if *derivative == Derivative::Shape {
+            return self.shape_of_external(of);
         }
-        if derivation == "sufrev" {
-            return self.both_halves(of, derivation);
+        let is_written = |mode: Mode| self.written.contains(&of.derived(mode.derivative()));
+        let mode = derivative.mode().filter(|mode| *derivative != mode.derivative() && is_written(*mode));
+        let Some(mode) = mode else { return Err(Error::external(of, derivative)) };
+        match derivative {
+            Derivative::Jvp | Derivative::Vjp => self.value_beside(of, mode, name),
+            Derivative::SufRev => self.both_halves(of, Derivative::SufRev),
+            Derivative::SufFwdPass => {
+                let value = self.source(of)?;
+                let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+                let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+                Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
+            }
+            _ => {
+                let reverse = self.source(&of.derived(Derivative::Rev))?;
+                let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
+                let body = renamed(&reverse.body, &mut self.program.supply);
+                Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+            }
         }
-        if matches!(derivation, "jvp" | "vjp") {
-            return self.value_beside(of, needed, name);
-        }
-        let (value, reverse) = (self.source(of)?, self.source(&of.derived("rev"))?);
-        if derivation == "suffwdpass" {
-            let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
-            let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
-            return Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])));
-        }
-        let [s, dr] = reverse.params.as_slice() else { panic!("{}: a reverse derivative takes two", of) };
-        let body = renamed(&reverse.body, &mut self.program.supply);
-        Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
     }
 
     /// The shape of a value that only the function itself can give.
@@ -160,7 +158,7 @@ impl Pipeline {
             ty if ty.has_fixed_shape() => shape::unit(ty),
             _ => shape::of_term(value.body, &mut self.program.supply),
         };
-        Ok(Def::new(of.derived("shape"), value.params, shape))
+        Ok(Def::new(of.derived(Derivative::Shape), value.params, shape))
     }
 
     /// The forward half takes f's own parameters.
@@ -174,6 +172,6 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        self.finished(&Def::new(of.derived("suffwdpass"), fresh, body))
+        self.finished(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body))
     }
 }

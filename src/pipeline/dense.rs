@@ -16,13 +16,13 @@
 use super::blocks::{Blocks, Place, along_axes, index, size};
 use super::nested::{components, derivative};
 use super::{Error, Pipeline};
-use crate::dependence;
 use crate::derivation::jacobian::NotDifferentiable;
-use crate::passes::residuals;
+use crate::derive::partial_eval;
+use crate::derive::passes::hoist_residuals;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Path, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,20 +32,21 @@ const FEW: i64 = 4;
 
 impl Pipeline {
     /// `[grad f]`, `[hvp f]`, `[hess f]`, `[jac f]`, `[jacfwd f]` or `[jacrev f]`.
-    pub(super) fn dense(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(super) fn dense(&mut self, derivative: &Derivative, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
-        if matches!(derivation, "grad" | "hvp" | "hess") && f.result != Type::Float {
+        let needs_float = matches!(derivative, Derivative::Grad | Derivative::Hvp | Derivative::Hess);
+        if needs_float && f.result != Type::Float {
             return Err(Error::NoGradient(of.clone(), f.result));
         }
         if f.params.iter().chain([&f.result]).any(Type::mentions_lm) {
             let reason = "it takes or gives a linear map".into();
             return Err(NotDifferentiable { function: of.clone(), reason }.into());
         }
-        let def = match derivation {
-            "grad" => self.gradient(&f, name),
-            "hvp" => self.hessian_vector(&f, name),
-            "hess" => self.hessian(&f, name),
-            "jac" => self.chosen_jacobian(&f, name),
+        let def = match derivative {
+            Derivative::Grad => self.gradient(&f, name),
+            Derivative::Hvp => self.hessian_vector(&f, name),
+            Derivative::Hess => self.hessian(&f, name),
+            Derivative::Jac => self.chosen_jacobian(&f, name),
             _ => self.rows_or_columns(&f, name, true)?,
         };
         self.finished(&def)
@@ -60,12 +61,12 @@ impl Pipeline {
 
     fn gradient(&mut self, f: &Fun, name: &FunName) -> Def {
         let (params, s) = self.parameters(f);
-        let body = Expr::app(Op::Call(Arc::new(derivative("rev", f))), vec![s, Expr::float(1.0)]);
+        let body = Expr::app(Op::Call(Arc::new(derivative(Derivative::Rev, f))), vec![s, Expr::float(1.0)]);
         Def::new(name.clone(), params, body)
     }
 
     fn hessian_vector(&mut self, f: &Fun, name: &FunName) -> Def {
-        let derived = derivative("fwd", &gradient_of(f));
+        let derived = derivative(Derivative::Fwd, &gradient_of(f));
         let supply = &mut self.program.supply;
         let [s, ds] = [0, 1].map(|i| supply.fresh(["s", "ds"][i], derived.params[i].clone()));
         let body = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&ds)]);
@@ -75,12 +76,13 @@ impl Pipeline {
     /// The gradient has as many scalars as what varies: columns are never more than rows.
     fn hessian(&mut self, f: &Fun, name: &FunName) -> Def {
         let (params, _) = self.parameters(f);
-        Def::new(name.clone(), params.clone(), call_with(&derivative("jacfwd", &gradient_of(f)), &params))
+        Def::new(name.clone(), params.clone(), call_with(&derivative(Derivative::JacFwd, &gradient_of(f)), &params))
     }
 
     fn chosen_jacobian(&mut self, f: &Fun, name: &FunName) -> Def {
         let (params, _) = self.parameters(f);
-        let [columns, rows] = ["jacfwd", "jacrev"].map(|way| call_with(&derivative(way, f), &params));
+        let [columns, rows] =
+            [Derivative::JacFwd, Derivative::JacRev].map(|way| call_with(&derivative(way, f), &params));
         let body = match (count(&f.varying()), count(&f.result)) {
             (Some(s), Some(t)) if s <= t => columns,
             (Some(_), Some(_)) => rows,
@@ -98,7 +100,7 @@ impl Pipeline {
     fn has_fewer_columns(&mut self, f: &Fun, params: &[Var]) -> Expr {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let all = Fun { name: f.name.unrestricted(), ..f.clone() };
-        let result = call_with(&derivative("shape", &all), params);
+        let result = call_with(&derivative(Derivative::Shape, &all), params);
         let supply = &mut self.program.supply;
         let argument = shape::of_term(f.varying_of(&parts), supply);
         let [s, t] = [("ss", argument), ("st", result)].map(|(name, shape)| {
@@ -117,8 +119,8 @@ impl Pipeline {
         if !f.varying().is_differentiable() || !f.result.is_differentiable() {
             return Ok(Def::new(name.clone(), params, Expr::tuple([])));
         }
-        let (s, t) = match name.derivations.first().map(|d| &**d) {
-            Some("jacfwd") => self.columns(f, &params, once, &mut out)?,
+        let (s, t) = match name.derivative() {
+            Some(Derivative::JacFwd) => self.columns(f, &params, once, &mut out)?,
             _ => self.rows(f, &params, once, &mut out)?,
         };
         let blocks = Blocks { supply: &mut self.program.supply }.of(&t, &s);
@@ -139,8 +141,8 @@ impl Pipeline {
         let mut table = Vec::new();
         let mut value = None;
         for (path, w) in leaves(&whole) {
-            let name = restricted(f, varying.as_deref(), &path);
-            let linear = self.linear(&Fun { name, ..f.clone() }, "fwd", params, once)?;
+            let name = restricted(f, varying, &path);
+            let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, once)?;
             out.extend(linear.early.iter().cloned());
             value.get_or_insert_with(|| linear.value.clone());
             let columns = self.along(&linear, &w, &|e| e);
@@ -153,7 +155,7 @@ impl Pipeline {
     /// The cotangent of what varies for each direction of the result, by the parts of that.
     fn rows(&mut self, f: &Fun, params: &[Var], once: bool, out: &mut Vec<Binding>) -> Result<(Place, Place), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
-        let linear = self.linear(f, "rev", params, once)?;
+        let linear = self.linear(f, Mode::Reverse, params, once)?;
         out.extend(linear.early.iter().cloned());
         let mut table = Vec::new();
         for (path, w) in leaves(&linear.value) {
@@ -165,11 +167,11 @@ impl Pipeline {
     }
 
     /// `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
-    fn linear(&mut self, f: &Fun, derivation: &str, params: &[Var], once: bool) -> Result<Linear, Error> {
+    fn linear(&mut self, f: &Fun, mode: Mode, params: &[Var], once: bool) -> Result<Linear, Error> {
         let given = params.iter().map(Expr::var).collect::<Vec<_>>();
         let point = if let [one] = given.as_slice() { one.clone() } else { Expr::tuple(given.clone()) };
         if !once {
-            let derived = derivative(derivation, f);
+            let derived = derivative(mode.derivative(), f);
             let v = self.program.supply.fresh("v", derived.params[1].clone());
             let s = self.program.supply.fresh("s", derived.params[0].clone());
             let mut early = vec![Binding { pattern: Pattern::Var(s.clone()), rhs: point }];
@@ -179,15 +181,16 @@ impl Pipeline {
             let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
             return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
         }
-        let both = self.value_beside(&f.name, derivation, &f.name.derived("linear"))?;
+        let both = self.value_beside(&f.name, mode, &f.name.derived(mode.with_value()))?;
         let both = self.inlined(&both)?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both =
-            self.watch.pass("residuals", || residuals::residuals(&both, &both.params[1..], &self.effects, supply));
+        let both = self.watch.pass("hoist_residuals", || {
+            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
+        });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
-        let halves = dependence::cut(&both.body, HashSet::from([v.id()]), supply);
+        let halves = partial_eval::cut(&both.body, HashSet::from([v.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
         let mut early = [vec![bind], halves.forward].concat();
         let value = self.bound(&mut early, "y", result[0].clone());
@@ -259,8 +262,8 @@ fn restricted(f: &Fun, varying: Option<&[Path]>, path: &[usize]) -> FunName {
 
 /// `[grad f]`, with respect to what varies of f.
 fn gradient_of(f: &Fun) -> Fun {
-    let gradient = derivative("grad", f);
-    let name = f.name.varying().map_or(gradient.name.clone(), |paths| gradient.name.restricted(&paths));
+    let gradient = derivative(Derivative::Grad, f);
+    let name = f.name.varying().map_or(gradient.name.clone(), |paths| gradient.name.restricted(paths));
     Fun { name, ..gradient }
 }
 

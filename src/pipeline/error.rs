@@ -1,9 +1,9 @@
 //! Why a derivative was not made.
 
 use crate::derivation::jacobian::NotDifferentiable;
-use crate::ks::check;
+use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName, Mode};
 use lm::types::Type;
 
 /// Why a derivative was not made.
@@ -34,21 +34,14 @@ pub enum Error {
     /// A gradient of a function that gives no Float.
     #[error("`{0}` gives `{1}`, not Float, so it has no gradient; `[jac {0}]` has all its derivatives")]
     NoGradient(FunName, Type),
-    /// A derivation of another name.
-    #[error("there is no derivation `{0}` (there are {known})", known = known())]
-    NoDerivation(String),
-}
-
-fn known() -> String {
-    check::derivations().collect::<Vec<_>>().join(", ")
 }
 
 impl Error {
     /// The error for an external function: what its user can write.
-    pub(super) fn external(f: &FunName, derivation: &str) -> Error {
-        let written = match derivation {
-            "D" | "Dt" => listed(f, [derivation].into_iter()),
-            _ => listed(f, needed_for(derivation)),
+    pub(super) fn external(f: &FunName, derivative: &Derivative) -> Error {
+        let written = match derivative {
+            Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
+            _ => listed(f, needed_for(derivative)),
         };
         Error::External(f.clone(), written)
     }
@@ -62,7 +55,6 @@ impl Error {
             | Error::NoGradient(function, _)
             | Error::Undefined(function)
             | Error::OfItself(function) => Some(function),
-            Error::NoDerivation(_) => None,
         }
     }
 
@@ -72,7 +64,6 @@ impl Error {
             Error::NotDifferentiable(_) => "E301",
             Error::OutOfFuel { .. } => "E303",
             Error::Undefined(_) => "E304",
-            Error::NoDerivation(_) => "E305",
             Error::External(..) => "E306",
             Error::OfItself(_) => "E307",
             Error::NoGradient(..) => "E232",
@@ -80,17 +71,19 @@ impl Error {
     }
 }
 
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Diagnostic {
+        Diagnostic::error(error.code(), error.to_string())
+    }
+}
+
 /// The derivatives of its callees that a derivation ends up calling.
-fn needed_for(derivation: &str) -> impl Iterator<Item = &'static str> {
-    let (fwd, rev) = match derivation {
-        "fwd" | "jvp" => (true, false),
-        "rev" | "vjp" | "suffwdpass" | "sufrevpass" | "sufrev" => (false, true),
-        _ => (true, true),
-    };
-    fwd.then_some("fwd").into_iter().chain(rev.then_some("rev"))
+fn needed_for(derivative: &Derivative) -> impl Iterator<Item = Derivative> {
+    let mode = derivative.mode();
+    [Mode::Forward, Mode::Reverse].into_iter().filter(move |m| mode.is_none_or(|mode| mode == *m)).map(Mode::derivative)
 }
 
 /// `[fwd f]` and `[rev f]`.
-fn listed<'a>(f: &FunName, derivations: impl Iterator<Item = &'a str>) -> String {
-    derivations.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
+fn listed(f: &FunName, derivatives: impl Iterator<Item = Derivative>) -> String {
+    derivatives.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }

@@ -8,17 +8,17 @@
 use super::{Error, Pipeline, checked};
 use crate::derivation::Derivation;
 use crate::derivation::paired::{Form, paired};
-use crate::passes::{apply, dead};
+use crate::derive::passes::{apply, dce};
 use lm::rewriter::Step;
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
 
 impl Pipeline {
     /// Whether forward mode of a function goes by pairs: its derivation says so, and nothing of it is written by
     /// hand.
     pub(super) fn is_paired(&self, of: &FunName) -> bool {
         let whole = of.unrestricted();
-        let by_hand = ["fwd", "D"].iter().any(|d| self.written.contains(&whole.derived(d)));
+        let by_hand = super::is_replaced(&whole, Mode::Forward, &self.written);
         let paired = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Polymorphic);
         paired && !by_hand && !self.program.externals.contains_key(&whole)
     }
@@ -29,9 +29,9 @@ impl Pipeline {
         let normal = self.normal(&def);
         let by_hand = super::by_hand(&self.written, &self.program.externals);
         let supply = &mut self.program.supply;
-        let pairs = self.watch.fallible(form.derivation(), || paired(&normal, form, supply, &by_hand))?;
+        let pairs = self.watch.fallible(form.derivative().word(), || paired(&normal, form, supply, &by_hand))?;
         let renamed = Def { body: renamed(&pairs.body, &mut self.program.supply), ..pairs };
-        Ok(checked(form.derivation(), renamed, |_| true))
+        Ok(checked(form.derivative().word(), renamed, |_| true))
     }
 
     /// `[tupled f]` or `[polymorphic f]`.
@@ -42,7 +42,7 @@ impl Pipeline {
 
     /// `[jvp f]` without linear maps, before sharing.
     pub(super) fn value_and_tangent(&mut self, of: &FunName) -> Result<Def, Error> {
-        let name = of.derived("jvp");
+        let name = of.derived(Derivative::Jvp);
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
         }
@@ -69,7 +69,7 @@ impl Pipeline {
         let parts = Binding { pattern: Pattern::Tuple(pair.clone()), rhs: result.clone() };
         let body = Expr::block([bindings, &[parts]].concat(), Expr::var(&pair[1]));
         let body = renamed(&body, supply);
-        let alone = Def::new(of.derived("fwd"), both.params.clone(), body);
-        Ok(dead::dead(&alone, &self.effects))
+        let alone = Def::new(of.derived(Derivative::Fwd), both.params.clone(), body);
+        Ok(dce::dce(&alone, &self.effects))
     }
 }

@@ -5,11 +5,11 @@ use super::{Error, Pipeline, checked};
 use crate::derivation::jacobian::NotDifferentiable;
 use crate::derivation::shape::shape;
 use crate::derivation::written;
-use crate::passes::dead;
-use crate::passes::rules::{EndlessRule, rules};
+use crate::derive::passes::dce;
+use crate::derive::passes::rules::{EndlessRule, rules};
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Path, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Var};
 
 impl Pipeline {
     /// The rules that do not come to an end, each with a function to which it was not applied for that
@@ -22,7 +22,7 @@ impl Pipeline {
     pub(super) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dead::dead(&ruled, &self.effects), |_| true) }
+        if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.
@@ -50,8 +50,8 @@ impl Pipeline {
     }
 
     /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
-    pub(super) fn restricted_by_hand(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
-        let by_hand = self.source(&of.unrestricted().derived(derivation))?;
+    pub(super) fn restricted_by_hand(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let by_hand = self.source(&of.unrestricted().derived(mode.derivative()))?;
         let fun = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let supply = &mut self.program.supply;
         let s = supply.fresh("s", fun.argument());
@@ -60,7 +60,7 @@ impl Pipeline {
             n => (1..=n).map(|i| Expr::get(i, Expr::var(&s))).collect(),
         };
         let varying = of.varying().expect("what varies is said");
-        let (v, body) = if derivation == "fwd" {
+        let (v, body) = if mode == Mode::Forward {
             let dx = supply.fresh("dx", fun.varying().tangent());
             let part = |k: usize| if varying.len() == 1 { Expr::var(&dx) } else { Expr::get(k + 1, Expr::var(&dx)) };
             let whole: Vec<Expr> =
@@ -78,7 +78,7 @@ impl Pipeline {
             };
             (dr, Expr::block(vec![Binding { pattern: Pattern::Var(ds), rhs: all }], fun.varying_of(&parts)))
         };
-        Ok(Def::new(of.derived(derivation), vec![s, v], body))
+        Ok(Def::new(of.derived(mode.derivative()), vec![s, v], body))
     }
 
     /// `[shape f]`.
@@ -92,7 +92,7 @@ impl Pipeline {
 
     /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
     pub(super) fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
-        let jacobian = self.source(&name.derived("D"))?;
+        let jacobian = self.source(&name.derived(Derivative::D))?;
         let Some(function) = written::opaque_map(&jacobian.body) else {
             let body = written::without_map_names(&jacobian.body);
             return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| {

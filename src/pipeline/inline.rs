@@ -5,13 +5,13 @@
 //! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
 //! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g
 //! computes of s does not. So calls become what they call, up to a size; outside of loops only, whose bodies are not
-//! cut, and where the loops have passes of their own for what does not vary (`codegen::passes`). Recursive functions
+//! cut, and where the loops have passes of their own for what does not vary (`loops::passes`). Recursive functions
 //! stay calls, and so do those in templates of the program's rules, which are to find them, and those with effects.
 
-use super::{Error, Pipeline, underive};
+use super::{Error, Pipeline};
 use crate::call_order;
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Var};
 use std::collections::HashMap;
 
 /// No definition grows beyond so many nodes.
@@ -78,7 +78,7 @@ impl Pipeline {
     /// The definition of a function whose calls may be inlined; of a derivative as it is before sharing, in which its
     /// calls are not merged with others.
     fn inlinable(&mut self, name: &FunName) -> Result<Option<Def>, Error> {
-        let base = FunName { derivations: Vec::new(), ..name.clone() };
+        let base = name.as_written();
         if self.program.externals.contains_key(name) || self.is_in_rules(&base) {
             return Ok(None);
         }
@@ -86,10 +86,9 @@ impl Pipeline {
         if call_order::is_recursive(&self.program, name) {
             return Ok(None);
         }
-        let def = match underive(name) {
-            Some((derivation, of)) if matches!(&*derivation, "fwd" | "rev") && !self.has_records(&of) => {
-                self.applied_apart(&of, &derivation)?
-            }
+        let def = match name.underived() {
+            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Forward)?,
+            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Reverse)?,
             _ => self.source(name)?,
         };
         Ok((!self.effects.in_term(&def.body)).then_some(def))
@@ -99,7 +98,7 @@ impl Pipeline {
         let mentions = |template: &Expr| {
             let mut called = Vec::new();
             call_order::calls(template, &mut called);
-            called.iter().any(|name| FunName { derivations: Vec::new(), ..name.clone() } == *base)
+            called.iter().any(|name| name.as_written() == *base)
         };
         self.program.rules.iter().any(|rule| mentions(&rule.template))
     }

@@ -29,9 +29,9 @@ use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::jacobian::jacobian;
 use crate::derivation::paired::Form;
+use crate::derive::passes::rules::EndlessRule;
+use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose, zeros_of_empty_sums};
 use crate::ks::check::Checked;
-use crate::passes::rules::EndlessRule;
-use crate::passes::{anf, apply, dead, simplify, sums, tidy, transpose};
 use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -39,7 +39,7 @@ use lm::notation::infix;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Pattern, Program, Supply, Var, varying};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Pattern, Program, Supply, Var};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::verify;
@@ -152,19 +152,19 @@ impl Pipeline {
 
     /// The derivation by which the derivatives of a function are made.
     pub fn derivation_of(&self, name: &FunName) -> Derivation {
-        let base = FunName { derivations: Vec::new(), ..name.clone() };
+        let base = name.as_written();
         self.chosen.get(&base).copied().unwrap_or(self.derivation)
     }
 
     fn derive(&mut self, name: &FunName) -> Result<(), Error> {
-        let (derivation, of) = underive(name).ok_or_else(|| Error::Undefined(name.clone()))?;
-        let source = FunName { derivations: Vec::new(), ..of.clone() };
-        if self.deriving_themselves.contains(&source) && !matches!(&*derivation, "shape" | "CL") {
+        let (derivative, of) = name.underived().ok_or_else(|| Error::Undefined(name.clone()))?;
+        let source = of.as_written();
+        if self.deriving_themselves.contains(&source) && !matches!(derivative, Derivative::Shape | Derivative::Cl) {
             return Err(Error::OfItself(source));
         }
         assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
-        let made = self.derive_now(&derivation, &of, name);
+        let made = self.derive_now(&derivative, &of, name);
         self.in_progress.pop();
         let def = self.placed(made?);
         self.program.defs.insert(name.clone(), def);
@@ -173,53 +173,53 @@ impl Pipeline {
 
     /// The derivative of a function: what has no place in the source is where the function is.
     fn placed(&self, def: Def) -> Def {
-        let base = FunName { derivations: Vec::new(), ..def.fun.name.clone() };
+        let base = def.fun.name.as_written();
         match self.program.defs.get(&base) {
             Some(of) => Def { body: def.body.placed_throughout(of.body.span()), ..def },
             None => def,
         }
     }
 
-    fn derive_now(&mut self, derivation: &str, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    fn derive_now(&mut self, derivative: &Derivative, of: &FunName, name: &FunName) -> Result<Def, Error> {
         self.source(of)?;
-        if varying(derivation).is_some() {
-            return self.restricted(of, name);
-        }
-        if derivation == "CL" {
-            return self.through_cl(of, name);
-        }
-        if matches!(derivation, "grad" | "hvp" | "hess" | "jac" | "jacfwd" | "jacrev") {
-            return self.dense(derivation, of, name);
-        }
-        if self.program.externals.contains_key(of) {
-            return self.derivative_of_external(derivation, of, name);
-        }
-        if derivation == "shape" {
-            return self.shape(of);
+        match derivative {
+            Derivative::Wrt(_) => return self.restricted(of, name),
+            Derivative::Cl => return self.through_cl(of, name),
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess => return self.dense(derivative, of, name),
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => return self.dense(derivative, of, name),
+            _ if self.program.externals.contains_key(of) => return self.derivative_of_external(derivative, of, name),
+            Derivative::Shape => return self.shape(of),
+            _ => {}
         }
         if self.has_records(of)
-            && self.symmetry(of, "rev")?.is_none()
-            && let Some(def) = self.recorded_derivative(derivation, of)?
+            && self.symmetry(of, Mode::Reverse)?.is_none()
+            && let Some(def) = self.recorded_derivative(derivative, of)?
         {
             return Ok(def);
         }
-        match derivation {
-            "D" => self.jacobian(of),
-            "Dt" => self.transposed(of),
-            "tupled" => Ok(self.paired_optimised(of, Form::Tupled)?.0),
-            "polymorphic" => Ok(self.paired_optimised(of, Form::Polymorphic)?.0),
-            "fwd" | "rev" => {
-                let applied = self.applied(of, derivation)?;
+        match derivative {
+            Derivative::D => self.jacobian(of),
+            Derivative::Dt => self.transposed(of),
+            Derivative::Tupled => Ok(self.paired_optimised(of, Form::Tupled)?.0),
+            Derivative::Polymorphic => Ok(self.paired_optimised(of, Form::Polymorphic)?.0),
+            Derivative::Fwd | Derivative::Rev => {
+                let mode = if *derivative == Derivative::Fwd { Mode::Forward } else { Mode::Reverse };
+                let applied = self.applied(of, mode)?;
                 self.finished(&applied)
             }
-            "jvp" | "vjp" => match self.value_by_symmetry(of, derivation)? {
-                Some(both) => self.finished(&both),
-                None => self.value_and(of, if derivation == "jvp" { "fwd" } else { "rev" }, name),
-            },
-            "suffwdpass" => Ok(self.split(of)?.0),
-            "sufrevpass" => Ok(self.split(of)?.1),
-            "sufrev" => self.both_halves(of, derivation),
-            other => Err(Error::NoDerivation(other.into())),
+            Derivative::Jvp | Derivative::Vjp => {
+                let mode = if *derivative == Derivative::Jvp { Mode::Forward } else { Mode::Reverse };
+                match self.value_by_symmetry(of, mode)? {
+                    Some(both) => self.finished(&both),
+                    None => self.value_and(of, mode, name),
+                }
+            }
+            Derivative::SufFwdPass => Ok(self.split(of)?.0),
+            Derivative::SufRevPass => Ok(self.split(of)?.1),
+            Derivative::SufRev => self.both_halves(of, Derivative::SufRev),
+            Derivative::Wrt(_) | Derivative::Cl | Derivative::Shape => unreachable!("made above"),
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess => unreachable!("made above"),
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => unreachable!("made above"),
         }
     }
 
@@ -281,7 +281,7 @@ impl Pipeline {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
         }
-        let unoptimised = match self.written.contains(&name.derived("D")) {
+        let unoptimised = match self.written.contains(&name.derived(Derivative::D)) {
             true => self.written_jacobian(name)?,
             false => self.jacobian_unoptimised(name)?,
         };
@@ -293,15 +293,15 @@ impl Pipeline {
     fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
         let (def, steps) =
             self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
-        let def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
-        let def = self.watch.pass("tidy", || tidy::inline_single_uses(&def, &self.effects));
+        let def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
+        let def = self.watch.pass("inline_single_uses", || inline_single_uses::inline_single_uses(&def, &self.effects));
         Ok((checked("simplify", def, |_| true), steps))
     }
 
     fn transposed_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.jacobian(name)?;
         let body = Expr::prim(Prim::LmTranspose, [jacobian.body.clone()]);
-        Ok(Def::new(name.derived("Dt"), jacobian.params.clone(), body))
+        Ok(Def::new(name.derived(Derivative::Dt), jacobian.params.clone(), body))
     }
 
     fn transposed(&mut self, name: &FunName) -> Result<Def, Error> {
@@ -310,7 +310,7 @@ impl Pipeline {
 
     fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
         let jacobian = self.jacobian(name)?;
-        let transposed = name.derived("Dt");
+        let transposed = name.derived(Derivative::Dt);
         let (def, mut steps) = self.rewriting("transpose", &jacobian, |def, cx| {
             transpose::transpose(def, transposed, strategy("transpose"), cx)
         })?;
@@ -323,23 +323,23 @@ impl Pipeline {
     fn forward_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.jacobian(name)?;
         let vector = if jacobian.params.len() == 1 { "dx" } else { "ds" };
-        Ok(self.applied_to(&jacobian, name, "fwd", vector))
+        Ok(self.applied_to(&jacobian, name, Mode::Forward, vector))
     }
 
     /// `rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr`.
     fn reverse_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let transposed = self.transposed(name)?;
-        Ok(self.applied_to(&transposed, name, "rev", "dr"))
+        Ok(self.applied_to(&transposed, name, Mode::Reverse, "dr"))
     }
 
     /// A map at a point, as a function of the point and a vector.
-    fn applied_to(&mut self, map: &Def, name: &FunName, derivation: &str, vector: &str) -> Def {
+    fn applied_to(&mut self, map: &Def, name: &FunName, mode: Mode, vector: &str) -> Def {
         let supply = &mut self.program.supply;
         let (from, _) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
         let dx = supply.fresh(vector, from.tangent());
         let (s, mut unpack) = whole_argument(&map.params, supply);
         let mut applied_to = Expr::var(&dx);
-        if derivation == "fwd" && name.varying().is_none() && map.params.len() > 1 {
+        if mode == Mode::Forward && name.varying().is_none() && map.params.len() > 1 {
             let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d{}", p.name()), p.ty().tangent());
             let parts: Vec<Var> = map.params.iter().map(|p| d(p, supply)).collect();
             applied_to = Expr::tuple(parts.iter().map(Expr::var).collect::<Vec<_>>());
@@ -347,22 +347,22 @@ impl Pipeline {
         }
         let body = Expr::prim(Prim::LmApply, [map.body.clone(), applied_to]);
         let body = renamed(&Expr::block(unpack, body), supply);
-        Def::new(name.derived(derivation), vec![s, dx], body)
+        Def::new(name.derived(mode.derivative()), vec![s, dx], body)
     }
 
     /// `[fwd f]` or `[rev f]` without linear maps, its calls of derivatives not merged with anything;
     /// as it is where the user wrote it.
-    fn applied(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
-        let by_hand = self.written.contains(&of.unrestricted().derived(derivation));
-        if derivation == "fwd" && self.is_paired(of) && !by_hand && self.symmetry(of, "fwd")?.is_none() {
+    fn applied(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let by_hand = self.written.contains(&of.unrestricted().derived(mode.derivative()));
+        if mode == Mode::Forward && self.is_paired(of) && !by_hand && self.symmetry(of, mode)?.is_none() {
             return self.tangent_alone(of);
         }
-        self.applied_apart(of, derivation)
+        self.applied_apart(of, mode)
     }
 
     /// As [`Pipeline::applied`], by the Jacobian: the value is no part of it.
-    fn applied_apart(&mut self, of: &FunName, derivation: &str) -> Result<Def, Error> {
-        let name = of.derived(derivation);
+    fn applied_apart(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let name = of.derived(mode.derivative());
         if self.written.contains(&name) {
             return self.source(&name);
         }
@@ -370,20 +370,20 @@ impl Pipeline {
             return Ok(def.clone());
         }
         let whole = of.unrestricted();
-        let by_halves = derivation == "rev" && self.written.contains(&whole.derived("sufrevpass"));
-        if of.varying().is_some() && (by_halves || self.written.contains(&whole.derived(derivation))) {
-            return self.restricted_by_hand(of, derivation);
+        let by_halves = mode == Mode::Reverse && self.written.contains(&whole.derived(Derivative::SufRevPass));
+        if of.varying().is_some() && (by_halves || self.written.contains(&whole.derived(mode.derivative()))) {
+            return self.restricted_by_hand(of, mode);
         }
         if by_halves {
-            return self.both_halves(of, derivation);
+            return self.both_halves(of, Derivative::Rev);
         }
-        if let Some(def) = self.by_symmetry(of, derivation)? {
+        if let Some(def) = self.by_symmetry(of, mode)? {
             self.applied.insert(name, def.clone());
             return Ok(def);
         }
-        let unoptimised = match derivation {
-            "fwd" => self.forward_unoptimised(of)?,
-            _ => self.reverse_unoptimised(of)?,
+        let unoptimised = match mode {
+            Mode::Forward => self.forward_unoptimised(of)?,
+            Mode::Reverse => self.reverse_unoptimised(of)?,
         };
         let (def, _) = self.applied_with_steps(&unoptimised)?;
         self.applied.insert(name, def.clone());
@@ -403,9 +403,9 @@ impl Pipeline {
 ///
 /// Errors: f has no such derivative.
 pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
-    sums::sums(&mut checked.program);
+    zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
     let mut pipeline = Pipeline::new(checked);
-    let half = f.derived("suffwdpass");
+    let half = f.derived(Derivative::SufFwdPass);
     pipeline.require(&half)?;
     let fun = &pipeline.program.defs[&half].fun;
     Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
@@ -425,17 +425,13 @@ fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
 
 /// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
 fn by_hand(written: &HashSet<FunName>, externals: &IndexMap<FunName, Arc<Fun>>) -> impl Fn(&FunName) -> bool {
-    const BY_HAND: [&str; 6] = ["fwd", "rev", "D", "Dt", "suffwdpass", "sufrevpass"];
-    |f| externals.contains_key(f) || BY_HAND.iter().any(|d| written.contains(&f.derived(d)))
+    |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
 }
 
-fn underive(name: &FunName) -> Option<(String, FunName)> {
-    let mut of = name.clone();
-    if of.derivations.is_empty() {
-        return None;
-    }
-    let derivation = of.derivations.remove(0);
-    Some((derivation.to_string(), of))
+/// Returns whether derivatives of a function in a mode are those that its user wrote.
+fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
+    let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
+    replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }
 
 /// A pass's result, checked in debug builds.

@@ -19,11 +19,11 @@
 //! Other definitions that keep records, or have the text of `[rev f]` in them, are differentiated in a form with f
 //! and its derivatives called, not their halves. Halves themselves are not differentiated.
 
-use super::{Error, Pipeline, underive};
+use super::{Error, Pipeline};
 use crate::call_order;
 use crate::ks::check::derived::derive;
 use lm::prim::Prim;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Var, varying};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op, Path, Pattern, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -46,47 +46,47 @@ pub(super) struct Symmetry {
 
 impl Pipeline {
     /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
-    pub(super) fn by_symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Def>, Error> {
-        let Some(parts) = self.symmetry(of, derivation)? else { return Ok(None) };
-        let (mut out, result) = match derivation {
-            "fwd" => (Vec::new(), self.forward_of_reverse(&parts)),
-            _ => self.reverse_of_reverse(&parts),
+    pub(super) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
+        let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
+        let (mut out, result) = match mode {
+            Mode::Forward => (Vec::new(), self.forward_of_reverse(&parts)),
+            Mode::Reverse => self.reverse_of_reverse(&parts),
         };
         out.insert(0, parts.unpack);
-        Ok(Some(Def::new(of.derived(derivation), vec![parts.point, parts.vector], Expr::block(out, result))))
+        Ok(Some(Def::new(of.derived(mode.derivative()), vec![parts.point, parts.vector], Expr::block(out, result))))
     }
 
     /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry is the
     /// way to it.
-    pub(super) fn value_by_symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Def>, Error> {
-        let Some(parts) = self.symmetry(of, if derivation == "jvp" { "fwd" } else { "rev" })? else { return Ok(None) };
+    pub(super) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
+        let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
         if parts.f.name.varying().is_some() || !parts.paths.contains(&vec![1]) {
             return Ok(None);
         }
-        let (bindings, result) = match derivation {
-            "jvp" => self.value_with_forward(&parts),
-            _ => self.value_with_reverse(&parts),
+        let (bindings, result) = match mode {
+            Mode::Forward => self.value_with_forward(&parts),
+            Mode::Reverse => self.value_with_reverse(&parts),
         };
         let body = Expr::block([vec![parts.unpack], bindings].concat(), result);
-        Ok(Some(Def::new(of.derived(derivation), vec![parts.point, parts.vector], body)))
+        Ok(Some(Def::new(of.derived(mode.with_value()), vec![parts.point, parts.vector], body)))
     }
 
     /// What a derivative of `of` is made of by symmetry, if that is the way.
-    pub(super) fn symmetry(&mut self, of: &FunName, derivation: &str) -> Result<Option<Symmetry>, Error> {
+    pub(super) fn symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
-        let f = match underive(&whole) {
-            Some((outermost, f)) if outermost == "rev" => f,
-            _ => return Ok(None),
+        let f = match whole.underived() {
+            Some((Derivative::Rev, f)) => f,
+            Some(_) | None => return Ok(None),
         };
         let all = f.unrestricted();
-        let by_hand = [whole.clone(), all.derived("rev"), all.derived("sufrevpass")];
+        let by_hand = [whole.clone(), all.derived(Derivative::Rev), all.derived(Derivative::SufRevPass)];
         if by_hand.iter().any(|name| self.written.contains(name)) {
             return Ok(None);
         }
         let reverse = self.source(&whole)?;
-        let is_best = || match derivation {
-            "fwd" => true,
-            _ => calls_derivatives(&reverse),
+        let is_best = || match mode {
+            Mode::Forward => true,
+            Mode::Reverse => calls_derivatives(&reverse),
         };
         if !keeps_records(&reverse) && (self.depends_on_hand(&f) || !is_best()) {
             return Ok(None);
@@ -94,33 +94,32 @@ impl Pipeline {
         let f = Fun { name: f.clone(), ..(*self.source(&f)?.fun).clone() };
         let fun = Fun { name: of.clone(), ..(*reverse.fun).clone() };
         let supply = &mut self.program.supply;
-        let (point, vector) = match derivation {
-            "fwd" => (supply.fresh("p", fun.argument()), supply.fresh("dp", fun.varying().tangent())),
-            _ => (supply.fresh("p", fun.argument()), supply.fresh("dds", fun.result.tangent())),
+        let (point, vector) = match mode {
+            Mode::Forward => (supply.fresh("p", fun.argument()), supply.fresh("dp", fun.varying().tangent())),
+            Mode::Reverse => (supply.fresh("p", fun.argument()), supply.fresh("dds", fun.result.tangent())),
         };
         let (s, dr) = (supply.fresh("s", f.argument()), supply.fresh("dr", f.result.tangent()));
         let pattern = Pattern::Tuple(vec![s.clone(), dr.clone()]);
         let unpack = Binding { pattern, rhs: Expr::var(&point) };
-        let paths = of.varying().unwrap_or_else(|| vec![vec![1], vec![2]]);
+        let paths = of.varying().map_or_else(|| vec![vec![1], vec![2]], <[Path]>::to_vec);
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
     }
 
     /// Whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
     /// stands.
     fn depends_on_hand(&self, f: &FunName) -> bool {
-        const REVERSE: [&str; 5] = ["rev", "D", "Dt", "suffwdpass", "sufrevpass"];
-        let base = |name: &FunName| FunName { derivations: Vec::new(), ..name.clone() };
-        let mut seen = HashSet::from([base(f)]);
-        let mut waiting = vec![base(f)];
+        let mut seen = HashSet::from([f.as_written()]);
+        let mut waiting = vec![f.as_written()];
         while let Some(name) = waiting.pop() {
-            let by_hand = |w: &FunName| w.derivations.iter().any(|d| REVERSE.contains(&&**d)) && base(w) == name;
+            let is_reverse = |d: &Derivative| d.replaces(Mode::Reverse);
+            let by_hand = |w: &FunName| w.derivations.iter().any(is_reverse) && w.as_written() == name;
             if self.program.externals.contains_key(&name) || self.written.iter().any(by_hand) {
                 return true;
             }
             let Some(def) = self.program.defs.get(&name).or_else(|| self.prelude.get(&name)) else { continue };
             let mut called = Vec::new();
             call_order::calls(&def.body, &mut called);
-            waiting.extend(called.iter().map(base).filter(|callee| seen.insert(callee.clone())));
+            waiting.extend(called.iter().map(FunName::as_written).filter(|callee| seen.insert(callee.clone())));
         }
         false
     }
@@ -128,15 +127,15 @@ impl Pipeline {
     /// `fwd$[rev f]`, with respect to parts of s, of dr, or of both.
     fn forward_of_reverse(&mut self, parts: &Symmetry) -> Expr {
         let Some((along, ds)) = parts.direction() else {
-            return call(&derivative("rev", &parts.f), [parts.s.clone(), parts.cotangent()]);
+            return call(&derivative(Derivative::Rev, &parts.f), [parts.s.clone(), parts.cotangent()]);
         };
         let point = Expr::tuple([parts.s.clone(), ds]);
         let varying = in_first_parameter(&parts.f);
         match parts.varies(2) {
-            false => call(&reverse(&derivative("fwd", &along), &varying), [point, parts.dr.clone()]),
+            false => call(&reverse(&derivative(Derivative::Fwd, &along), &varying), [point, parts.dr.clone()]),
             true => {
                 let both = Expr::tuple([parts.cotangent(), parts.dr.clone()]);
-                call(&reverse(&derivative("jvp", &along), &varying), [point, both])
+                call(&reverse(&derivative(Derivative::Jvp, &along), &varying), [point, both])
             }
         }
     }
@@ -144,7 +143,7 @@ impl Pipeline {
     /// `rev$[rev f]`: the parts of s, the parts of dr, or both.
     fn reverse_of_reverse(&mut self, parts: &Symmetry) -> (Vec<Binding>, Expr) {
         let dds = Expr::var(&parts.vector);
-        let forward = derivative("fwd", &parts.f);
+        let forward = derivative(Derivative::Fwd, &parts.f);
         let of_s: Vec<Path> = parts.paths.iter().filter(|path| path[0] == 1).cloned().collect();
         let mut out = Vec::new();
         let ds = (!of_s.is_empty()).then(|| {
@@ -166,10 +165,12 @@ impl Pipeline {
         let (along, ds) = parts.direction().expect("s varies");
         let point = Expr::tuple([parts.s.clone(), ds]);
         let both = match parts.varies(2) {
-            false => call(&derivative("rev", &derivative("fwd", &along)), [point, parts.dr.clone()]),
+            false => {
+                call(&derivative(Derivative::Rev, &derivative(Derivative::Fwd, &along)), [point, parts.dr.clone()])
+            }
             true => {
                 let cotangents = Expr::tuple([parts.cotangent(), parts.dr.clone()]);
-                call(&derivative("rev", &derivative("jvp", &along)), [point, cotangents])
+                call(&derivative(Derivative::Rev, &derivative(Derivative::Jvp, &along)), [point, cotangents])
             }
         };
         let mut out = Vec::new();
@@ -179,10 +180,10 @@ impl Pipeline {
 
     /// `vjp$[rev f]`, with respect to all of s and parts of dr.
     fn value_with_reverse(&mut self, parts: &Symmetry) -> (Vec<Binding>, Expr) {
-        let forward = derivative("fwd", &parts.f);
+        let forward = derivative(Derivative::Fwd, &parts.f);
         let point = Expr::tuple([parts.s.clone(), Expr::var(&parts.vector)]);
         let mut out = Vec::new();
-        let all = call(&derivative("vjp", &forward), [point, parts.dr.clone()]);
+        let all = call(&derivative(Derivative::Vjp, &forward), [point, parts.dr.clone()]);
         let all = self.bound(&mut out, "t", all);
         let both = Expr::get(2, all.clone());
         let component = |path: &Path| match path[0] {
@@ -197,40 +198,43 @@ impl Pipeline {
     /// reverse derivative in it, one with calls.
     pub(super) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
-        let Some((derivation, of)) = underive(name).filter(|_| !self.written.contains(name)) else { return Ok(def) };
-        if varying(&derivation).is_some() {
+        let Some((outermost, of)) = name.underived().filter(|_| !self.written.contains(name)) else { return Ok(def) };
+        if outermost.varying().is_some() {
             let whole = self.differentiable(&of)?;
             return Ok(self.copy_named(&whole, name));
         }
-        let has_text_of_reverse = matches!(&*derivation, "vjp" | "sufrev" | "jacrev") && !self.depends_on_hand(&of);
+        let has_text_of_reverse = matches!(outermost, Derivative::Vjp | Derivative::SufRev | Derivative::JacRev)
+            && !self.depends_on_hand(&of);
         if !has_text_of_reverse && !keeps_records(&def) {
             return Ok(def);
         }
-        match &*derivation {
-            "fwd" => {
-                let applied = self.applied(&of, "fwd")?;
+        match outermost {
+            Derivative::Fwd => {
+                let applied = self.applied(&of, Mode::Forward)?;
                 self.without_halves(&applied)
             }
-            "jvp" => self.by_calls(name, &of, "fwd"),
-            "vjp" => self.by_calls(name, &of, "rev"),
-            "sufrev" => self.by_call(name, &of, "rev"),
-            "jacfwd" | "jacrev" => self.dense_by_calls(&of, name),
-            _ => Ok(def),
+            Derivative::Jvp => self.by_calls(name, &of, Mode::Forward),
+            Derivative::Vjp => self.by_calls(name, &of, Mode::Reverse),
+            Derivative::SufRev => self.by_call(name, &of, Mode::Reverse),
+            Derivative::JacFwd | Derivative::JacRev => self.dense_by_calls(&of, name),
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::Rev => Ok(def),
+            Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::Shape | Derivative::Cl => Ok(def),
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess | Derivative::Jac | Derivative::Wrt(_) => Ok(def),
         }
     }
 
     /// `(f(s), d$f(s, v))`, by calls.
-    fn by_calls(&mut self, name: &FunName, of: &FunName, derivation: &str) -> Result<Def, Error> {
-        let def = self.by_call(name, of, derivation)?;
+    fn by_calls(&mut self, name: &FunName, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let def = self.by_call(name, of, mode)?;
         let f = Fun { name: of.unrestricted(), ..(*self.source(of)?.fun).clone() };
         let value = Expr::app(Op::Call(Arc::new(f.clone())), components(&f, &Expr::var(&def.params[0])));
         Ok(Def::new(name.clone(), def.params, Expr::tuple([value, def.body])))
     }
 
     /// `d$f(s, v)`, by a call.
-    fn by_call(&mut self, name: &FunName, of: &FunName, derivation: &str) -> Result<Def, Error> {
+    fn by_call(&mut self, name: &FunName, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
-        let derived = derivative(derivation, &f);
+        let derived = derivative(mode.derivative(), &f);
         let supply = &mut self.program.supply;
         let [s, v] = [0, 1].map(|i| supply.fresh(["s", "v"][i], derived.params[i].clone()));
         let body = call(&derived, [Expr::var(&s), Expr::var(&v)]);
@@ -292,20 +296,20 @@ impl Symmetry {
 fn in_first_parameter(f: &Fun) -> Vec<Path> {
     match f.name.varying() {
         None => vec![vec![1]],
-        Some(paths) if f.params.len() == 1 => paths,
+        Some(paths) if f.params.len() == 1 => paths.to_vec(),
         Some(paths) => paths.iter().map(|path| [&[1], &path[..]].concat()).collect(),
     }
 }
 
 /// `[rev [wrt$.. f]]`.
 fn reverse(f: &Fun, varying: &[Path]) -> Fun {
-    derivative("rev", &Fun { name: f.name.restricted(varying), ..f.clone() })
+    derivative(Derivative::Rev, &Fun { name: f.name.restricted(varying), ..f.clone() })
 }
 
 /// The derivative of a function, by its name and types alone.
-pub(super) fn derivative(derivation: &str, f: &Fun) -> Fun {
-    let known = derive(derivation, f, &mut |_| None);
-    known.unwrap_or_else(|| panic!("[{derivation} {}] has no type", f.name))
+pub(super) fn derivative(derivative: Derivative, f: &Fun) -> Fun {
+    let known = derive(&derivative, f, &mut |_| None);
+    known.unwrap_or_else(|| panic!("[{derivative} {}] has no type", f.name))
 }
 
 /// A call of a derivative with two parameters.

@@ -11,15 +11,15 @@
 use super::sharing::MERGE_ROUNDS;
 use super::stages::RecordedStages;
 use super::{Error, Pipeline, checked, whole_argument};
-use crate::dependence::{Halves, depends_on};
 use crate::derivation::Derivation;
 use crate::derivation::recorded::plan::plan_elsewhere;
 use crate::derivation::recorded::{Callees, Failure, Record, Recorded, recorded};
-use crate::passes::{anf, cse, dead, lower, narrow, transpose};
+use crate::derive::partial_eval::{Halves, depends_on};
+use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
 use crate::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
-use lm::term::{Binding, Def, Expr, FunName, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 
@@ -29,39 +29,41 @@ impl Pipeline {
     pub(super) fn has_records(&self, of: &FunName) -> bool {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
-        let by_hand = |d: &&str| self.written.contains(&of.derived(d));
-        records && !["rev", "D", "Dt", "suffwdpass", "sufrevpass"].iter().any(by_hand)
+        records && !super::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
     /// A derivative of such a function; `None` for those that need no record.
-    pub(super) fn recorded_derivative(&mut self, derivation: &str, of: &FunName) -> Result<Option<Def>, Error> {
-        Ok(Some(match derivation {
-            "rev" if self.derivation_of(of) == Derivation::Split => {
-                let both = self.both_halves(of, "rev")?;
+    pub(super) fn recorded_derivative(&mut self, derivative: &Derivative, of: &FunName) -> Result<Option<Def>, Error> {
+        Ok(Some(match derivative {
+            Derivative::Rev if self.derivation_of(of) == Derivation::Split => {
+                let both = self.both_halves(of, Derivative::Rev)?;
                 self.tidy_and_ruled(&both)
             }
-            "rev" => {
+            Derivative::Rev => {
                 let both = self.value_and_cotangent(of)?;
                 let (bindings, result) = both.body.as_block();
                 let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
-                let reverse = Def::new(of.derived("rev"), both.params.clone(), cotangent);
+                let reverse = Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent);
                 let reverse = self.shared_values(&reverse);
                 self.tidy_and_ruled(&reverse)
             }
-            "vjp" => {
+            Derivative::Vjp => {
                 let both = self.value_and_cotangent(of)?;
                 self.tidy_and_ruled(&both)
             }
-            "suffwdpass" => self.recorded_halves(of)?.0,
-            "sufrevpass" => self.recorded_halves(of)?.1,
-            "sufrev" => self.both_halves(of, "sufrev")?,
-            _ => return Ok(None),
+            Derivative::SufFwdPass => self.recorded_halves(of)?.0,
+            Derivative::SufRevPass => self.recorded_halves(of)?.1,
+            Derivative::SufRev => self.both_halves(of, Derivative::SufRev)?,
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => return Ok(None),
+            Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl => return Ok(None),
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess | Derivative::Wrt(_) => return Ok(None),
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => return Ok(None),
         }))
     }
 
     pub(super) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
         let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
-        let tidy = self.tidied(&dead::dead(&def, &self.effects));
+        let tidy = self.tidied(&dce::dce(&def, &self.effects));
         self.ruled(&tidy)
     }
 
@@ -83,14 +85,14 @@ impl Pipeline {
         let normal = self.normal(&def);
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
         let jacobian = Expr::block(values.clone(), map.clone());
-        stages.jacobian = Some(Def::new(of.derived("D"), normal.params.clone(), jacobian));
+        stages.jacobian = Some(Def::new(of.derived(Derivative::D), normal.params.clone(), jacobian));
         let (reverse, dr) = self.reverse_of(&normal, map, stages)?;
         let supply = &mut self.program.supply;
         let (s, unpack) = whole_argument(&normal.params, supply);
         let ds = supply.fresh("ds", reverse.ty().clone());
         let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse };
         let body = Expr::block([unpack, values, vec![last]].concat(), Expr::tuple([value, Expr::var(&ds)]));
-        let both = checked("recorded", Def::new(of.derived("vjp"), vec![s, dr], body), |_| true);
+        let both = checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |_| true);
         let both = self.shared_values(&both);
         self.recorded.insert(of.clone(), both.clone());
         Ok(both)
@@ -100,9 +102,9 @@ impl Pipeline {
         let mut records = HashMap::new();
         loop {
             let (written, externals) = (&self.written, &self.program.externals);
-            let has = |f: &FunName, ds: &[&str]| ds.iter().any(|d| written.contains(&f.derived(d)));
-            let halves = |f: &FunName| has(f, &["sufrevpass"]) && !has(f, &["rev"]);
-            let by_hand = |f: &FunName| externals.contains_key(f) || has(f, &["rev", "D", "Dt", "sufrevpass"]);
+            let has = |f: &FunName, derivative| written.contains(&f.derived(derivative));
+            let halves = |f: &FunName| has(f, Derivative::SufRevPass) && !has(f, Derivative::Rev);
+            let by_hand = |f: &FunName| externals.contains_key(f) || super::is_replaced(f, Mode::Reverse, written);
             let callees =
                 Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
             let supply = &mut self.program.supply;
@@ -110,7 +112,7 @@ impl Pipeline {
             let run = || {
                 let found = parts.insert(recorded(normal, supply, &callees)?);
                 let block = Expr::block(found.values.clone(), found.map.clone());
-                Ok(Def::new(normal.fun.name.derived("D"), normal.params.clone(), block))
+                Ok(Def::new(normal.fun.name.derived(Derivative::D), normal.params.clone(), block))
             };
             match self.watch.fallible("recorded", run) {
                 Ok(jacobian) => {
@@ -121,7 +123,7 @@ impl Pipeline {
                 Err(Failure::Unknown(names)) => {
                     for name in names {
                         let ty = self.record(&name)?;
-                        let record = match (&ty, self.program.defs.get(&name.derived("suffwdpass"))) {
+                        let record = match (&ty, self.program.defs.get(&name.derived(Derivative::SufFwdPass))) {
                             (Type::Record(_), _) | (_, None) => Record::opaque(ty),
                             (_, Some(first)) => Record::of(first),
                         };
@@ -159,14 +161,15 @@ impl Pipeline {
 
     /// As `shared`, but that nothing is merged: nothing is computed twice.
     fn shared_values(&mut self, def: &Def) -> Def {
-        let mut def = self.watch.pass("lower", || lower::lower(def));
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let before = def.clone();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            def = self.watch.pass("narrow", || narrow::narrow(&def, &mut self.program.supply));
-            def = checked("narrow", def, |_| true);
-            def = self.watch.pass("dead", || dead::dead(&def, &self.effects));
+            def =
+                self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
+            def = checked("dead_components", def, |_| true);
+            def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
             if def == before {
                 break;
             }
@@ -241,6 +244,6 @@ fn pair(e: &Expr) -> [Expr; 2] {
 
 /// What the map of a function is called, while its values are parameters.
 fn alone(of: &FunName, what: &str) -> FunName {
-    let words = of.derivations.iter().map(|d| &**d).chain([&*of.base, what]);
+    let words = of.derivations.iter().map(Derivative::to_string).chain([of.base.to_string(), what.into()]);
     FunName::base(&words.collect::<Vec<_>>().join("$"))
 }

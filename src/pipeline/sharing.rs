@@ -1,9 +1,12 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
-use super::{Error, Pipeline, by_hand, checked, underive};
+use super::{Error, Pipeline, by_hand, checked};
 use crate::call_order;
-use crate::passes::{anf, apart, apply, beside, cse, dead, into, joint, lower, merge, tidy};
-use lm::term::{Def, FunName, Var};
+use crate::derive::passes::{
+    add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
+    pair_recursive_calls, split_pairs,
+};
+use lm::term::{Def, Derivative, FunName, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -44,21 +47,21 @@ impl Pipeline {
     }
 
     fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
-        let mut def = self.watch.pass("lower", || lower::lower(def));
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let size = def.body.size();
             def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-            let beside = if by_halves && late.is_empty() { self.beside(&def)? } else { None };
+            let beside = if by_halves && late.is_empty() { self.pair_recursive_calls(&def)? } else { None };
             let is_beside = beside.is_some();
             def = beside.unwrap_or(def);
-            let records = if by_halves { self.records(&def)? } else { merge::Records::new() };
-            let merge = || merge::merge(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass("merge", merge);
-            let merged = if late.is_empty() { self.joint(&merged) } else { merged };
+            let records = if by_halves { self.records(&def)? } else { merge_calls::Records::new() };
+            let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merged = self.watch.pass("merge_calls", merge);
+            let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
             let changed = is_beside || merged != def;
-            let without_dead = self.watch.pass("dead", || dead::dead(&merged, &self.effects));
-            def = checked("merge", without_dead, |_| true);
+            let without_dead = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
+            def = checked("merge_calls", without_dead, |_| true);
             if !changed && def.body.size() == size {
                 break;
             }
@@ -68,14 +71,15 @@ impl Pipeline {
     }
 
     /// The definition with the values of recursive functions beside their derivatives, where there are such.
-    fn beside(&mut self, def: &Def) -> Result<Option<Def>, Error> {
+    fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut recursive = HashSet::new();
         for derivative in &called {
-            let Some((derivation, of)) = underive(derivative) else { continue };
+            let Some((outermost, of)) = derivative.underived() else { continue };
             let value = of.unrestricted();
-            let is_asked = matches!(&*derivation, "fwd" | "rev" | "jvp" | "vjp") && called.contains(&value);
+            let is_asked = matches!(outermost, Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp)
+                && called.contains(&value);
             if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
                 recursive.insert(value);
             }
@@ -84,7 +88,9 @@ impl Pipeline {
             return Ok(None);
         }
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        let made = self.watch.pass("beside", || beside::beside(def, &recursive, effects, supply));
+        let made = self.watch.pass("pair_recursive_calls", || {
+            pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
+        });
         Ok((made != *def).then_some(made))
     }
 
@@ -98,26 +104,24 @@ impl Pipeline {
         Ok(call_order::is_recursive(&self.program, name))
     }
 
-    fn joint(&mut self, def: &Def) -> Def {
+    fn fuse_sums(&mut self, def: &Def) -> Def {
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        self.watch.pass("joint", || joint::joint(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+        self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
     /// The record's type for each function that is called both for its value and for its
     /// reverse derivative; its two halves are made for the purpose.
-    fn records(&mut self, def: &Def) -> Result<merge::Records, Error> {
+    fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let mut records = HashMap::new();
-        for (derivation, of) in called.iter().filter_map(underive) {
+        for (derivative, of) in called.iter().filter_map(FunName::underived) {
             let value = of.unrestricted();
             // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
-            let has_halves = match &*derivation {
-                "rev" => true,
-                "vjp" => self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value),
-                _ => false,
-            };
-            let generated = has_halves && !self.written.contains(&of.derived("rev"));
+            let is_recursive =
+                || self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value);
+            let has_halves = derivative == Derivative::Rev || (derivative == Derivative::Vjp && is_recursive());
+            let generated = has_halves && !self.written.contains(&of.derived(Derivative::Rev));
             if called.contains(&value) && generated && !records.contains_key(&of) {
                 let record = self.record(&of)?;
                 let fun = self.program.defs[&value].fun.clone();
@@ -135,8 +139,8 @@ impl Pipeline {
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
         }
-        self.require(&name.derived("sufrevpass"))?;
-        let forward = &self.program.defs[&name.derived("suffwdpass")];
+        self.require(&name.derived(Derivative::SufRevPass))?;
+        let forward = &self.program.defs[&name.derived(Derivative::SufFwdPass)];
         let pair = forward.body.ty().as_tuple().expect("a value and a record");
         Ok(pair[1].clone())
     }
@@ -160,18 +164,20 @@ impl Pipeline {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
         };
-        self.watch.pass("into", || into::into(def, &recursive))
+        self.watch.pass("add_destinations", || add_destinations::add_destinations(def, &recursive))
     }
 
     pub(super) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
-        let once = dead::dead_at_last(&once, &self.effects);
+        let once = dce::dce_after_merging(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
-        let tidy = self.watch.pass("apart", || apart::apart(&tidy));
+        let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);
-        let tidy = self.watch.pass("tidy", || tidy::number_temporaries(&tidy, &mut self.program.supply));
-        checked("tidy", tidy, |d| apply::is_free_of_maps(&d.body))
+        let tidy = self
+            .watch
+            .pass("number_temporaries", || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
+        checked("number_temporaries", tidy, |d| apply::is_free_of_maps(&d.body))
     }
 }
 
@@ -179,7 +185,11 @@ impl Pipeline {
 fn repeats_calls(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);
-    let is_derivative = |d: &str| matches!(d, "fwd" | "rev" | "jvp" | "vjp" | "suffwdpass");
-    let of = |name: &FunName| underive(name).filter(|(d, _)| is_derivative(d));
-    called.iter().filter_map(of).any(|(_, of)| called.contains(&of.unrestricted()))
+    let of = |name: &FunName| match name.underived()? {
+        (Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::SufFwdPass, of) => {
+            Some(of)
+        }
+        (_, _) => None,
+    };
+    called.iter().filter_map(of).any(|of| called.contains(&of.unrestricted()))
 }

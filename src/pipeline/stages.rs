@@ -4,9 +4,9 @@ use super::{Error, Pipeline};
 use crate::cl;
 use crate::derivation::Derivation;
 use crate::derivation::paired::Form;
-use crate::passes::anf;
+use crate::derive::passes::anf;
 use lm::rewriter::Step;
-use lm::term::{Def, Expr, FunName, Kind, Op};
+use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
 
 /// One stage of a derivation.
@@ -59,7 +59,7 @@ impl Pipeline {
             Derivation::Tupled => {
                 self.paired_stages(name, Form::Tupled, &mut stages)?;
                 self.recorded_stages(name, &mut stages)?;
-                stages.add("Reverse-mode derivative (CSE'd)", &self.source(&name.derived("rev"))?);
+                stages.add("Reverse-mode derivative (CSE'd)", &self.source(&name.derived(Derivative::Rev))?);
             }
             Derivation::Polymorphic => {
                 self.paired_stages(name, Form::Polymorphic, &mut stages)?;
@@ -69,11 +69,11 @@ impl Pipeline {
             Derivation::Split => {
                 self.category_stages(name, &mut stages)?;
                 self.recorded_stages(name, &mut stages)?;
-                let forward = self.source(&name.derived("suffwdpass"))?;
+                let forward = self.source(&name.derived(Derivative::SufFwdPass))?;
                 stages.add("Forward half", &forward);
                 stages.0.last_mut().expect("just added").record = Some(record_of(&forward));
-                stages.add("Reverse half", &self.source(&name.derived("sufrevpass"))?);
-                stages.add("Reverse-mode derivative", &self.source(&name.derived("rev"))?);
+                stages.add("Reverse half", &self.source(&name.derived(Derivative::SufRevPass))?);
+                stages.add("Reverse-mode derivative", &self.source(&name.derived(Derivative::Rev))?);
             }
         }
         Ok(stages.0)

@@ -25,7 +25,7 @@ mod operators;
 use super::jacobian::{NO_RECORDS, NotDifferentiable, as_asked_for};
 use lm::prim::Prim;
 use lm::scope::free_variables;
-use lm::term::{Binding, Def, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use std::collections::HashMap;
 
@@ -41,12 +41,12 @@ pub enum Form {
 }
 
 impl Form {
-    /// The name of the derivation that gives this form.
-    pub fn derivation(self) -> &'static str {
+    /// Returns the derivative of this form.
+    pub fn derivative(self) -> Derivative {
         match self {
-            Form::Tupled => "tupled",
-            Form::Polymorphic => "polymorphic",
-            Form::Applied => "jvp",
+            Form::Tupled => Derivative::Tupled,
+            Form::Polymorphic => Derivative::Polymorphic,
+            Form::Applied => Derivative::Jvp,
         }
     }
 }
@@ -96,8 +96,8 @@ pub fn paired(
             (vec![s, ds.clone()], Expr::var(&ds))
         }
     };
-    let varying = def.fun.name.varying();
-    let varying = varying.unwrap_or_else(|| (1..=def.params.len()).map(|i| vec![i]).collect());
+    let all = || (1..=def.params.len()).map(|i| vec![i]).collect();
+    let varying: Vec<Path> = def.fun.name.varying().map_or_else(all, <[Path]>::to_vec);
     for (i, x) in def.params.iter().enumerate() {
         let partner = cx.parameter(&parts[i], &[i + 1], &varying, &start);
         cx.bind_partner(x, partner);
@@ -105,7 +105,7 @@ pub fn paired(
     let (value, partner) = cx.block(&def.body).map_err(refused)?;
     let partner = partner.unwrap_or_else(|| cx.zero(&value));
     let body = Expr::block(cx.out, Expr::tuple([value, partner]));
-    Ok(Def::new(def.fun.name.derived(form.derivation()), params, body))
+    Ok(Def::new(def.fun.name.derived(form.derivative()), params, body))
 }
 
 /// A value, an atom, and its partner; no partner where it is zero.

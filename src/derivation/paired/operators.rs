@@ -103,7 +103,7 @@ impl Paired<'_> {
             self.bind_partner(y, Some(partner));
             return Ok(());
         }
-        let name = f.name.derived(self.form.derivation());
+        let name = f.name.derived(self.form.derivative());
         let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
         if self.form == Form::Tupled {
             let map = Type::lm(f.varying(), f.result.clone());

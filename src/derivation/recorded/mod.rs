@@ -21,7 +21,7 @@ mod loops;
 pub mod plan;
 
 use super::jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
-use crate::dependence::Slots;
+use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
 use lm::prim::{Derivative, Prim};
@@ -212,7 +212,7 @@ impl Recorder<'_, '_> {
         };
         let r = self.cx.supply.fresh("r", record.ty.clone());
         let result = Type::tuple([f.result.clone(), record.ty.clone()]);
-        let half = Fun { name: of.name.derived("suffwdpass"), params: f.params.clone(), result };
+        let half = Fun { name: of.name.derived(lm::term::Derivative::SufFwdPass), params: f.params.clone(), result };
         let rhs = Expr::app(Op::Call(Arc::new(half)), args.to_vec()).at(b.rhs.span());
         self.cx.out.push(Binding { pattern: Pattern::Tuple(vec![y.clone(), r.clone()]), rhs });
         let spaces = [of.varying_of(args), Expr::var(y)].map(|e| Expr::witness(&e));

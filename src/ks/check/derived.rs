@@ -3,7 +3,7 @@
 //! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
 //! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
 
-use lm::term::{Fun, varying};
+use lm::term::{Derivative, Fun};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -44,61 +44,43 @@ enum Typing {
     Blocks,
 }
 
-const DERIVATIONS: [(&str, Typing); 19] = [
-    ("D", Typing::Jacobian),
-    ("Dt", Typing::Transposed),
-    ("tupled", Typing::Tupled),
-    ("polymorphic", Typing::Polymorphic),
-    ("fwd", Typing::Forward),
-    ("rev", Typing::Reverse),
-    ("jvp", Typing::ForwardWithValue),
-    ("vjp", Typing::ReverseWithValue),
-    ("suffwdpass", Typing::FirstHalf),
-    ("sufrevpass", Typing::SecondHalf),
-    ("sufrev", Typing::Reverse),
-    ("shape", Typing::Shape),
-    ("CL", Typing::Same),
-    ("grad", Typing::Gradient),
-    ("hvp", Typing::HessianVector),
-    ("hess", Typing::Hessian),
-    ("jac", Typing::Blocks),
-    ("jacfwd", Typing::Blocks),
-    ("jacrev", Typing::Blocks),
-];
-
-fn typing(derivation: &str) -> Option<Typing> {
-    if varying(derivation).is_some() {
-        return Some(Typing::Same);
+/// Returns how a derivative's type is made.
+fn typing(derivative: &Derivative) -> Typing {
+    match derivative {
+        Derivative::D => Typing::Jacobian,
+        Derivative::Dt => Typing::Transposed,
+        Derivative::Tupled => Typing::Tupled,
+        Derivative::Polymorphic => Typing::Polymorphic,
+        Derivative::Fwd => Typing::Forward,
+        Derivative::Rev | Derivative::SufRev => Typing::Reverse,
+        Derivative::Jvp => Typing::ForwardWithValue,
+        Derivative::Vjp => Typing::ReverseWithValue,
+        Derivative::SufFwdPass => Typing::FirstHalf,
+        Derivative::SufRevPass => Typing::SecondHalf,
+        Derivative::Shape => Typing::Shape,
+        Derivative::Cl | Derivative::Wrt(_) => Typing::Same,
+        Derivative::Grad => Typing::Gradient,
+        Derivative::Hvp => Typing::HessianVector,
+        Derivative::Hess => Typing::Hessian,
+        Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => Typing::Blocks,
     }
-    DERIVATIONS.iter().find(|(name, _)| *name == derivation).map(|(_, typing)| *typing)
 }
 
-/// The names of the derivations.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    DERIVATIONS.iter().map(|(name, _)| *name)
-}
-
-/// Whether there is a derivation of that name.
-pub fn is_derivation(name: &str) -> bool {
-    typing(name).is_some()
-}
-
-/// Whether it is one of the two halves of a reverse derivative, whose types have a B, the type of the
-/// record, that only the derivation itself, or its user, can tell.
-pub fn is_half(derivation: &str) -> bool {
-    matches!(typing(derivation), Some(Typing::FirstHalf | Typing::SecondHalf))
+/// Returns the words for derivatives.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    Derivative::ALL.iter().map(Derivative::word)
 }
 
 /// The derivative of a function: its name and types. `None` where they are not known.
 ///
 /// `record` gives the B of a function.
-pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
-    if varying(derivation).is_some_and(|paths| paths.iter().any(|path| !f.can_vary(path))) {
+pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
+    if derivative.varying().is_some_and(|paths| paths.iter().any(|path| !f.can_vary(path))) {
         return None;
     }
     // v is the part of s that varies.
     let (s, v, t) = (f.argument(), f.varying(), &f.result);
-    let (params, result) = match typing(derivation)? {
+    let (params, result) = match typing(derivative) {
         Typing::Jacobian => (f.params.clone(), Type::lm(v, t.clone())),
         Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), v)),
         Typing::Tupled => (f.params.clone(), Type::tuple([t.clone(), Type::lm(v, t.clone())])),
@@ -120,7 +102,7 @@ pub fn derive(derivation: &str, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<
         Typing::Blocks if t.mentions_lm() || v.mentions_lm() => return None,
         Typing::Blocks => (f.params.clone(), blocks(t, &v)),
     };
-    Some(Fun { name: f.name.derived(derivation), params, result })
+    Some(Fun { name: f.name.derived(derivative.clone()), params, result })
 }
 
 /// J(T, S), all partial derivatives of a T with respect to an S: T's structure outside, then S's.
@@ -147,34 +129,30 @@ pub fn blocks(t: &Type, s: &Type) -> Type {
 }
 
 /// The function of which a gradient is asked that it does not have, as its result is no Float.
-pub fn without_gradient<'a>(
-    derivations: impl DoubleEndedIterator<Item = &'a str>,
+pub fn without_gradient(
+    derivatives: &[Derivative],
     f: &Fun,
     record: &mut dyn FnMut(&Fun) -> Option<Type>,
 ) -> Option<Fun> {
     let mut f = f.clone();
-    for derivation in derivations.rev() {
-        let needs_float = matches!(typing(derivation)?, Typing::Gradient | Typing::HessianVector | Typing::Hessian);
+    for derivative in derivatives.iter().rev() {
+        let needs_float = matches!(typing(derivative), Typing::Gradient | Typing::HessianVector | Typing::Hessian);
         if needs_float && f.result != Type::Float {
             return Some(f);
         }
-        f = derive(derivation, &f, record)?;
+        f = derive(derivative, &f, record)?;
     }
     None
 }
 
 /// The derivative of a derivative of ... a function; derivations outermost first.
-pub fn derive_all<'a>(
-    derivations: impl DoubleEndedIterator<Item = &'a str>,
-    f: &Fun,
-    record: &mut dyn FnMut(&Fun) -> Option<Type>,
-) -> Option<Fun> {
-    derivations.rev().try_fold(f.clone(), |f, derivation| derive(derivation, &f, record))
+pub fn derive_all(derivatives: &[Derivative], f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
+    derivatives.iter().rev().try_fold(f.clone(), |f, derivative| derive(derivative, &f, record))
 }
 
 /// `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
 pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
-    let is_polymorphic = f.name.derivations.first().is_some_and(|d| typing(d) == Some(Typing::Polymorphic));
+    let is_polymorphic = f.name.derivative() == Some(&Derivative::Polymorphic);
     let (Some([_, map]), [s, _], Some([t, _])) = (argument.as_tuple(), f.params.as_slice(), f.result.as_tuple()) else {
         return f;
     };
@@ -190,8 +168,8 @@ pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
 /// The argument type of f, from that of its derivative; derivations outermost first.
 ///
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
-pub fn base_argument<'a>(derivations: impl IntoIterator<Item = &'a str>, argument: &Type) -> Option<Type> {
-    derivations.into_iter().try_fold(argument.clone(), |argument, derivation| match typing(derivation)? {
+pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type> {
+    derivatives.iter().try_fold(argument.clone(), |argument, derivative| match typing(derivative) {
         Typing::Jacobian | Typing::Transposed | Typing::Tupled | Typing::Shape | Typing::Same | Typing::FirstHalf => {
             Some(argument)
         }
@@ -217,28 +195,31 @@ mod tests {
     #[test]
     fn types_follow_the_reference() {
         let f = Fun { name: FunName::base("f"), params: vec![Type::Float, Type::Integer], result: Type::Bool };
-        let shown = |derivations: &[&str]| {
+        let shown = |derivatives: &[Derivative]| {
             let mut record = |f: &Fun| Some(f.argument());
-            let d = derive_all(derivations.iter().copied(), &f, &mut record).expect("a type");
+            let d = derive_all(derivatives, &f, &mut record).expect("a type");
             format!("{} : {} -> {}", d.name, d.argument(), d.result)
         };
-        assert_eq!(shown(&["D"]), "[D f] : (Tuple Float Integer) -> (LM (Tuple Float Integer) Bool)");
-        assert_eq!(shown(&["rev"]), "[rev f] : (Tuple (Tuple Float Integer) (Tuple)) -> (Tuple Float (Tuple))");
+        assert_eq!(shown(&[Derivative::D]), "[D f] : (Tuple Float Integer) -> (LM (Tuple Float Integer) Bool)");
+        assert_eq!(
+            shown(&[Derivative::Rev]),
+            "[rev f] : (Tuple (Tuple Float Integer) (Tuple)) -> (Tuple Float (Tuple))"
+        );
         let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
             (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
-        assert_eq!(shown(&["fwd", "rev"]), twice);
+        assert_eq!(shown(&[Derivative::Fwd, Derivative::Rev]), twice);
         assert_eq!(
-            shown(&["sufrevpass"]),
+            shown(&[Derivative::SufRevPass]),
             "[sufrevpass f] : (Tuple (Tuple) (Tuple Float Integer)) -> (Tuple Float (Tuple))"
         );
-        assert_eq!(shown(&["shape"]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
+        assert_eq!(shown(&[Derivative::Shape]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
     }
 
     #[test]
     fn the_argument_of_the_function_is_recovered() {
         let s = Type::tuple([Type::Float, Type::Integer]);
         let argument = Type::tuple([Type::tuple([s.clone(), Type::unit()]), Type::Float]);
-        assert_eq!(base_argument(["fwd", "rev"], &argument), Some(s));
-        assert_eq!(base_argument(["fwd"], &Type::Float), None);
+        assert_eq!(base_argument(&[Derivative::Fwd, Derivative::Rev], &argument), Some(s));
+        assert_eq!(base_argument(&[Derivative::Fwd], &Type::Float), None);
     }
 }

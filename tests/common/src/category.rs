@@ -1,0 +1,130 @@
+//! What holds of every definition in CL: it comes back as it was, pruned or not; pruned terms use all of their
+//! environments; and neither is longer than the definition allows.
+
+use lm::notation::infix::Format;
+use lm::term::{self, Program, Supply};
+use lmc::cl::{self, Argument, Term, print};
+use lmc::derive::passes::anf;
+use std::collections::BTreeSet;
+
+/// The values of the environment that a term uses, by the rules of Fig. 11 alone.
+fn uses(c: &Term, size: usize) -> BTreeSet<usize> {
+    let below = |c: &Term, size: usize, bound: usize| -> BTreeSet<usize> {
+        uses(c, size + bound).into_iter().filter(|i| *i <= size).collect()
+    };
+    match c {
+        Term::Identity | Term::Function { .. } => (1..=size).collect(),
+        Term::Constant(_) | Term::Dummy(_) => BTreeSet::new(),
+        Term::Pruning { chosen, .. } => chosen.iter().copied().collect(),
+        Term::Compose(first, after) => match &**first {
+            Term::Pruning { chosen, .. } => uses(after, chosen.len()).into_iter().map(|i| chosen[i - 1]).collect(),
+            first => uses(first, size),
+        },
+        Term::Tuple(parts) => parts.iter().flat_map(|c| uses(c, size)).collect(),
+        Term::If(c, a, b) => [c, a, b].into_iter().flat_map(|c| uses(c, size)).collect(),
+        Term::Let(pattern, rhs, body) => {
+            let mut all = uses(rhs, size);
+            all.extend(below(body, size, pattern.vars().len()));
+            all
+        }
+        Term::Binder { args, .. } => {
+            let of = |arg: &Argument| match arg {
+                Argument::Value(c) => uses(c, size),
+                Argument::Function(_, c) => below(c, size, 1),
+            };
+            args.iter().flat_map(of).collect()
+        }
+    }
+}
+
+/// The part of a pruned term whose environment has more than it uses, if there is one.
+fn unpruned(c: &Term, size: usize) -> Option<String> {
+    match c {
+        Term::Pruning { .. } => None,
+        Term::Compose(first, after) => match &**first {
+            Term::Pruning { chosen, .. } => too_wide(after, chosen.len()),
+            _ => too_wide(c, size),
+        },
+        c => too_wide(c, size),
+    }
+}
+
+/// As `unpruned`, of a term that has no pruning before it.
+fn too_wide(c: &Term, size: usize) -> Option<String> {
+    if uses(c, size) != (1..=size).collect() {
+        return Some(format!("{c:?} uses {:?} of {size}", uses(c, size)));
+    }
+    match c {
+        Term::Compose(first, after) => unpruned(first, size).or_else(|| unpruned(after, first.width(size))),
+        Term::Tuple(parts) => parts.iter().find_map(|c| unpruned(c, size)),
+        Term::If(c, a, b) => [c, a, b].into_iter().find_map(|c| unpruned(c, size)),
+        Term::Let(pattern, rhs, body) => unpruned(rhs, size).or_else(|| unpruned(body, size + pattern.vars().len())),
+        Term::Binder { args, .. } => args.iter().find_map(|arg| match arg {
+            Argument::Value(c) => unpruned(c, size),
+            Argument::Function(_, c) => unpruned(c, size + 1),
+        }),
+        Term::Identity | Term::Constant(_) | Term::Dummy(_) | Term::Pruning { .. } | Term::Function { .. } => None,
+    }
+}
+
+/// The most values that a part of the term has in its environment.
+fn widest(c: &Term, size: usize) -> usize {
+    let inner = match c {
+        Term::Compose(a, b) => widest(a, size).max(widest(b, a.width(size))),
+        Term::Tuple(parts) => parts.iter().map(|c| widest(c, size)).max().unwrap_or(0),
+        Term::If(c, a, b) => [c, a, b].into_iter().map(|c| widest(c, size)).max().unwrap_or(0),
+        Term::Let(pattern, rhs, body) => widest(rhs, size).max(widest(body, size + pattern.vars().len())),
+        Term::Binder { args, .. } => args.iter().map(|arg| widest(arg.term(), size + 1)).max().unwrap_or(0),
+        Term::Identity | Term::Constant(_) | Term::Dummy(_) | Term::Pruning { .. } | Term::Function { .. } => 0,
+    };
+    inner.max(size)
+}
+
+/// A definition through CL, unpruned and pruned, is the definition.
+pub fn comes_back(def: &term::Def, supply: &mut Supply) -> Result<term::Def, String> {
+    let converted = cl::convert(def);
+    let pruned = cl::prune(&converted);
+    let name = &def.fun.name;
+    for (c, what) in [(&converted, "converted"), (&pruned, "pruned")] {
+        c.check().map_err(|error| format!("{name}, {what}: {error}"))?;
+        let back = cl::back(c, supply);
+        if back != *def {
+            return Err(format!("{name}, {what}, comes back as {back:?}\ninstead of {def:?}"));
+        }
+        let width = widest(&c.body, def.params.len());
+        // An operator of n arguments is at most n prunings, a tuple, a composition and itself.
+        let most = (4 + if what == "pruned" { width } else { 0 }) * (def.body.size() + 1);
+        if c.body.size() > most {
+            return Err(format!("{name}, {what}, has size {} for {most}", c.body.size()));
+        }
+        for format in [Format::Plain, Format::Signs] {
+            let text = print::definition(c, format, 100);
+            if text.len() > 200 * (c.body.size() + 10) {
+                return Err(format!("{name}, {what}, has {} characters", text.len()));
+            }
+        }
+    }
+    if cl::prune(&pruned) != pruned {
+        return Err(format!("{name}: pruning goes on"));
+    }
+    let wide = unpruned(&pruned.body, def.params.len());
+    wide.map_or(Ok(()), |why| Err(format!("{name}: {why}")))?;
+    Ok(cl::back(&pruned, supply))
+}
+
+/// Each definition of a program through CL, as it is and in normal form; the former make the program that is
+/// given back.
+pub fn all_come_back(program: &Program) -> Result<Program, String> {
+    let mut through = program.clone();
+    let mut supply = program.supply.clone();
+    for def in program.defs.values() {
+        let normal = anf::anf(def, &mut supply);
+        let normal = comes_back(&normal, &mut supply)?;
+        if !anf::is_anf(&normal.body) {
+            return Err(format!("{} loses its normal form", def.fun.name));
+        }
+        through.defs.insert(def.fun.name.clone(), comes_back(def, &mut supply)?);
+    }
+    through.supply = supply;
+    Ok(through)
+}

@@ -1,0 +1,21 @@
+//! Shares programs, points and comparisons among the tests, the campaign and the benches.
+//!
+//! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`]; [`shrink`] makes a failing one
+//! small. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in the [`ways`] to compile,
+//! [`category`] terms with their origin, [`cost`] by exact counts.
+
+pub mod agreement;
+pub mod category;
+pub mod cost;
+pub mod families;
+pub mod files;
+pub mod generate;
+pub mod generate_arrays;
+pub mod generate_scaled;
+pub mod native;
+pub mod nests;
+pub mod page;
+pub mod random;
+pub mod shrink;
+pub mod table;
+pub mod ways;

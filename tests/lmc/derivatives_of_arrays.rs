@@ -1,0 +1,281 @@
+//! Derivatives of random programs on arrays, with loops, calls, functions as parameters and recursion:
+//!
+//!   [fwd f] = [rev f] = finite differences, at sizes 0 to 5; and so for f = [fwd g], f = [rev g]
+//!   [D f] s ⊙ ds, before optimisation  =  [fwd f] s ds        dr ⊙ᴿ [D f] s  =  [rev f] s dr
+//!   [rev [wrt$k f]] s dr  =  the k-th component of [rev f] s dr
+//!   [rev f] does at most a multiple of what f does, also at twice the size
+//!
+//! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
+//! shrunk.
+
+use common::agreement::{all_ways, is_close, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
+use common::generate_arrays::{Generated, Options, Signature, program, programs};
+use lm::interp::{ErrorKind, Interpreter};
+use lm::random::SplitMix;
+use lm::term::{Derivative, FunName};
+use lm::value::Value;
+use lmc::gradcheck::{self, Random, Report};
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::pipeline::Pipeline;
+use lmc::{call_order, with_large_stack};
+use native::{Jit, SourceInfo};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestError, TestRunner};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, Once};
+
+/// N and M.
+const SIZES: [[usize; 2]; 6] = [[2, 3], [3, 2], [1, 5], [5, 1], [0, 2], [2, 0]];
+
+/// Operations of the reverse derivative for each of the function, loop steps included.
+const BOUND: f64 = 30.0;
+
+#[test]
+fn of_200_programs() {
+    of_programs(200, Options { functions: 3, depth: 3, nodes: 9 });
+}
+
+#[test]
+#[ignore = "takes minutes; in release mode: cargo test --release --test derivatives_of_arrays -- --ignored"]
+fn of_5_000_programs() {
+    of_programs(5_000, Options { functions: 6, depth: 5, nodes: 20 });
+}
+
+/// The largest ratio of costs, and its program.
+type Worst = Mutex<(f64, String)>;
+
+fn of_programs(cases: u32, options: Options) {
+    let config = Config { max_shrink_iters: 400, ..common::random::config(cases) };
+    let worst = Worst::default();
+    let outcome = with_large_stack(|| {
+        TestRunner::new(config)
+            .run(&programs(options), |program| agrees_or_panics(&program, &worst).map_err(TestCaseError::fail))
+    });
+    let (ratio, program) = worst.into_inner().expect("the lock is free");
+    println!("the largest ratio of costs is {ratio:.1}, of\n{program}");
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(why, program)) => panic!("{why}\nsmallest program:\n{}", program.text),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}
+
+thread_local! {
+    /// Of the last panic of this thread, while one is a failure and not shown.
+    static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// A panic is a failure, with a message.
+fn agrees_or_panics(generated: &Generated, worst: &Worst) -> Result<(), String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match MESSAGE.take() {
+            Some(_) => MESSAGE.set(Some(info.to_string())),
+            None => shown(info),
+        }));
+    });
+    MESSAGE.set(Some(String::new()));
+    let outcome = catch_unwind(AssertUnwindSafe(|| agrees(generated, worst)));
+    let message = MESSAGE.take().unwrap_or_default();
+    outcome.unwrap_or(Err(message))
+}
+
+fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {
+    let source = Source::new("random.ks", &generated.text);
+    let checked = front::load(&source).map_err(|errors| format!("does not read: {errors:?}"))?;
+    let mut pipeline = Pipeline::new(checked);
+    let mut stages = Vec::new();
+    for f in &generated.functions {
+        let name = FunName::base(&f.name);
+        let made = pipeline.stages(&name, false).map_err(|e| e.to_string())?;
+        let mut called = all_ways(&name);
+        made.iter().for_each(|stage| call_order::calls(&stage.def.body, &mut called));
+        stages.push(made);
+        called.iter().try_for_each(|name| pipeline.require(name)).map_err(|e| e.to_string())?;
+    }
+    stages_come_back(&pipeline, &stages)?;
+    let unoptimised = with_unoptimised_jacobians(&pipeline, &stages);
+    let jit = natively(&pipeline, generated, &source)?;
+    for f in &generated.functions {
+        let name = FunName::base(&f.name);
+        let points = points(&pipeline, f);
+        let report = gradcheck::check_at(&pipeline, jit.as_ref(), &name, &points, 1);
+        judged(&name, report, generated)?;
+        let mut random = Random::new(2);
+        for point in &points {
+            let args = arguments(f, point);
+            ways_agree_at(pipeline.program(), &unoptimised, &name, &args, &mut random)
+                .map_err(|why| format!("{name} at {point}: {why}"))?;
+        }
+    }
+    let last = generated.functions.last().expect("there is a function");
+    varying_alone(&mut pipeline, last)?;
+    cost(&mut pipeline, last, worst, generated)?;
+    second_derivatives(&mut pipeline, last, generated)
+}
+
+/// Native code, if that is asked for.
+fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Result<Option<Jit>, String> {
+    let options = match std::env::var("LMC_NATIVE").as_deref() {
+        Ok("exact") => native::Options::exact(),
+        Ok("fast") => native::Options::default(),
+        Ok(other) => return Err(format!("LMC_NATIVE is exact or fast, not {other}")),
+        Err(_) => return Ok(None),
+    };
+    let entries = generated.functions.iter().flat_map(|f| gradcheck::names(&FunName::base(&f.name)));
+    let entries: Vec<FunName> = entries.collect();
+    let info = SourceInfo::new(source.name(), source.text());
+    let jit = Jit::new(pipeline.program(), &entries, &info, &options);
+    jit.map(Some).map_err(|error| error.to_string())
+}
+
+fn judged(name: &FunName, report: Report, generated: &Generated) -> Result<(), String> {
+    // A sum over nothing is nothing to what it is added to; a derivative may ask for its shape, which nobody knows.
+    let has_stopped = report.stopped.as_ref().is_some_and(|error| error.kind != ErrorKind::ShapeUnknown);
+    let differences = generated.stops_gradients || report.differences.error <= gradcheck::DIFFERENCES;
+    let rest = !has_stopped
+        && report.native.error <= report.native_limit
+        && report.forward_reverse.error <= gradcheck::FORWARD_REVERSE;
+    if differences && rest { Ok(()) } else { Err(format!("{name}: {report:?}")) }
+}
+
+/// Arguments at which the function has a value.
+fn points(pipeline: &Pipeline, f: &Signature) -> Vec<Value> {
+    let mut random = SplitMix::new(3);
+    let at = |sizes: &[usize; 2]| point(f, *sizes, &mut random);
+    let all: Vec<Value> = SIZES.iter().filter_map(at).collect();
+    let has_value = |point: &Value| {
+        let value = Interpreter::new(pipeline.program()).call(&FunName::base(&f.name), &arguments(f, point));
+        value.is_ok_and(|value| value.floats().iter().all(|x| x.is_finite()))
+    };
+    all.into_iter().filter(has_value).collect()
+}
+
+fn point(f: &Signature, sizes: [usize; 2], random: &mut SplitMix) -> Option<Value> {
+    let parts: Vec<Value> = f.params.iter().map(|ty| ty.value(sizes, random)).collect::<Option<_>>()?;
+    Some(if let [one] = parts.as_slice() { one.clone() } else { Value::Tuple(parts) })
+}
+
+fn arguments(f: &Signature, point: &Value) -> Vec<Value> {
+    match point {
+        Value::Tuple(parts) if f.params.len() > 1 => parts.clone(),
+        _ => vec![point.clone()],
+    }
+}
+
+/// `[rev [wrt$k f]]` against `[rev f]`.
+fn varying_alone(pipeline: &mut Pipeline, f: &Signature) -> Result<(), String> {
+    let name = FunName::base(&f.name);
+    for k in (0..f.params.len()).filter(|k| f.params[*k].varies()) {
+        let restricted = name.restricted(&[vec![k + 1]]).derived(Derivative::Rev);
+        pipeline.require(&restricted).map_err(|e| e.to_string())?;
+        for point in points(pipeline, f) {
+            let call = |name: &FunName, args: &[Value]| {
+                Interpreter::new(pipeline.program()).call(name, args).map_err(|e| format!("{name} at {point}: {e}"))
+            };
+            let dr = Random::new(4).direction(&call(&name, &arguments(f, &point))?);
+            let all = call(&name.derived(Derivative::Rev), &[point.clone(), dr.clone()])?;
+            let wanted = arguments(f, &all)[k].clone();
+            let found = call(&restricted, &[point.clone(), dr])?;
+            if !is_close(&wanted, &found) {
+                return Err(format!("{restricted} at {point}: {found} for {wanted}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Derivatives of `[fwd f]` and `[rev f]`.
+fn second_derivatives(pipeline: &mut Pipeline, f: &Signature, generated: &Generated) -> Result<(), String> {
+    let name = FunName::base(&f.name);
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
+        let first = name.derived(derivation.clone());
+        gradcheck::prepare(pipeline, &first).map_err(|e| e.to_string())?;
+        let mut random = Random::new(5);
+        let mut at = |point: Value| {
+            let value = Interpreter::new(pipeline.program()).call(&name, &arguments(f, &point)).expect("a value");
+            let direction = random.direction(if derivation == Derivative::Fwd { &point } else { &value });
+            Value::Tuple(vec![point, direction])
+        };
+        let points: Vec<Value> = points(pipeline, f).into_iter().map(&mut at).collect();
+        judged(&first, gradcheck::check_at(pipeline, None, &first, &points, 1), generated)?;
+    }
+    Ok(())
+}
+
+/// What `[rev f]` does, for each thing that f does, reading its argument and giving its result included.
+fn cost(pipeline: &mut Pipeline, f: &Signature, worst: &Worst, generated: &Generated) -> Result<(), String> {
+    let name = FunName::base(&f.name);
+    let work = |name: &FunName, args: &[Value]| {
+        let mut interpreter = Interpreter::new(pipeline.program());
+        let value = interpreter.call(name, args).ok()?;
+        let counts = interpreter.counts;
+        Some((value, (counts.arithmetic() + counts.moves + counts.steps) as f64, counts.shared as f64))
+    };
+    let mut before = f64::INFINITY;
+    for n in [6, 12, 24] {
+        let Some(point) = point(f, [n, n], &mut SplitMix::new(6)) else { return Ok(()) };
+        let Some((value, primal, shared)) = work(&name, &arguments(f, &point)) else { return Ok(()) };
+        if primal + shared > 20_000.0 {
+            return Ok(());
+        }
+        let dr = Random::new(7).direction(&value);
+        let Some((_, reverse, _)) = work(&name.derived(Derivative::Rev), &[point.clone(), dr]) else { return Ok(()) };
+        let ratio = reverse / (primal + shared + (point.floats().len() + value.floats().len()) as f64 + 10.0);
+        if ratio > worst.lock().expect("the lock is free").0 {
+            *worst.lock().expect("the lock is free") = (ratio, generated.text.clone());
+        }
+        if ratio > BOUND || ratio > 8.0 && ratio > 1.5 * before {
+            return Err(format!("{name}: cost ratio {ratio} at {n}, {before} at half of that"));
+        }
+        before = ratio;
+    }
+    Ok(())
+}
+
+/// Each kind of failure, with the smallest program found.
+#[test]
+#[ignore = "to look for failures: LMC_CASES=1000 cargo test --release --test derivatives_of_arrays survey -- --ignored --nocapture"]
+fn survey() {
+    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
+    let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 1_000));
+    let mut random = SplitMix::new(seed);
+    let mut found: std::collections::BTreeMap<String, (usize, String, String)> = Default::default();
+    let worst = Worst::default();
+    for case in 0..cases {
+        let length = random.draw() % 160;
+        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
+        let large = random.draw().is_multiple_of(4);
+        let (functions, depth, nodes) = if large { (6, 5, 20) } else { (2, 3, 6) };
+        let program = program(&choices, Options { functions, depth, nodes });
+        let start = std::time::Instant::now();
+        let outcome = with_large_stack(|| agrees_or_panics(&program, &worst));
+        let outcome = if start.elapsed().as_secs() > 20 {
+            Err(format!("slow: {:?} {outcome:?}", start.elapsed()))
+        } else {
+            outcome
+        };
+        let Err(why) = outcome else { continue };
+        let kind: String = if why.starts_with("panicked") {
+            why.lines().take(1).collect()
+        } else {
+            why.replace(char::is_numeric, "").chars().take(if why.contains("Report") { 20 } else { 60 }).collect()
+        };
+        let entry = found.entry(kind.clone()).or_insert((0, why.clone(), program.text.clone()));
+        entry.0 += 1;
+        if program.text.len() <= entry.2.len() {
+            (entry.1, entry.2) = (why, program.text.clone());
+        }
+        let _ = case;
+    }
+    let (ratio, program) = worst.into_inner().expect("the lock is free");
+    println!("SURVEY of {cases} cases, seed {seed}, worst ratio {ratio:.1}:\n{program}");
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|(_, (n, ..))| std::cmp::Reverse(*n));
+    for (kind, (count, why, text)) in found {
+        println!("##### {count} x {kind}\n{}\n{text}", why.chars().take(1200).collect::<String>());
+    }
+}

@@ -1,0 +1,153 @@
+//! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
+
+use lm::term::Derivative;
+use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::ks::diagnostic::Diagnostic;
+use lmc::ks::explain::{self, Explanation};
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::pipeline::Pipeline;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Codes of which no program is an example, and why.
+const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
+    ("E001", "about a file, not a program"),
+    ("E002", "about a file, not a program"),
+    ("E003", "about a file, not a program"),
+    ("E004", "this text is UTF-8"),
+    ("E005", "4 GiB"),
+    ("E111", "20,000 parentheses; see tests/errors.rs"),
+    ("E303", "a mistake of the laws"),
+    ("E304", "only for users of the library"),
+];
+
+/// The codes that the sources of the compiler give.
+fn used() -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the sources are read") {
+            let path: PathBuf = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(path).expect("a source is read");
+                codes.extend(text.lines().filter_map(code_of).map(str::to_string));
+            }
+        }
+    }
+    codes
+}
+
+/// The code of a row such as `Diagnostic::error("E101", ..` or `Error::OfItself(_) => "E307",`, before a comma; those
+/// of warnings start with a W.
+fn code_of(line: &str) -> Option<&str> {
+    let is_code = |text: &&str| {
+        let digits = text.strip_prefix(['E', 'W']).unwrap_or_default();
+        digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    let (before_comma, _) = line.rsplit_once("\",")?;
+    before_comma.split('"').find(is_code)
+}
+
+/// The codes of a program's errors and warnings, and of its derivatives'.
+fn errors(text: &str) -> Vec<&'static str> {
+    let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.code).collect();
+    let checked = match front::load(&Source::new("example.ks", text)) {
+        Ok(checked) => checked,
+        Err(errors) => return codes(errors),
+    };
+    // What takes functions, or is implemented elsewhere, is not differentiated itself.
+    let is_defined = |name: &&lm::term::FunName| checked.program.defs.contains_key(*name);
+    let functions = checked.places.keys().filter(|name| name.derivations.is_empty()).filter(is_defined);
+    let functions: Vec<_> = functions.cloned().collect();
+    let derivatives = functions
+        .iter()
+        .filter(|f| *f.base != *"main")
+        .flat_map(|f| [f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]);
+    let wanted: Vec<_> = derivatives.chain(checked.requested.clone()).collect();
+    let is_of_numbers = |name: &lm::term::FunName| {
+        let of = name.as_written();
+        let fun = &checked.program.defs[&of].fun;
+        fun.argument().is_differentiable() && fun.result.is_differentiable()
+    };
+    let wanted: Vec<_> = wanted.into_iter().filter(is_of_numbers).collect();
+    let mut pipeline = Pipeline::new(checked);
+    let failures = wanted.iter().filter_map(|name| pipeline.require(name).err());
+    let mut codes: Vec<&str> = failures.map(|error| error.code()).collect();
+    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Diagnostic::from(rule).code);
+    codes.extend(warnings);
+    codes
+}
+
+#[test]
+fn every_code_is_explained_and_used() {
+    let explained: Vec<String> = explain::codes().map(|explanation| explanation.code.to_string()).collect();
+    let used = used();
+    assert!(used.len() > 40, "only {used:?} were found");
+    assert_eq!(explained, used.into_iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn examples_are_what_they_are_said_to_be() {
+    lmc::with_large_stack(|| {
+        for explanation in explain::codes() {
+            let Explanation { code, .. } = explanation;
+            let excuse = WITHOUT_EXAMPLE.iter().find(|(without, _)| *without == code);
+            let Some(wrong) = explanation.wrong() else {
+                assert!(excuse.is_some(), "{code} has no example");
+                continue;
+            };
+            assert!(excuse.is_none(), "{code} has an example");
+            let found = errors(wrong);
+            // Too many errors are errors of another kind first.
+            let all_alike = found.iter().all(|found| *found == code) || code == "E112";
+            assert!(found.contains(&code) && all_alike, "the example of {code} gives {found:?}");
+            if let Some(right) = explanation.right() {
+                assert_eq!(errors(right), [""; 0], "the remedy of {code}");
+                assert_eq!(lmc::ks::fmt::format(right).expect("it is read"), format!("{right}\n"));
+            } else {
+                assert_eq!(code, "E112");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_law_is_explained() {
+    lmc::with_large_stack(|| {
+        let names = lm::law::all().keys().map(|name| &**name).chain(PASS_LAWS.iter().map(|law| law.name));
+        for name in names {
+            let text = explain::law(name).unwrap_or_else(|| panic!("{name} is not explained"));
+            assert!(text.starts_with(&format!("{name}: a law (")), "{text}");
+            assert!(text.lines().count() > 5, "{text}");
+        }
+        assert!(explain::law("no-such-law").is_none());
+    });
+}
+
+#[test]
+fn an_instance_is_shown() {
+    let text = lmc::with_large_stack(|| explain::law("vcat-compose").expect("it is a law"));
+    assert!(text.contains("free to copy: a variable"), "{text}");
+    assert!(
+        text.contains("    lmCompose(lmVCat(m, m_1), n)\n  = lmVCat(lmCompose(m, n), lmCompose(m_1, n))\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_command() {
+    let lmc = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_lmc")).args(args).output().expect("lmc starts");
+    let code = lmc(&["explain", "e109"]);
+    let expected = "E109: a closing parenthesis without a partner\n";
+    assert!(String::from_utf8_lossy(&code.stdout).starts_with(expected));
+    let list = lmc(&["explain"]);
+    assert!(String::from_utf8_lossy(&list.stdout).contains("E109  a closing parenthesis without a partner\n"));
+    let unknown = lmc(&["explain", "E999"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("`lmc explain` lists the codes"));
+}

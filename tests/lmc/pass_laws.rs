@@ -1,0 +1,87 @@
+//! Each law of a pass, on the instance in its row: the pass makes of it what the row says, and both
+//! mean the same.
+
+use lm::interp::Interpreter;
+use lm::map;
+use lm::notation::ks;
+use lm::term::{Def, Program};
+use lm::types::Type;
+use lm::value::Value;
+use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::pipeline::Pipeline;
+use lmc::with_large_stack;
+
+/// The definitions of a text; the last is the instance.
+fn program(text: &str) -> (Pipeline, Def) {
+    let checked = front::load_stage(&Source::new("law.ks", text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+    let (_, def) = checked.program.defs.last().expect("a definition");
+    let def = def.clone();
+    (Pipeline::new(checked), def)
+}
+
+fn point(ty: &Type) -> Value {
+    match ty {
+        Type::Float => Value::Float(0.75),
+        Type::Integer => Value::Integer(2),
+        Type::Bool => Value::Bool(true),
+        Type::Tensor(1, element) if **element == Type::Float => {
+            Value::vector(vec![Value::Float(0.75), Value::Float(-0.5)])
+        }
+        Type::Tuple(parts) => Value::Tuple(parts.iter().map(point).collect()),
+        other => panic!("no instance takes {other}"),
+    }
+}
+
+/// The value of a definition at a point; of a map, what it does to a vector.
+fn meaning(p: &mut Pipeline, def: &Def) -> Value {
+    let mut called = Vec::new();
+    lmc::call_order::calls(&def.body, &mut called);
+    called.iter().for_each(|name| p.require(name).expect("what is called can be made"));
+    let mut program: Program = p.program().clone();
+    program.defs.insert(def.fun.name.clone(), def.clone());
+    let mut interpreter = Interpreter::new(&program);
+    let args: Vec<Value> = def.params.iter().map(|x| point(x.ty())).collect();
+    let value = interpreter.call(&def.fun.name, &args).expect("instances do not fail");
+    match (&value, def.body.ty()) {
+        (Value::Map(m), Type::LM(s, _)) => {
+            map::apply(&mut interpreter, m, &point(&s.tangent())).expect("maps are total")
+        }
+        _ => value,
+    }
+}
+
+#[test]
+fn each_pass_applies_its_laws() {
+    with_large_stack(|| {
+        for law in PASS_LAWS {
+            let (mut p, before) = program(law.before);
+            let mut supply = p.program().supply.clone();
+            let made = (law.run)(&before, &mut supply);
+            // The row is read with the callees of the instance before it.
+            let helpers = law.before.rfind("(def f ").filter(|&i| i > 0).map_or("", |i| &law.before[..i]);
+            let (_, after) = program(&format!("{helpers}{}", law.after));
+            assert!(
+                lm::alpha::defs(&made, &after),
+                "{}: `{}`\ngives\n{}\ninstead of\n{}",
+                law.name,
+                law.text,
+                ks::def(&made, 100),
+                ks::def(&after, 100)
+            );
+            // A transposed map means something else: what, is the law's own right side.
+            let (left, right) = match law.text.contains('ᵀ') && before.fun.result.mentions_lm() {
+                true => (transposed(&mut p, &before), meaning(&mut p, &made)),
+                false => (meaning(&mut p, &before), meaning(&mut p, &made)),
+            };
+            assert_eq!(left, right, "{}", law.name);
+        }
+    });
+}
+
+/// What the transpose of the map that a definition gives does to a vector.
+fn transposed(p: &mut Pipeline, def: &Def) -> Value {
+    let body = lm::term::Expr::prim(lm::prim::Prim::LmTranspose, [def.body.clone()]);
+    meaning(p, &Def::new(def.fun.name.clone(), def.params.clone(), body))
+}
