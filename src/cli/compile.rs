@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use lm::notation::ks;
-use lm::term::{FunName, Program};
+use lm::term::{Derivative, FunName, Program};
 use native::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -96,10 +96,10 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
     for function in functions {
         entries.push(function.clone());
         let function = input.with_respect_to(function, &options.wrt)?;
-        entries.extend(options.fwd.then(|| function.derived("fwd")));
-        entries.extend(options.rev.then(|| function.derived("rev")));
-        entries.extend(options.jvp.then(|| function.derived("jvp")));
-        entries.extend(options.vjp.then(|| function.derived("vjp")));
+        entries.extend(options.fwd.then(|| function.derived(Derivative::Fwd)));
+        entries.extend(options.rev.then(|| function.derived(Derivative::Rev)));
+        entries.extend(options.jvp.then(|| function.derived(Derivative::Jvp)));
+        entries.extend(options.vjp.then(|| function.derived(Derivative::Vjp)));
     }
     if options.fun.is_empty() {
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
@@ -117,7 +117,7 @@ fn text(program: &Program, entries: &[FunName]) -> String {
     while let Some(name) = wanted.get(next).cloned() {
         let mut called = Vec::new();
         if let Some(def) = program.defs.get(&name) {
-            crate::call_order::calls(&def.body, &mut called);
+            crate::derive::call_order::calls(&def.body, &mut called);
         }
         called.retain(|callee| !wanted.contains(callee));
         called.dedup();

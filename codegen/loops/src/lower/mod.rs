@@ -25,10 +25,10 @@ mod planned;
 mod prim;
 mod records;
 mod show;
-mod space;
 mod target;
 mod tensor;
 mod value;
+mod vector_space;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};

@@ -1,4 +1,4 @@
-//! The primitives on scalars; those on tensors are in `arrays`, those on any values in `space`.
+//! The primitives on scalars; those on tensors are in `arrays`, those on any values in `vector_space`.
 
 use super::body::{Body, Sharing};
 use super::target::Target;

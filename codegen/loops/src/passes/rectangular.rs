@@ -11,23 +11,24 @@
 
 use crate::analyses::alias::{Aliases, Written, written};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use lm::term::Version;
 use std::collections::HashMap;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
 
-pub(super) fn rectangular(module: &mut Module) {
+pub(super) fn run(module: &mut Module) {
     let written = written(module);
     for i in 0..module.functions.len() {
         let function = &module.functions[i];
-        if function.between || function.cold || function.body.len() > MOST_STATEMENTS {
+        if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
         let rows = rows(function, &written);
         if !rows.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
-            let name = function.name.derived("jagged");
+            let name = function.name.version(Version::Jagged);
             let copy = Function { name, cold: true, ..function.clone() };
             two_versions(function, &rows, slow);
             module.functions.push(copy);
