@@ -7,11 +7,11 @@
 use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
-use lm::term::{FunName, Program, Span};
+use lm::term::{Derivative, FunName, Program, Span};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 use std::fs;
@@ -172,7 +172,7 @@ fn shapes_are_known_without_values() {
             ("total", vec![rows]),
         ];
         for (function, args) in cases {
-            let name = FunName::base(function).derived("shape");
+            let name = FunName::base(function).derived(Derivative::Shape);
             pipeline.require(&name).unwrap_or_else(|error| panic!("{function}: {error}"));
             let mut interpreter = Interpreter::new(pipeline.program());
             interpreter.call(&name, &args).unwrap_or_else(|error| panic!("{function}: {error}"));

@@ -18,6 +18,7 @@ mod counts;
 mod derivations;
 mod derivatives;
 mod derivatives_of_arrays;
+mod docs;
 mod error_format;
 mod errors;
 mod explain;

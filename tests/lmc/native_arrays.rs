@@ -7,13 +7,13 @@
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::types::Type;
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE_FAST, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, Math, SourceInfo};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(text: &str, derivations: &[&str]) -> Case {
+    fn new(text: &str, derivatives: &[Derivative]) -> Case {
         let source = Source::new("case.ks", text);
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
@@ -34,7 +34,7 @@ impl Case {
         let mut entries = vec![f()];
         let fun = &pipeline.program().defs[&f()].fun;
         if fun.argument().is_differentiable() && fun.result.is_differentiable() {
-            let derived = derivations.iter().map(|derivation| f().derived(derivation));
+            let derived = derivatives.iter().map(|derivative| f().derived(derivative.clone()));
             entries.extend(derived.filter(|name| pipeline.require(name).is_ok()));
         }
         Case { pipeline, info: SourceInfo::new("case.ks", text), entries }
@@ -88,7 +88,7 @@ fn agree_with_derivatives(case: &Case, jits: &[Jit], args: &[Value], random: &mu
     let Some(y) = agree(case, jits, &f(), args) else { return };
     let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
     for name in case.entries[1..].iter().filter(|name| jits[0].module().entry(name).is_some()) {
-        let at = if *name == f().derived("fwd") { &point } else { &y };
+        let at = if *name == f().derived(Derivative::Fwd) { &point } else { &y };
         let direction = random.direction(at);
         agree(case, jits, name, &[point.clone(), direction]);
     }
@@ -124,12 +124,12 @@ impl Sized {
 }
 
 fn check(text: &str) {
-    check_with(text, &["fwd", "rev"]);
+    check_with(text, &[Derivative::Fwd, Derivative::Rev]);
 }
 
-fn check_with(text: &str, derivations: &[&str]) {
+fn check_with(text: &str, derivatives: &[Derivative]) {
     with_large_stack(|| {
-        let case = Case::new(text, derivations);
+        let case = Case::new(text, derivatives);
         let mut jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
         jits.push(case.compiled(native::Options::default()));
         let params = case.params();

@@ -2,12 +2,12 @@
 //! and records that outlive the scopes that made them, but not those that used them.
 
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 use native::{Jit, SourceInfo};
 use std::fs;
@@ -21,7 +21,7 @@ struct Case {
 }
 
 fn rev() -> FunName {
-    FunName::base("f").derived("rev")
+    FunName::base("f").derived(Derivative::Rev)
 }
 
 impl Case {

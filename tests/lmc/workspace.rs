@@ -5,13 +5,13 @@ use common::cost::{arguments, point_of_demo};
 use common::generate_arrays::drawn;
 use lm::interp::ErrorKind;
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 use loops::Checks;
 use native::{Jit, Lanes, SourceInfo};
@@ -38,7 +38,7 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-        let derivatives = ["fwd", "rev"].map(|derivation| f.derived(derivation)).into_iter();
+        let derivatives = [Derivative::Fwd, Derivative::Rev].map(|derivation| f.derived(derivation)).into_iter();
         let derivatives = derivatives.filter(|name| varies && pipeline.require(name).is_ok()).collect();
         let entries = [vec![f.clone()], derivatives].concat();
         Case { pipeline, source: SourceInfo::new("case.ks", text), f, entries }
@@ -60,7 +60,7 @@ impl Case {
         let mut taken = usize::from(jit.peak() > 0);
         let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
         for name in &self.entries[1..] {
-            let at = if *name == self.f.derived("fwd") { &point } else { &y };
+            let at = if *name == self.f.derived(Derivative::Fwd) { &point } else { &y };
             agrees(jit, name, &[point.clone(), Random::new(7).direction(at)]);
             taken += usize::from(jit.peak() > 0);
         }
@@ -267,7 +267,8 @@ fn times() {
             let args = arguments(&case.pipeline, &case.f, &point);
             let jit = case.jit(&native::Options::default(), 0);
             let y = jit.call(&case.f, &args).expect("it has a value");
-            let calls = [(case.f.clone(), args), (case.f.derived("rev"), vec![point, Random::new(7).direction(&y)])];
+            let calls =
+                [(case.f.clone(), args), (case.f.derived(Derivative::Rev), vec![point, Random::new(7).direction(&y)])];
             for (f, args) in calls {
                 let mut prepared = jit.prepare(&f, &args);
                 let mut best = [f64::INFINITY; 2];

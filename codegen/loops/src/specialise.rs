@@ -12,7 +12,7 @@
 use crate::error::Error;
 use crate::ir::{Block, Failure, For, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt, Ty};
 use crate::layout::components;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, Derivative, FunName, Program};
 use lm::types::Type;
 use std::str::FromStr;
 
@@ -71,7 +71,7 @@ pub fn specialise(module: &mut Module, program: &Program, entries: &[FunName], a
         let mut is_used = false;
         for (name, id) in entries.iter().zip(module.exported.clone()) {
             let function = &mut module.functions[id.0];
-            let base = FunName { derivations: vec![], ..name.clone() };
+            let base = name.as_written();
             let Some(def) = program.defs.get(&base).filter(|_| takes_argument_first(name)) else { continue };
             if let Some(part) = part(def, known)? {
                 is_used = true;
@@ -87,8 +87,13 @@ pub fn specialise(module: &mut Module, program: &Program, entries: &[FunName], a
 
 /// Whether a function's first parameters are those of what it is derived of.
 fn takes_argument_first(name: &FunName) -> bool {
-    let first = ["fwd", "rev", "jvp", "vjp", "grad", "jac", "hess", "hvp"];
-    name.derivations.iter().all(|d| first.contains(&&**d) || d.starts_with("wrt$"))
+    name.derivations.iter().all(|derivative| match derivative {
+        Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::Wrt(_) => true,
+        Derivative::Grad | Derivative::Jac | Derivative::Hess | Derivative::Hvp => true,
+        Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::Shape => false,
+        Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl => false,
+        Derivative::JacFwd | Derivative::JacRev => false,
+    })
 }
 
 fn part(def: &Def, known: &Known) -> Result<Option<Part>, Error> {

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Build, call, float, integer, tuple};
 use lm::prim::Prim;
-use lm::term::{Def, Expr, FunName, Op, Span};
+use lm::term::{Def, Derivative, Expr, FunName, Op, Span};
 use lm::types::Type;
 use native::{Kind, Module, Options, SourceInfo, abi, compile};
 use std::ffi::CStr;
@@ -38,7 +38,9 @@ fn odd_names() -> Module {
         Expr::tuple([Expr::get(2, inner.clone()), unit, Expr::get(1, inner), Expr::get(1, t.clone()), xs[1].clone()])
     });
     let f2 = FunName::base("f2");
-    for (name, result) in [(f2.derived("rev"), 2.0), (f2.derived("rev").derived("fwd"), 3.0)] {
+    for (name, result) in
+        [(f2.derived(Derivative::Rev), 2.0), (f2.derived(Derivative::Rev).derived(Derivative::Fwd), 3.0)]
+    {
         b.program.defs.insert(name.clone(), Def::new(name, vec![], Expr::float(result)));
     }
     let names: Vec<FunName> = b.program.defs.keys().cloned().collect();

@@ -1,6 +1,6 @@
 //! A checked program, and what the checker lets pass.
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
@@ -71,7 +71,7 @@ pub(super) fn callees(e: &Expr) -> Vec<FunName> {
             Kind::App(op, args) => {
                 if let Op::Call(f) | Op::JacobianOfFun(f) = op {
                     // The derivative of a function is made from the function.
-                    found.insert(FunName { derivations: Vec::new(), ..f.name.clone() });
+                    found.insert(f.name.as_written());
                 }
                 rest.extend(args);
             }

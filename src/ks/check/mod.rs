@@ -12,7 +12,6 @@ mod checked;
 mod checker;
 mod copies;
 mod declaration;
-pub(crate) mod derived;
 mod derived_call;
 mod error;
 mod expr;
@@ -32,7 +31,6 @@ mod types;
 mod written;
 
 pub use checked::{CheckOptions, Checked, Record};
-pub use derived::names as derivations;
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::Sexp;

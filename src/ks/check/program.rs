@@ -167,7 +167,7 @@ impl Checker {
 
 /// Moves the definitions of the prelude that the program needs into it.
 fn include_what_is_called(checked: &mut Checked) {
-    let bases = checked.requested.iter().map(|name| FunName { derivations: Vec::new(), ..name.clone() });
+    let bases = checked.requested.iter().map(|name| name.as_written());
     let bodies = checked.program.defs.values().map(|def| &def.body);
     let replacements = checked.program.rules.iter().map(|rule| &rule.replacement);
     let called: Vec<FunName> = bases.chain(bodies.chain(replacements).flat_map(callees)).collect();

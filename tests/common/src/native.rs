@@ -5,15 +5,15 @@ use super::generate_arrays::Signature;
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use loops::Checks;
 use native::{Jit, SourceInfo};
 use std::sync::Arc;
@@ -71,7 +71,8 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-        let derivatives = if varies { ["fwd", "rev"].map(|name| f.derived(name)).to_vec() } else { vec![] };
+        let derivatives =
+            if varies { [Derivative::Fwd, Derivative::Rev].map(|name| f.derived(name)).to_vec() } else { vec![] };
         for name in &derivatives {
             pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -126,7 +127,7 @@ impl Case {
         let Some(y) = self.agree(&f, args) else { return };
         let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
         for name in self.derivatives.clone() {
-            let at = if name == f.derived("fwd") { &point } else { &y };
+            let at = if name == f.derived(Derivative::Fwd) { &point } else { &y };
             self.agree(&name, &[point.clone(), Random::new(7).direction(at)]);
         }
     }

@@ -9,7 +9,7 @@ use super::target::{Form, Sum, Target};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
-use lm::term::{Def, Fun};
+use lm::term::{Def, Fun, Version};
 
 impl<'a> Body<'a> {
     /// The loops of a definition whose result goes to targets of a form; functions that it calls are added
@@ -33,7 +33,11 @@ impl<'a> Body<'a> {
         let slots = sums.iter().flat_map(Sum::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
         results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
-        let name = if *form == Form::Own { def.fun.name.clone() } else { def.fun.name.derived(&form.to_string()) };
+        let name = if *form == Form::Own {
+            def.fun.name.clone()
+        } else {
+            def.fun.name.version(Version::Destinations(form.to_string().into()))
+        };
         let block = Block { stmts: body.stmts, results: block_results };
         let locals = body.locals;
         Ok(Function {

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::interface::{Form, Interface, Parameter};
 use crate::ir::{Block, Failure, FunId, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use crate::layout::components;
-use lm::term::Def;
+use lm::term::{Def, Version};
 use lm::types::Type;
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ pub(super) fn interface(
         out.extend(body.hand_over(fields, result)?);
     }
     let types = out.iter().map(|a| body.ty_of(a)).collect();
-    let name = def.fun.name.derived("c");
+    let name = def.fun.name.version(Version::CInterface);
     let (span, locals) = (def.body.span(), body.locals);
     let block = Block { stmts: body.stmts, results: out };
     let function = Function {

@@ -12,7 +12,6 @@
 
 mod adding;
 mod arrays;
-mod bench;
 mod blocks;
 mod body;
 mod calls;
@@ -28,6 +27,7 @@ mod show;
 mod sums;
 mod target;
 mod tensor;
+mod timing_loop;
 mod value;
 mod vector_space;
 

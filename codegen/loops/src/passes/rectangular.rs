@@ -11,6 +11,7 @@
 
 use crate::analyses::alias::{Aliases, Written, written};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use lm::term::Version;
 use std::collections::HashMap;
 
 /// Longer functions get no second version: statements.
@@ -27,7 +28,7 @@ pub(super) fn run(module: &mut Module) {
         if !rows.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
-            let name = function.name.derived("jagged");
+            let name = function.name.version(Version::Jagged);
             let copy = Function { name, cold: true, ..function.clone() };
             two_versions(function, &rows, slow);
             module.functions.push(copy);

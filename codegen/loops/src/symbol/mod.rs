@@ -20,7 +20,7 @@ mod mangle;
 
 use crate::error::Error;
 use indexmap::{IndexMap, IndexSet};
-use lm::term::{FunName, varying};
+use lm::term::FunName;
 use mangle::mangle;
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ pub fn symbols(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<
 
 fn literal_names(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<Vec<String>, Error> {
     let mut order: Vec<usize> = (0..functions.len()).collect();
-    order.sort_by_key(|&i| functions[i].derivations.len());
+    order.sort_by_key(|&i| functions[i].versions.len() + functions[i].derivations.len());
     let mut names = vec![String::new(); functions.len()];
     let mut taken: IndexMap<String, usize> = IndexMap::new();
     for i in order {
@@ -100,8 +100,9 @@ fn literal_names(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Resul
 
 fn literal(function: &FunName) -> String {
     // With respect to what a derivative is, its name does not say.
-    let derivations = function.derivations.iter().filter(|d| varying(d).is_none());
-    let mut name: String = derivations.map(|d| format!("{d}$")).collect();
+    let derivations = function.derivations.iter().filter(|d| d.varying().is_none());
+    let versions = function.versions.iter().map(|version| format!("{version}$"));
+    let mut name: String = versions.chain(derivations.map(|d| format!("{d}$"))).collect();
     name.push_str(&function.base);
     if let Some(argument) = &function.overload {
         name.push('@');
@@ -139,6 +140,7 @@ fn is_c_identifier(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lm::term::Derivative;
     use lm::types::Type;
 
     fn symbols_of(functions: &[FunName]) -> Vec<(String, Option<String>)> {
@@ -155,7 +157,13 @@ mod tests {
         let f = FunName::base("f2");
         let dot =
             FunName { overload: Some(Type::tuple([Type::Float, Type::vec(Type::Float)])), ..FunName::base("dot") };
-        let names = [f.clone(), f.derived("rev"), f.derived("rev").derived("fwd"), FunName::base("K-1"), dot];
+        let names = [
+            f.clone(),
+            f.derived(Derivative::Rev),
+            f.derived(Derivative::Rev).derived(Derivative::Fwd),
+            FunName::base("K-1"),
+            dot,
+        ];
         let expected = [
             pair("f2", None),
             pair("rev$f2", Some("rev_f2")),
@@ -173,7 +181,7 @@ mod tests {
             assert_eq!(symbol.0, format!("lmc${name}"));
             assert!(!symbol.1.as_ref().is_some_and(|alias| RESERVED_BY_C.contains(&alias.as_str())));
         }
-        let rev = FunName::base("exp").derived("rev");
+        let rev = FunName::base("exp").derived(Derivative::Rev);
         assert_eq!(symbols_of(&[rev]), [pair("rev$exp", Some("rev_exp"))]);
     }
 
@@ -181,25 +189,25 @@ mod tests {
 
     #[test]
     fn what_the_user_wrote_goes_first() {
-        let rev = FunName::base("f").derived("rev");
+        let rev = FunName::base("f").derived(Derivative::Rev);
         let names = [rev.clone(), FunName::base("rev_f"), FunName::base("rev$f")];
         let expected = [pair("lmc$rev$f", Some("lmc_rev_f")), pair("rev_f", None), pair("rev$f", None)];
         assert_eq!(symbols_of(&names), expected);
-        let third = FunName::base("$f").derived("rev");
-        let clash = [FunName::base("rev$f"), rev, FunName::base("f").derived("rev")];
+        let third = FunName::base("$f").derived(Derivative::Rev);
+        let clash = [FunName::base("rev$f"), rev, FunName::base("f").derived(Derivative::Rev)];
         assert!(matches!(symbols(&clash, &IndexSet::new()), Err(Error::SymbolTaken(..))), "{third}");
     }
     #[test]
     fn names_of_external_functions_are_not_given_out() {
         let externals = IndexSet::from(["rev_f".into(), "g".into()]);
-        let names = [FunName::base("f").derived("rev"), FunName::base("g")];
+        let names = [FunName::base("f").derived(Derivative::Rev), FunName::base("g")];
         let symbols = symbols(&names, &externals).expect("no clash");
         let symbols: Vec<_> = symbols.into_iter().map(|s| (s.name, s.alias)).collect();
         assert_eq!(symbols, [pair("rev$f", None), pair("lmc$g", Some("lmc_g"))]);
     }
     #[test]
     fn queries_of_the_workspace_take_no_name_from_others() {
-        let names = [FunName::base("f").derived("rev"), FunName::base("rev_f_workspace"), FunName::base("g")];
+        let names = [FunName::base("f").derived(Derivative::Rev), FunName::base("rev_f_workspace"), FunName::base("g")];
         let symbols = symbols(&names, &IndexSet::new()).expect("no clash");
         let queries: Vec<_> = symbols.into_iter().map(|s| s.workspace).collect();
         assert_eq!(queries, [vec!["rev$f_workspace"], vec!["rev_f_workspace_workspace"], vec!["g_workspace"]]);

@@ -3,6 +3,7 @@
 use super::Query;
 use super::needs::{Facts, Needs};
 use crate::ir::{Block, For, FunId, Function, Module, Operand, Stmt};
+use lm::term::Version;
 use std::collections::HashMap;
 
 /// The slices that are made so far.
@@ -43,7 +44,7 @@ impl<'a> Cut<'a> {
         let params = self.kept_params(function, i).into_iter().map(|p| function.params[p]).collect();
         let results = chosen(&function.results, facts.results());
         self.calls(functions, &mut body);
-        let name = function.name.derived("workspace");
+        let name = function.name.version(Version::Workspace);
         let (row_sizes, filled) = (vec![], vec![]);
         self.module.functions[slice] = Function { name, params, results, body, row_sizes, filled, ..function.clone() };
         slice
