@@ -139,7 +139,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             request,
             functions: vec![],
             texts: IndexMap::new(),
-            written: loops::analyses::alias::written(request.module),
+            written: loops::analyses::cache::written(request.module),
             scopes: 0,
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
