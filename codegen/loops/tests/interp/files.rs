@@ -16,16 +16,8 @@ pub const BECOMES: &str = "; becomes\n";
 const UNCHECKED: &str = "drop_checks";
 
 /// The passes that add up sums in another order.
-const REORDERING: &[&str] = &[
-    "fusion",
-    "interchange",
-    "vectorize",
-    "pack_rows",
-    "parallelize",
-    "unroll_and_jam",
-    "scalar_promotion",
-    "tabulate",
-];
+const REORDERING: &[&str] =
+    &["fusion", "interchange", "vectorize", "pack_rows", "parallelize", "unroll_and_jam", "scalar_promotion"];
 
 /// How close Floats are then.
 const REORDERED: f64 = 1e-9;
