@@ -1,5 +1,6 @@
 //! Derives: what makes derivatives of a checked program.
 
 pub mod call_points;
+pub mod forms;
 pub mod partial_eval;
 pub mod passes;

@@ -18,7 +18,7 @@ use super::nested::{components, derivative};
 use super::{Error, Pipeline};
 use crate::derivation::jacobian::NotDifferentiable;
 use crate::derive::partial_eval;
-use crate::derive::passes::hoist_residuals;
+use crate::derive::passes::{Facts, hoist_residuals};
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -184,7 +184,8 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both = self.watch.pass("hoist_residuals", || {
+        let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
+        let both = self.watch.pass_with("hoist_residuals", &facts, || {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };

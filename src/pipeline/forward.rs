@@ -8,7 +8,8 @@
 use super::{Error, Pipeline, checked};
 use crate::derivation::Derivation;
 use crate::derivation::paired::{Form, paired};
-use crate::derive::passes::{apply, dce};
+use crate::derive::forms;
+use crate::derive::passes::dce;
 use lm::rewriter::Step;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Expr, FunName, Pattern, Var};
@@ -56,7 +57,7 @@ impl Pipeline {
         let (known, mut steps) = self.simplified(pairs, "jacobian")?;
         let (def, more) = self.applied_with_steps(&known)?;
         steps.extend(more);
-        Ok((checked("jvp", def, |d| apply::is_free_of_maps(&d.body)), steps))
+        Ok((checked("jvp", def, |d| forms::with_map(&d.body).is_none()), steps))
     }
 
     /// `[fwd f]` without linear maps, before sharing: the second component of `[jvp f]`.

@@ -1,15 +1,16 @@
 //! What a program gives besides its functions: external functions, rules, Jacobians by hand; and shapes, which
 //! are no derivatives.
 
+use super::watch::promised;
 use super::{Error, Pipeline, checked};
 use crate::derivation::jacobian::NotDifferentiable;
 use crate::derivation::shape::shape;
 use crate::derivation::written;
-use crate::derive::passes::dce;
 use crate::derive::passes::rules::{EndlessRule, rules};
+use crate::derive::passes::{Facts, dce};
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Path, Pattern, Var};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Op, Path, Pattern, Rule, Var};
 
 impl Pipeline {
     /// The rules that do not come to an end, each with a function to which it was not applied for that
@@ -21,8 +22,11 @@ impl Pipeline {
     /// The definition after the rules of the program.
     pub(super) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
+        let ends = |rule: &&Rule| endless.iter().all(|other| *other.rule != *rule.name);
+        let ending: Vec<Rule> = self.program.rules.iter().filter(ends).cloned().collect();
+        promised("rules", &ruled, &Facts { rules: &ending, ..Facts::new(&self.effects) });
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
+        if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.
