@@ -10,6 +10,7 @@ pub mod figures;
 pub mod partial_eval;
 pub mod passes;
 pub mod pipeline;
+pub mod recipes;
 pub mod schedule;
 pub mod typing;
 

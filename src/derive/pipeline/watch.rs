@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// One pass over one definition.
 #[derive(Debug)]
-pub struct Pass<'a> {
+pub struct PassDone<'a> {
     /// The name of the pass.
     pub name: &'static str,
     /// What it made.
@@ -17,7 +17,7 @@ pub struct Pass<'a> {
 }
 
 /// Is called after each pass.
-pub type Observer = Box<dyn FnMut(&Pass) + Send>;
+pub type Observer = Box<dyn FnMut(&PassDone) + Send>;
 
 /// The table of times, and who wants to see what passes make.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl Watch {
         let took = start.elapsed();
         self.timings.add(name, took);
         if let (Ok(def), Some(observer)) = (&result, &mut self.observer) {
-            observer(&Pass { name, def, took });
+            observer(&PassDone { name, def, took });
         }
         result
     }

@@ -1,6 +1,6 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
-use super::{Error, Pipeline, by_hand, checked};
+use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
 use crate::derive::passes::{
     add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(in crate::derive) const MERGE_ROUNDS: usize = 100;
 
 impl Pipeline {
-    /// Sharing and merging; then tidy; then the rules of the program.
+    /// Shares work, tidies, and applies the rules of the program.
     pub(in crate::derive) fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
         let tidy = self.tidied(&def);
@@ -96,7 +96,7 @@ impl Pipeline {
 
     /// Whether a function calls itself, and its derivatives are made here, without records.
     fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
-        let is_made = !by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
+        let is_made = !super::written::by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
         if !is_made || self.in_progress.contains(name) {
             return Ok(false);
         }
