@@ -4,13 +4,13 @@
 //! `cargo bench --bench derivatives`. Both are called through a pointer that the compiler cannot see
 //! through, so the ratio is that of the code, call included.
 
-use codegen::abi::Context;
-use codegen::{Jit, SourceInfo};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::{Derivative, FunName};
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
+use native::abi::Context;
+use native::{Jit, SourceInfo};
 use std::hint::black_box;
 
 type Value = unsafe extern "C" fn(*mut Context, f64, *mut f64) -> i32;
@@ -42,11 +42,11 @@ fn derivatives(c: &mut Criterion) {
         let mut p = Pipeline::new(front::load(&Source::new("ex2.ks", text)).expect("ex2 is right"));
         entries.iter().for_each(|name| p.require(name).expect("f2 derives"));
         let info = SourceInfo::new("ex2.ks", text);
-        Jit::new(p.program(), &entries, &info, &codegen::Options::default()).expect("ex2 compiles")
+        Jit::new(p.program(), &entries, &info, &native::Options::default()).expect("ex2 compiles")
     };
     let f = FunName::base("f2");
     let address = |name: &FunName| jit.address(name).expect("an entry");
-    // SAFETY: the entries have these types by the C interface (docs of codegen::abi).
+    // SAFETY: the entries have these types by the C interface (docs of native::abi).
     let (value, forward, reverse) = unsafe {
         (
             std::mem::transmute::<usize, Value>(address(&f)),

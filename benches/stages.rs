@@ -55,9 +55,9 @@ fn run(stage: &str, text: &str) {
         "native rev" => {
             let rev = f.derived(Derivative::Rev);
             p.require(&rev).expect("f derives");
-            let info = codegen::SourceInfo::new("bench.ks", text);
-            let module = codegen::compile(p.program(), &[rev], &info, &codegen::Options::default());
-            black_box(module.and_then(|m| m.output(codegen::Kind::Obj)).expect("f compiles"));
+            let info = native::SourceInfo::new("bench.ks", text);
+            let module = native::compile(p.program(), &[rev], &info, &native::Options::default());
+            black_box(module.and_then(|m| m.output(native::Kind::Obj)).expect("f compiles"));
         }
         word => p.require(&f.derived(word.parse().expect("a derivative"))).expect("f derives"),
     }

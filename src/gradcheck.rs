@@ -13,10 +13,10 @@
 mod random;
 
 use crate::derive::pipeline::{Error, Pipeline};
-use codegen::{Jit, Math};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::term::{Def, Derivative, FunName, Path, Program};
 use lm::value::Value;
+use native::{Jit, Math};
 use std::mem::discriminant;
 use std::sync::Arc;
 

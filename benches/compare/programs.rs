@@ -1,7 +1,6 @@
 //! The programs that are compared: a row each.
 
 use super::arguments;
-use codegen::{Jit, Options, SourceInfo};
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
@@ -9,6 +8,7 @@ use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
+use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {

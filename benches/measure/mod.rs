@@ -4,7 +4,6 @@
 mod arguments;
 mod units;
 
-use codegen::{Jit, Prepared, SourceInfo};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
@@ -14,6 +13,7 @@ use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
+use native::{Jit, Prepared, SourceInfo};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,16 +35,16 @@ pub fn demo(name: &str) -> &'static Demo {
 impl Native {
     /// `arguments` is an expression for them all: a tuple where there are several.
     pub fn new(demo: &Demo, arguments: &str) -> Native {
-        Native::with(Derivation::default(), demo, arguments, &codegen::Options::default())
+        Native::with(Derivation::default(), demo, arguments, &native::Options::default())
     }
 
     /// As [`Native::new`], with the reverse derivative by a derivation.
     pub fn by(derivation: Derivation, demo: &Demo, arguments: &str) -> Native {
-        Native::with(derivation, demo, arguments, &codegen::Options::default())
+        Native::with(derivation, demo, arguments, &native::Options::default())
     }
 
     /// The same, by a derivation, compiled as the options say.
-    pub fn with(derivation: Derivation, demo: &Demo, arguments: &str, options: &codegen::Options) -> Native {
+    pub fn with(derivation: Derivation, demo: &Demo, arguments: &str, options: &native::Options) -> Native {
         let function = FunName::base(demo.fun);
         let types = front::load(&Source::new("demo.ks", demo.text)).expect("the demo is right").program;
         let ty = types.defs[&function].fun.argument();

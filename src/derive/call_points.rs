@@ -1,17 +1,11 @@
 //! Where calls of a function and of its derivatives meet: at one point, the value of the argument.
 
-use lm::term::{Binding, Constant, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
+use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashMap;
 
 /// A function, whatever of it varies, and the atoms that it is called with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Meeting(FunName, Vec<Atom>);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Atom {
-    Var(u32),
-    Const(Constant),
-}
 
 /// The components of variables that are bound to tuples. The argument of a derivative is the tuple of its function's
 /// arguments.
@@ -21,28 +15,19 @@ pub struct Tuples(HashMap<u32, Vec<Expr>>);
 impl Tuples {
     /// Those that a term binds, wherever in it.
     pub fn of(e: &Expr) -> Tuples {
-        let mut tuples = Tuples::default();
-        tuples.see(e);
-        tuples
-    }
-
-    fn see(&mut self, e: &Expr) {
-        match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => {}
-            Kind::App(_, args) => args.iter().for_each(|a| self.see(a)),
-            Kind::Lam(_, body) => self.see(body),
-            Kind::Let(bindings, body) => {
-                bindings.iter().for_each(|b| self.see_binding(b));
-                self.see(body);
+        let mut tuples = HashMap::new();
+        e.visit_bindings(|b| {
+            if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
+                tuples.insert(x.id(), parts.to_vec());
             }
-        }
+        });
+        Tuples(tuples)
     }
 
-    fn see_binding(&mut self, b: &Binding) {
-        if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
-            self.0.insert(x.id(), parts.to_vec());
-        }
-        self.see(&b.rhs);
+    /// Returns the components of a variable that is bound to a tuple, and any other term itself.
+    pub fn components<'a>(&'a self, whole: &'a Expr) -> &'a [Expr] {
+        let parts = whole.as_var().and_then(|x| self.0.get(&x.id()));
+        parts.map_or(std::slice::from_ref(whole), Vec::as_slice)
     }
 
     /// Where g(s) meets others, for a call of g.
@@ -63,10 +48,10 @@ impl Tuples {
 
     fn at(&self, name: &FunName, args: &[Expr]) -> Option<Meeting> {
         let parts = match args {
-            [one] => one.as_var().and_then(|x| self.0.get(&x.id())).map_or(args, Vec::as_slice),
+            [one] => self.components(one),
             many => many,
         };
-        Some(Meeting(name.unrestricted(), parts.iter().map(atom).collect::<Option<_>>()?))
+        Some(Meeting(name.unrestricted(), parts.iter().map(Atom::of).collect::<Option<_>>()?))
     }
 }
 
@@ -78,12 +63,4 @@ pub fn derivation(f: &Fun) -> Option<&Derivative> {
 /// The g of `[d g]`, with what of it varies.
 pub fn base(f: &Fun) -> FunName {
     f.name.without_derivatives(1)
-}
-
-fn atom(e: &Expr) -> Option<Atom> {
-    match e.kind() {
-        Kind::Var(x) => Some(Atom::Var(x.id())),
-        Kind::Const(c) => Some(Atom::Const(c.clone())),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
-    }
 }

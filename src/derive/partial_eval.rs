@@ -14,7 +14,7 @@
 
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Expr, Op, Pattern, Supply, Var};
 use std::collections::{HashMap, HashSet};
 
 /// A block cut in two.
@@ -125,13 +125,7 @@ pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
 
 /// Whether one of the variables occurs free in the term.
 pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
-    match e.kind() {
-        Kind::Const(_) => false,
-        Kind::Var(x) => late.contains(&x.id()),
-        Kind::App(_, args) => args.iter().any(|a| depends_on(a, late)),
-        Kind::Let(bindings, body) => bindings.iter().any(|b| depends_on(&b.rhs, late)) || depends_on(body, late),
-        Kind::Lam(_, body) => depends_on(body, late),
-    }
+    e.any(|e| e.as_var().is_some_and(|x| late.contains(&x.id())))
 }
 
 /// The record of a conditional: only one branch is taken, so a variable of one and a variable of the

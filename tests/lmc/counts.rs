@@ -1,14 +1,15 @@
 //! Counts of what loops do, beside counts by hand. They are of the loops as lowering makes them: what passes change is
 //! the passes' matter.
 
-use codegen::loops::{Counts, Work};
-use codegen::{Jit, LOWER, Options, Selection, SourceInfo};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use loops::analyses::counts::{Counts, Work};
+use loops::{LOWERING, Selection};
+use native::{Jit, Options, SourceInfo};
 
 const PROGRAM: &str = r#"
 (def dot Float ((v : Vec Float) (w : Vec Float))
@@ -56,7 +57,7 @@ fn counts(function: FunName, arguments: &[Value]) -> Counts {
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&function).expect("it derives");
-        let options = Options { passes: Selection::Through(LOWER.into()), ..Options::default() };
+        let options = Options { passes: Selection::Through(LOWERING.into()), ..Options::default() };
         let entries = [function.clone()];
         let jit = Jit::counting(pipeline.program(), &entries, &SourceInfo::new("counts.ks", PROGRAM), &options);
         let jit = jit.expect("it compiles");

@@ -8,7 +8,6 @@
 //! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
 //! shrunk.
 
-use codegen::{Jit, SourceInfo};
 use common::agreement::{all_ways, is_close, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate_arrays::{Generated, Options, Signature, program, programs};
 use lm::interp::{ErrorKind, Interpreter};
@@ -21,6 +20,7 @@ use lmc::gradcheck::{self, Random, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::cell::RefCell;
@@ -121,8 +121,8 @@ fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {
 /// Native code, if that is asked for.
 fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Result<Option<Jit>, String> {
     let options = match std::env::var("LMC_NATIVE").as_deref() {
-        Ok("exact") => codegen::Options::exact(),
-        Ok("fast") => codegen::Options::default(),
+        Ok("exact") => native::Options::exact(),
+        Ok("fast") => native::Options::default(),
         Ok(other) => return Err(format!("LMC_NATIVE is exact or fast, not {other}")),
         Err(_) => return Ok(None),
     };

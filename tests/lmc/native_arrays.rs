@@ -4,7 +4,6 @@
 //! Each program is called at every level of optimisation, on random arguments whose tensors have sizes
 //! that loops get wrong: 0, 1, 2, a prime.
 
-use codegen::{Jit, Math, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
@@ -16,6 +15,7 @@ use lmc::gradcheck::{NATIVE_FAST, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, Math, SourceInfo};
 use std::sync::Arc;
 
 /// A program with its function `f`, and its derivatives where it has any.
@@ -41,10 +41,10 @@ impl Case {
     }
 
     fn jit(&self, opt_level: u8) -> Jit {
-        self.compiled(codegen::Options { opt_level, ..codegen::Options::exact() })
+        self.compiled(native::Options { opt_level, ..native::Options::exact() })
     }
 
-    fn compiled(&self, options: codegen::Options) -> Jit {
+    fn compiled(&self, options: native::Options) -> Jit {
         let jit = Jit::new(self.pipeline.program(), &self.entries, &self.info, &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -131,7 +131,7 @@ fn check_with(text: &str, derivatives: &[Derivative]) {
     with_large_stack(|| {
         let case = Case::new(text, derivatives);
         let mut jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
-        jits.push(case.compiled(codegen::Options::default()));
+        jits.push(case.compiled(native::Options::default()));
         let params = case.params();
         for (seed, sizes) in
             [vec![0], vec![1], vec![2], vec![7], vec![0, 1, 2, 3, 5], vec![3, 4]].into_iter().enumerate()

@@ -1,7 +1,6 @@
 //! Run-time errors in derivatives, of each kind: they are at the line of the function that cannot be evaluated, by each
 //! derivation, natively and in the interpreter.
 
-use codegen::{Jit, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::term::{Derivative, Expr, FunName, Kind, Span};
 use lm::timing::Timings;
@@ -12,6 +11,7 @@ use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 
 /// A term of v : (Vec Float), of size 2, and k = 4; the line marked is where it fails. Then the derivatives that need
 /// what fails; others may give a value.
@@ -111,7 +111,7 @@ fn wrong(body: &str, failing: &[Derivative], derivation: Derivation) -> Vec<Stri
     let names: Vec<FunName> = std::iter::once(f.clone()).chain(derived).collect();
     names.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{body}: {error}")));
     let info = SourceInfo::new(source.name(), source.text());
-    let jit = Jit::new(pipeline.program(), &names, &info, &codegen::Options::exact());
+    let jit = Jit::new(pipeline.program(), &names, &info, &native::Options::exact());
     let jit = jit.unwrap_or_else(|error| panic!("{body}: {error}"));
     let mut wrong = Vec::new();
     for name in &names {

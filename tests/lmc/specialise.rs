@@ -1,7 +1,6 @@
 //! `--specialise`: functions that are compiled for numbers give what the interpreter gives where they get these, and an
 //! error otherwise.
 
-use codegen::{Jit, Known, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
@@ -11,6 +10,8 @@ use lmc::gradcheck::{NATIVE, Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use loops::Known;
+use native::{Jit, SourceInfo};
 use std::process::Command;
 
 fn known(text: &str) -> Vec<Known> {
@@ -29,7 +30,7 @@ impl Case {
     fn new(text: &str, name: &FunName, specialise: &str) -> Case {
         let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", text)).expect("the program is right"));
         pipeline.require(name).expect("it derives");
-        let options = codegen::Options { specialise: known(specialise), ..codegen::Options::default() };
+        let options = native::Options { specialise: known(specialise), ..native::Options::default() };
         let info = SourceInfo::new("case.ks", text);
         let jit = Jit::new(pipeline.program(), std::slice::from_ref(name), &info, &options);
         let jit = jit.unwrap_or_else(|error| panic!("{error}"));

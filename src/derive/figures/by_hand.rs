@@ -29,11 +29,8 @@ pub fn without_map_names(e: &Expr) -> Expr {
 
 /// A function from which the term takes a linear map, about which no law says anything.
 pub fn opaque_map(e: &Expr) -> Option<String> {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => None,
+    e.find_map(|e| match e.kind() {
         Kind::App(Op::Call(f), _) if f.result.mentions_lm() => Some(f.name.to_string()),
-        Kind::App(_, args) => args.iter().find_map(opaque_map),
-        Kind::Let(bindings, body) => bindings.iter().find_map(|b| opaque_map(&b.rhs)).or_else(|| opaque_map(body)),
-        Kind::Lam(_, body) => opaque_map(body),
-    }
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
+    })
 }

@@ -292,12 +292,5 @@ fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, l
 
 /// Whether the term is a value that no linear map takes part in.
 pub fn is_free_of_maps(e: &Expr) -> bool {
-    let here = e.ty().mentions_lm();
-    !here
-        && match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => true,
-            Kind::App(_, args) => args.iter().all(is_free_of_maps),
-            Kind::Let(bindings, body) => bindings.iter().all(|b| is_free_of_maps(&b.rhs)) && is_free_of_maps(body),
-            Kind::Lam(_, body) => is_free_of_maps(body),
-        }
+    e.all(|e| !e.ty().mentions_lm())
 }

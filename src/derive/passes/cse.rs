@@ -12,7 +12,7 @@
 
 use lm::effect::Effects;
 use lm::prim::Prim;
-use lm::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
+use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
 /// The definition with common subexpressions shared.
@@ -27,10 +27,8 @@ pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Atom {
-    Const(Constant),
-    Var(u32),
-    Dummy(lm::types::Type),
+enum Argument {
+    Atom(Atom),
     /// A function, as `canonical` writes it.
     Function(Vec<Token>),
 }
@@ -49,7 +47,7 @@ enum Token {
 }
 
 /// What a binding computes: enough to know it again.
-type Key = (Op, Vec<Atom>);
+type Key = (Op, Vec<Argument>);
 
 struct Cse<'a> {
     effects: &'a Effects,
@@ -83,7 +81,7 @@ impl Cse<'_> {
             self.names.insert(x.id(), rhs);
             return;
         }
-        if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, as_atom(&rhs)) {
+        if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, Atom::of(&rhs)) {
             self.components(xs, whole, added);
         }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
@@ -136,7 +134,7 @@ impl Cse<'_> {
     /// `(x1, .., xn) = t` makes xi another name of the i-th component of t.
     fn components(&mut self, xs: &[lm::term::Var], whole: u32, added: &mut Vec<Key>) {
         for (i, x) in xs.iter().enumerate() {
-            let key = (Op::Get(i + 1, xs.len()), vec![Atom::Var(whole)]);
+            let key = (Op::Get(i + 1, xs.len()), vec![Argument::Atom(Atom::Var(whole))]);
             match self.seen.get(&key).and_then(single) {
                 Some(known) => drop(self.names.insert(x.id(), known)),
                 None => {
@@ -154,7 +152,7 @@ impl Cse<'_> {
         };
         let mut first: HashMap<(Atom, Atom), Expr> = HashMap::new();
         for (x, (a, b)) in xs.iter().zip(yes.iter().zip(no)) {
-            let (Some(a), Some(b)) = (as_atom(a), as_atom(b)) else { continue };
+            let (Some(a), Some(b)) = (Atom::of(a), Atom::of(b)) else { continue };
             match first.get(&(a.clone(), b.clone())) {
                 Some(same) => drop(self.names.insert(x.id(), same.clone())),
                 None => drop(first.insert((a, b), Expr::var(x))),
@@ -220,23 +218,14 @@ fn same_form(a: &Pattern, b: &Pattern) -> bool {
     }
 }
 
-fn as_atom(e: &Expr) -> Option<Atom> {
-    match e.kind() {
-        Kind::Const(c) => Some(Atom::Const(c.clone())),
-        Kind::Var(x) => Some(Atom::Var(x.id())),
-        Kind::App(Op::Dummy, _) => Some(Atom::Dummy(e.ty().clone())),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
-    }
-}
-
-fn as_argument(e: &Expr) -> Option<Atom> {
+fn as_argument(e: &Expr) -> Option<Argument> {
     match e.kind() {
         Kind::Lam(..) => {
             let mut tokens = Vec::new();
             canonical(e, &mut HashMap::new(), &mut tokens);
-            Some(Atom::Function(tokens))
+            Some(Argument::Function(tokens))
         }
-        _ => as_atom(e),
+        _ => Atom::of(e).map(Argument::Atom),
     }
 }
 
@@ -274,9 +263,9 @@ fn canonical(e: &Expr, bound: &mut HashMap<u32, usize>, out: &mut Vec<Token>) {
 }
 
 /// An order on atoms, for operators that commute.
-fn rank(a: &Atom) -> u64 {
+fn rank(a: &Argument) -> u64 {
     match a {
-        Atom::Var(id) => u64::from(*id),
-        Atom::Const(_) | Atom::Dummy(_) | Atom::Function(_) => u64::MAX,
+        Argument::Atom(Atom::Var(id)) => u64::from(*id),
+        Argument::Atom(Atom::Const(_) | Atom::Dummy(_)) | Argument::Function(_) => u64::MAX,
     }
 }

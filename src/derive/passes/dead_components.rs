@@ -57,8 +57,7 @@ impl Reads {
             }
             Kind::App(Op::Get(2, 2), args) if self.scan_of(&args[0]).is_some() => {}
             Kind::App(Op::Prim(Prim::Size), args) if args[0].as_var().is_some() => {}
-            Kind::App(_, args) => args.iter().for_each(|a| self.term(a)),
-            Kind::Lam(_, body) => self.term(body),
+            Kind::App(..) | Kind::Lam(..) => e.children().for_each(|c| self.term(c)),
             Kind::Let(bindings, body) => {
                 bindings.iter().for_each(|b| self.binding(b));
                 self.term(body);

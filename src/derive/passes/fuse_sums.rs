@@ -167,15 +167,14 @@ fn meetings(block: &Expr) -> usize {
 
 /// How many dear operators there are.
 fn dear(e: &Expr) -> usize {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => 0,
-        Kind::Lam(_, body) => dear(body),
-        Kind::Let(bindings, body) => bindings.iter().map(|b| dear(&b.rhs)).sum::<usize>() + dear(body),
-        Kind::App(op, args) => {
+    let mut count = 0;
+    e.visit(|e| {
+        if let Kind::App(op, args) = e.kind() {
             let takes_function = args.iter().any(|a| matches!(a.kind(), Kind::Lam(..)));
-            usize::from(takes_function || is_dear(op)) + args.iter().map(dear).sum::<usize>()
+            count += usize::from(takes_function || is_dear(op));
         }
-    }
+    });
+    count
 }
 
 fn is_dear(op: &Op) -> bool {

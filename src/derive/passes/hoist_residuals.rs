@@ -132,14 +132,11 @@ fn fits(ty: &Type) -> bool {
 
 /// Whether to compute it takes longer than to load it.
 fn is_dear(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => false,
-        Kind::Lam(..) => true,
-        Kind::App(Op::Call(_), _) => true,
-        Kind::App(Op::Prim(p), _) if is_libm(*p) => true,
-        Kind::App(_, args) => args.iter().any(is_dear),
-        Kind::Let(bindings, body) => bindings.iter().any(|b| is_dear(&b.rhs)) || is_dear(body),
-    }
+    e.any(|e| match e.kind() {
+        Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
+        Kind::App(Op::Prim(p), _) => is_libm(*p),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) => false,
+    })
 }
 
 fn is_libm(p: Prim) -> bool {

@@ -19,8 +19,7 @@ const LINE: usize = 24;
 
 /// The definition with single uses inlined.
 pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
-    let mut conditions = HashSet::new();
-    chosen_by(&def.body, &mut conditions);
+    let conditions = chosen_by(&def.body);
     let mut pass = InlineSingleUses { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
@@ -78,21 +77,16 @@ fn gives(pattern: &Pattern, e: &Expr) -> bool {
 }
 
 /// The conditions on which tensors, or tuples of such, depend.
-fn chosen_by(e: &Expr, conditions: &mut HashSet<u32>) {
-    if let Some([c, ..]) = e.args_of(&Op::If)
-        && !e.ty().has_fixed_shape()
-    {
-        conditions.extend(c.as_var().map(Var::id));
-    }
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => {}
-        Kind::App(_, args) => args.iter().for_each(|a| chosen_by(a, conditions)),
-        Kind::Lam(_, body) => chosen_by(body, conditions),
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| chosen_by(&b.rhs, conditions));
-            chosen_by(body, conditions);
+fn chosen_by(e: &Expr) -> HashSet<u32> {
+    let mut conditions = HashSet::new();
+    e.visit(|e| {
+        if let Some([c, ..]) = e.args_of(&Op::If)
+            && !e.ty().has_fixed_shape()
+        {
+            conditions.extend(c.as_var().map(Var::id));
         }
-    }
+    });
+    conditions
 }
 
 /// A short tuple of what has a name already: reads better where it stands, and costs nothing there.
@@ -103,9 +97,5 @@ pub(super) fn is_small_tuple(e: &Expr) -> bool {
 
 /// Whether the term reads as an expression: no block, conditional or function in it.
 fn is_expression(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => true,
-        Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _) => false,
-        Kind::App(_, args) => args.iter().all(is_expression),
-    }
+    !e.any(|e| matches!(e.kind(), Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _)))
 }

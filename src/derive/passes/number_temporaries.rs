@@ -23,9 +23,9 @@ type Names = HashMap<u32, Var>;
 
 fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
     match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => {}
-        Kind::App(_, args) => args.iter().for_each(|a| rename(a, supply, names, count)),
-        Kind::Lam(_, body) => rename(body, supply, names, count),
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
+            e.children().for_each(|c| rename(c, supply, names, count));
+        }
         Kind::Let(bindings, body) => {
             for b in bindings {
                 rename(&b.rhs, supply, names, count);

@@ -51,7 +51,7 @@ impl Reads {
                     self.read.entry(t).or_default().push(*i);
                 }
             }
-            Kind::App(_, args) => args.iter().for_each(|a| self.term(a, functions)),
+            Kind::App(..) => e.children().for_each(|a| self.term(a, functions)),
             Kind::Let(bindings, body) => {
                 for b in bindings {
                     self.term(&b.rhs, functions);

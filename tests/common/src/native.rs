@@ -2,7 +2,6 @@
 //! chosen sizes.
 
 use super::generate_arrays::Signature;
-use codegen::{Checks, Jit, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
@@ -15,6 +14,8 @@ use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
+use loops::Checks;
+use native::{Jit, SourceInfo};
 use std::sync::Arc;
 
 /// A way to compile, and what is asked of it.
@@ -23,7 +24,7 @@ pub struct Way {
     /// For messages.
     pub name: String,
     /// How to compile.
-    pub options: codegen::Options,
+    pub options: native::Options,
     /// The largest difference from the interpreter that agrees.
     pub limit: f64,
     /// Numbers below that are what cancelling terms left: they may differ as that number may.
@@ -37,7 +38,7 @@ pub struct Way {
 
 impl Way {
     /// A way that is asked for the interpreter's errors, and its values to [`NATIVE`].
-    pub fn new(name: &str, options: codegen::Options) -> Way {
+    pub fn new(name: &str, options: native::Options) -> Way {
         Way { name: name.to_string(), options, limit: NATIVE, floor: 0.0, same_errors: true, threads: vec![] }
     }
 }

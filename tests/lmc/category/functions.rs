@@ -102,11 +102,11 @@ fn cl_is_called_asked_for_and_written_by_hand() {
         assert_eq!(text, format!("{} 3 0 1 0", 12.0 * 2f64.sin()));
         let mut natively = Vec::new();
         let info = SourceInfo::new(source.name(), source.text());
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &codegen::Options::exact());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &native::Options::exact());
         jit.expect("native code").call_with_output(&main, &[], &mut natively).expect("it runs");
         assert_eq!(String::from_utf8_lossy(&natively), text);
         let entry = overloaded(Type::Float).derived(Derivative::Cl).derived(Derivative::Rev);
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &codegen::Options::exact());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &native::Options::exact());
         let args = [Value::Float(0.5), Value::Float(2.0)];
         let found = jit.expect("native code").call(&entry, &args).expect("it runs");
         assert_eq!(Ok(found), Interpreter::new(pipeline.program()).call(&entry, &args));

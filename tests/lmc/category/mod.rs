@@ -6,7 +6,6 @@ mod functions;
 mod ill_typed;
 mod notation;
 
-use codegen::{Jit, SourceInfo};
 use common::category::{all_come_back, comes_back};
 use common::{generate, generate_arrays};
 use lm::alpha;
@@ -24,6 +23,7 @@ use lmc::gradcheck::{self, Random};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
 use std::collections::BTreeSet;

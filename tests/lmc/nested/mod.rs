@@ -11,7 +11,6 @@ mod jacobians;
 mod random;
 mod recursive;
 
-use codegen::{Jit, SourceInfo};
 use common::agreement::stages_come_back;
 use common::{generate, generate_arrays};
 use lm::interp::Interpreter;
@@ -23,6 +22,7 @@ use lmc::gradcheck::{self, Random, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ fn second(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
 /// Exact and fast native code of some functions.
 fn natively(p: &mut Pipeline, entries: &[FunName]) -> [Jit; 2] {
     entries.iter().for_each(|name| p.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
-    [codegen::Options::exact(), codegen::Options::default()].map(|options| {
+    [native::Options::exact(), native::Options::default()].map(|options| {
         let jit = Jit::new(p.program(), entries, &SourceInfo::new("test.ks", ""), &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     })

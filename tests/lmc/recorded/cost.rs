@@ -135,7 +135,7 @@ fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
     let mut p = pipeline(text, derivation);
     let name = FunName::base("f").derived(Derivative::Rev);
     p.require(&name).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let (info, options) = (SourceInfo::new("test.ks", text), codegen::Options::exact());
+    let (info, options) = (SourceInfo::new("test.ks", text), native::Options::exact());
     let mut jit = Jit::new(p.program(), &[name], &info, &options).unwrap_or_else(|error| panic!("{error}\n{text}"));
     jit.set_stack(LARGE_STACK as u64 / 2);
     (p, jit)

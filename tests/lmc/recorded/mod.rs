@@ -10,7 +10,6 @@ mod cost;
 mod drawn;
 mod programs;
 
-use codegen::{Jit, SourceInfo};
 use common::generate_arrays::{self, Signature};
 use common::{generate, random};
 use lm::alpha;
@@ -27,6 +26,7 @@ use lmc::gradcheck::{self, Random, distance, native_limit};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::{LARGE_STACK, with_large_stack};
+use native::{Jit, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -178,16 +178,16 @@ fn cases_of_cost_agree() {
 
 #[test]
 fn native_demos_give_what_the_interpreter_gives() {
-    native_demos(&codegen::Options::exact());
+    native_demos(&native::Options::exact());
 }
 
 #[test]
 #[ignore = "takes minutes: cargo test --release --test recorded -- --ignored"]
 fn fast_native_demos_give_what_the_interpreter_gives() {
-    native_demos(&codegen::Options::default());
+    native_demos(&native::Options::default());
 }
 
-fn native_demos(options: &codegen::Options) {
+fn native_demos(options: &native::Options) {
     with_large_stack(|| {
         for demo in DEMOS {
             for derivation in RECORDED {

@@ -5,7 +5,7 @@
 //! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
 //! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g
 //! computes of s does not. So calls become what they call, up to a size; outside of loops only, whose bodies are not
-//! cut, and where the loops have passes of their own for what does not vary (`codegen::passes`). Recursive functions
+//! cut, and where the loops have passes of their own for what does not vary (`loops::passes`). Recursive functions
 //! stay calls, and so do those in templates of the program's rules, which are to find them, and those with effects.
 
 use crate::derive::call_order;

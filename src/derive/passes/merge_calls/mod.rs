@@ -16,10 +16,11 @@
 
 mod calls;
 
+use crate::derive::call_points::Tuples;
 use crate::derive::partial_eval::{cut_conditional, depends_on};
 use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,8 +33,7 @@ pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 /// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
 /// depends on the parameters `late` is merged with what does not: a split cuts between the two.
 pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
-    let mut tuples = HashMap::new();
-    collect_tuples(&def.body, &mut tuples);
+    let tuples = Tuples::of(&def.body);
     let mut pass = MergeCalls {
         records,
         effects,
@@ -61,21 +61,14 @@ struct MergeCalls<'a> {
     places: HashMap<u32, Place>,
     /// The late parameters and what depends on them.
     late: HashSet<u32>,
-    /// The components of each variable that is bound to a tuple.
-    tuples: HashMap<u32, Vec<Expr>>,
+    tuples: Tuples,
 }
 
 /// What two bindings must agree in to be merged.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     If(u32),
-    Call(FunName, Vec<Argument>),
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Argument {
-    Var(u32),
-    Const(lm::term::Constant),
+    Call(FunName, Vec<Atom>),
 }
 
 impl MergeCalls<'_> {
@@ -225,7 +218,7 @@ impl MergeCalls<'_> {
                     Role::Value | Role::Suffwdpass if args.len() == 1 => self.parts_of(&args[0]),
                     Role::Value | Role::Suffwdpass => args.clone(),
                 };
-                Some(Key::Call(base.unrestricted(), args.iter().map(argument).collect::<Option<_>>()?))
+                Some(Key::Call(base.unrestricted(), args.iter().map(Atom::of).collect::<Option<_>>()?))
             }
             _ => None,
         }
@@ -236,27 +229,23 @@ impl MergeCalls<'_> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         let value = value_beside(f)?;
         let args = self.parts_of(args.first()?);
-        Some(Key::Call(value, args.iter().map(argument).collect::<Option<_>>()?))
+        Some(Key::Call(value, args.iter().map(Atom::of).collect::<Option<_>>()?))
     }
 
     /// The components of a tuple that is bound somewhere before; of anything else, itself.
     fn parts_of(&self, whole: &Expr) -> Vec<Expr> {
-        let parts = whole.as_var().and_then(|x| self.tuples.get(&x.id()).cloned());
-        parts.unwrap_or_else(|| vec![whole.clone()])
+        self.tuples.components(whole).to_vec()
     }
 
     fn is_there(&self, e: &Expr, place: Place) -> bool {
-        match e.kind() {
-            Kind::Const(_) => true,
+        e.all(|e| match e.kind() {
             // A variable that has no place yet is bound inside the term.
-            Kind::Var(x) if self.late.contains(&x.id()) => false,
-            Kind::Var(x) => self.places.get(&x.id()).is_none_or(|p| p.0 < place.0 || p.1 < place.1),
-            Kind::App(_, args) => args.iter().all(|a| self.is_there(a, place)),
-            Kind::Let(bindings, body) => {
-                bindings.iter().all(|b| self.is_there(&b.rhs, place)) && self.is_there(body, place)
+            Kind::Var(x) => {
+                let is_there = |p: &Place| p.0 < place.0 || p.1 < place.1;
+                !self.late.contains(&x.id()) && self.places.get(&x.id()).is_none_or(is_there)
             }
-            Kind::Lam(_, body) => self.is_there(body, place),
-        }
+            Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => true,
+        })
     }
 
     fn merge_conditionals(&mut self, a: &Binding, b: &Binding) -> Binding {
@@ -300,23 +289,6 @@ impl MergeCalls<'_> {
     }
 }
 
-fn collect_tuples(e: &Expr, out: &mut HashMap<u32, Vec<Expr>>) {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => {}
-        Kind::App(_, args) => args.iter().for_each(|a| collect_tuples(a, out)),
-        Kind::Lam(_, body) => collect_tuples(body, out),
-        Kind::Let(bindings, body) => {
-            for b in bindings {
-                if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
-                    out.insert(x.id(), parts.to_vec());
-                }
-                collect_tuples(&b.rhs, out);
-            }
-            collect_tuples(body, out);
-        }
-    }
-}
-
 /// Tuples and projections, those of a pattern too, stand right after what they are made of, where they hold back no
 /// merge.
 fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
@@ -337,12 +309,4 @@ fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
         }
     }
     after.into_iter().flatten().map(Some).collect()
-}
-
-fn argument(e: &Expr) -> Option<Argument> {
-    match e.kind() {
-        Kind::Var(x) => Some(Argument::Var(x.id())),
-        Kind::Const(c) => Some(Argument::Const(c.clone())),
-        Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
-    }
 }
