@@ -480,9 +480,19 @@ pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
 }
 
 impl Recipe {
-    /// Returns whether the last step shares and tidies: other derivatives are made from what comes before it.
-    pub fn is_shared(&self) -> bool {
-        self.steps.last().is_some_and(|step| step.passes.contains(&Pass::Rules))
+    /// Returns the steps before the one that shares and tidies: other derivatives are made from their result.
+    pub fn before_sharing(&self) -> &'static [Step] {
+        self.split().0
+    }
+
+    /// Returns the step that shares and tidies, where there is one.
+    pub fn sharing(&self) -> &'static [Step] {
+        self.split().1
+    }
+
+    fn split(&self) -> (&'static [Step], &'static [Step]) {
+        let is_sharing = |step: &Step| step.passes.contains(&Pass::Rules);
+        self.steps.split_at(self.steps.iter().position(is_sharing).unwrap_or(self.steps.len()))
     }
 }
 

@@ -5,8 +5,8 @@
 //! [d g]       =  the first recipe of d whose condition holds for g, its passes run in order
 //! ```
 //!
-//! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `recipe` and `run` here, then [`pass::Pass`] in
-//! `pass.rs`. Every step gives a definition of its own, which `lmc demo` shows. In debug builds each is checked again:
+//! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by`, `run_before_sharing` and `run` here;
+//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own, which `lmc demo` shows. In debug builds each is checked again:
 //! scoping, and what the pass promises (its postcondition).
 
 mod check;
@@ -31,7 +31,7 @@ use super::Derivation;
 use super::figures::fig09_11_category as category;
 use super::passes::rules::EndlessRule;
 use super::passes::zeros_of_empty_sums;
-use super::recipes::{self, Recipe, Start, When};
+use super::recipes::{self, Recipe, Start, Step, When};
 use crate::derive::call_order;
 use crate::ks::check::Checked;
 use indexmap::IndexMap;
@@ -176,8 +176,11 @@ impl Pipeline {
         assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
         self.in_progress.push(name.clone());
         let task = Task { derivative: Some(derivative), of };
-        let recipe = self.source(&task.of).and_then(|_| self.recipe(&task, true));
-        let made = recipe.and_then(|recipe| self.run(recipe, &task, true, &mut Vec::new()));
+        let made = self.source(&task.of).and_then(|_| {
+            let recipe = self.recipe(&task, true)?;
+            let unshared = self.unshared_by(recipe, &task)?;
+            self.run(recipe.sharing(), &task, Work::new(unshared), &mut Vec::new())
+        });
         self.in_progress.pop();
         let def = self.placed(made?.def);
         self.program.defs.insert(name.clone(), def);
@@ -204,35 +207,16 @@ impl Pipeline {
         panic!("no recipe of {} is for any function", task.name())
     }
 
-    /// Runs the passes of a recipe in order: all, or those before sharing. Adds what `lmc demo` shows to `stages`.
-    fn run(&mut self, recipe: &Recipe, task: &Task, is_whole: bool, stages: &mut Vec<Stage>) -> Result<Work, Error> {
-        let mut work = Work::new(self.start(&recipe.from, task)?);
-        let (before, last) = recipe.steps.split_at(recipe.steps.len() - usize::from(recipe.is_shared()));
-        for step in before {
-            work = self.run_step(step, task, work, stages)?;
-        }
-        if task.derivative.is_some() {
-            self.unshared.insert((task.name(), recipe.when), work.def.clone());
-        }
-        for step in last.iter().filter(|_| is_whole) {
-            work = self.run_step(step, task, work, stages)?;
-        }
-        Ok(work)
-    }
-
-    fn run_step(
-        &mut self,
-        step: &recipes::Step,
-        task: &Task,
-        mut work: Work,
-        stages: &mut Vec<Stage>,
-    ) -> Result<Work, Error> {
-        work.steps.clear();
-        for pass in step.passes {
-            work = pass.run(self, task, work)?;
-        }
-        if let Some(heading) = step.heading {
-            stages.push(self.stage(heading, &work));
+    /// Runs the passes of steps in order. Adds what `lmc demo` shows to `stages`.
+    fn run(&mut self, steps: &[Step], task: &Task, mut work: Work, stages: &mut Vec<Stage>) -> Result<Work, Error> {
+        for step in steps {
+            work.steps.clear();
+            for pass in step.passes {
+                work = pass.run(self, task, work)?;
+            }
+            if let Some(heading) = step.heading {
+                stages.push(self.stage(heading, &work));
+            }
         }
         Ok(work)
     }
@@ -263,8 +247,18 @@ impl Pipeline {
     fn unshared_by(&mut self, recipe: &Recipe, task: &Task) -> Result<Def, Error> {
         match self.unshared.get(&(task.name(), recipe.when)) {
             Some(def) => Ok(def.clone()),
-            None => Ok(self.run(recipe, task, false, &mut Vec::new())?.def),
+            None => Ok(self.run_before_sharing(recipe, task, &mut Vec::new())?.def),
         }
+    }
+
+    /// Runs a recipe up to sharing, and keeps what it makes for other recipes.
+    fn run_before_sharing(&mut self, recipe: &Recipe, task: &Task, stages: &mut Vec<Stage>) -> Result<Work, Error> {
+        let start = self.start(&recipe.from, task)?;
+        let work = self.run(recipe.before_sharing(), task, Work::new(start), stages)?;
+        if task.derivative.is_some() {
+            self.unshared.insert((task.name(), recipe.when), work.def.clone());
+        }
+        Ok(work)
     }
 }
 

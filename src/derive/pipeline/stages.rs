@@ -5,7 +5,7 @@
 use super::pass::{Task, Work};
 use super::{Error, Pipeline};
 use crate::derive::figures::fig09_11_category as category;
-use crate::derive::recipes::{self, Shown, When};
+use crate::derive::recipes::{self, Recipe, Shown, When};
 use lm::rewriter::Step;
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
 use lm::types::Type;
@@ -45,14 +45,12 @@ impl Pipeline {
                 let def = self.source(name)?;
                 stages.push(self.stage(heading, &Work::new(def)));
             }
-            Shown::Form(recipe) => {
-                self.run(recipe, &Task { derivative: None, of: name.clone() }, true, stages)?;
-            }
+            Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
             // Where the reverse derivative is written by hand, nothing is recorded.
             Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
-                self.run(recipe, &task, true, stages)?;
+                self.show_steps(recipe, task, stages)?;
             }
             Shown::Whole(heading, derivative) => {
                 let def = self.source(&name.derived(derivative.clone()))?;
@@ -61,6 +59,12 @@ impl Pipeline {
                 stages.push(stage);
             }
         }
+        Ok(())
+    }
+
+    fn show_steps(&mut self, recipe: &Recipe, task: Task, stages: &mut Vec<Stage>) -> Result<(), Error> {
+        let work = self.run_before_sharing(recipe, &task, stages)?;
+        self.run(recipe.sharing(), &task, work, stages)?;
         Ok(())
     }
 
