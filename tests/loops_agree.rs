@@ -74,7 +74,7 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         if fun.argument().is_differentiable() && fun.result.is_differentiable() {
-            entries.extend([Derivative::Fwd, Derivative::Rev].map(|name| f.derived(name)));
+            entries.extend([Derivative::Fwd, Derivative::Rev].map(|d| f.derived(d)));
         }
         for name in &entries {
             pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
