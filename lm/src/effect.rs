@@ -33,5 +33,5 @@ impl Effects {
 }
 
 fn underived(f: &Fun) -> FunName {
-    FunName { derivations: Vec::new(), ..f.name.clone() }
+    f.name.as_written()
 }

@@ -9,8 +9,10 @@ mod arrays;
 mod counts;
 mod functions;
 mod prims;
-mod space;
 mod target;
+mod vector_space;
+
+pub use prims::ranhashdoub;
 
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
@@ -18,7 +20,7 @@ use crate::law;
 use crate::map::LinearMap;
 use crate::prim::Prim;
 pub use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
+use crate::term::{Binding, Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
 pub use arrays::BENCH_TIME;
@@ -193,10 +195,10 @@ impl<'a> Interpreter<'a> {
             Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {
-                self.call(&fun.name.derived("D"), &values).map_err(|error| located(error, e.span()))
+                self.call(&fun.name.derived(Derivative::D), &values).map_err(|error| located(error, e.span()))
             }
             Op::JacobianAt(fun) => {
-                let half = fun.name.derived("sufrevpass");
+                let half = fun.name.derived(Derivative::SufRevPass);
                 let [record, s, t] = <[Value; 3]>::try_from(values).expect("a record and two witnesses");
                 Ok(Value::Map(Arc::new(LinearMap::At(half, record, s, t))))
             }

@@ -1,14 +1,14 @@
 //! `lmc demo`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::cl;
 use crate::demos::{DEMOS, Demo};
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
+use crate::derive::figures::fig09_11_category as cl;
+use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
-use crate::pipeline::Stage;
 use clap::ValueEnum;
 use lm::notation::infix::{self, definition};
 use lm::notation::{ks, names::Names};
@@ -17,7 +17,7 @@ use std::io::Write;
 
 /// Options of `lmc demo`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct DemoOptions {
     /// A demo's name, or a file; `-` is standard input.
     name: Option<String>,
     /// The function to derive; without it, the demo's own, or every function of the file.
@@ -29,6 +29,9 @@ pub struct Options {
     /// Show each rewrite: the law, where, before, after.
     #[arg(long)]
     trace: bool,
+    /// Show the stages of that heading only, such as "Transposed Jacobian".
+    #[arg(long, value_name = "NAME")]
+    stage: Option<String>,
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
@@ -53,7 +56,7 @@ const WIDTH: usize = 100;
 const RULE: &str = "-----";
 
 /// Prints the stages of derivations, or the list of demos.
-pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn demo(options: &DemoOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     match &options.name {
         None => list(out),
         Some(name) => watched(&options.watch, |watch| derive(name, options, format, watch, out)),
@@ -62,7 +65,7 @@ pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Resu
 
 fn derive(
     name: &str,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
     out: &mut dyn Write,
@@ -75,9 +78,20 @@ fn derive(
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
-        stages.iter().try_for_each(|stage| print(stage, options, out))?;
+        chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, options, out))?;
     }
     Ok(())
+}
+
+/// The stages of the heading that is asked for, or all.
+fn chosen<'a>(stages: &'a [Stage], options: &DemoOptions) -> Result<Vec<&'a Stage>, Failure> {
+    let Some(name) = &options.stage else { return Ok(stages.iter().collect()) };
+    let chosen: Vec<&Stage> = stages.iter().filter(|stage| stage.heading.eq_ignore_ascii_case(name)).collect();
+    if chosen.is_empty() {
+        let known: Vec<String> = stages.iter().map(|stage| format!("`{}`", stage.heading)).collect();
+        return Err(Failure::Usage(format!("there is no stage `{name}`; there are {}", known.join(", "))));
+    }
+    Ok(chosen)
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {
@@ -89,12 +103,12 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
 
 fn of_demo(
     demo: &Demo,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
     let input =
-        Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
+        Input::check(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))
@@ -102,7 +116,7 @@ fn of_demo(
 
 fn of_file(
     name: &str,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
@@ -115,7 +129,7 @@ fn of_file(
     Ok((input, functions))
 }
 
-fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
     // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
@@ -138,7 +152,7 @@ fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Fa
     Ok(())
 }
 
-fn trace(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+fn trace(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
     let names = Names::of(&stage.def);
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     for (i, step) in stage.steps.iter().enumerate() {

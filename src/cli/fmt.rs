@@ -1,6 +1,6 @@
 //! `lmc fmt`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::shown;
 use crate::ks::fmt;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Options of `lmc fmt`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct FmtOptions {
     /// Programs, which are written anew; `-` is standard input, which goes to standard output.
     #[arg(required = true)]
     files: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Options {
 }
 
 /// Lays out each file; one that cannot be read is left as it is, and the others are done all the same.
-pub fn fmt(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn fmt(options: &FmtOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     let outcomes: Vec<_> = options.files.iter().map(|file| one(file, options.check, format, out)).collect();
     outcomes.into_iter().collect()
 }
@@ -43,7 +43,7 @@ fn one(path: &str, check: bool, format: ErrorFormat, out: &mut dyn Write) -> Res
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     let target = Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
     let permissions = std::fs::metadata(&target).map(|metadata| metadata.permissions());
-    codegen::write_file(&target, text.as_bytes()).map_err(|error| Failure::Wrong(format!("{error}")))?;
+    native::write_file(&target, text.as_bytes()).map_err(|error| Failure::Wrong(format!("{error}")))?;
     let kept = permissions.and_then(|permissions| std::fs::set_permissions(&target, permissions));
     kept.map_err(|error| Failure::Wrong(format!("the permissions of `{path}` are lost: {error}")))
 }

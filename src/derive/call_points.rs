@@ -1,6 +1,6 @@
 //! Where calls of a function and of its derivatives meet: at one point, the value of the argument.
 
-use lm::term::{Atom, Expr, Fun, FunName, Kind, Op, Pattern};
+use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashMap;
 
 /// A function, whatever of it varies, and the atoms that it is called with.
@@ -40,8 +40,8 @@ impl Tuples {
     pub fn of_derivative(&self, e: &Expr) -> Option<Meeting> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         match derivation(f)? {
-            "fwd" | "rev" | "jvp" | "vjp" => self.at(&base(f), &args[..1]),
-            "suffwdpass" => self.at(&base(f), args),
+            Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
+            Derivative::SufFwdPass => self.at(&base(f), args),
             _ => None,
         }
     }
@@ -56,11 +56,11 @@ impl Tuples {
 }
 
 /// The outermost derivation of a derivative.
-pub fn derivation(f: &Fun) -> Option<&str> {
-    f.name.derivations.first().map(|d| &**d)
+pub fn derivation(f: &Fun) -> Option<&Derivative> {
+    f.name.derivative()
 }
 
 /// The g of `[d g]`, with what of it varies.
 pub fn base(f: &Fun) -> FunName {
-    FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() }
+    f.name.without_derivatives(1)
 }

@@ -6,11 +6,11 @@
 //! Each program has `f`, and `point`, which gives an argument of `f` of a size.
 
 use lm::interp::Interpreter;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn work(p: &Pipeline, n: i64) -> [u64; 2] {
         Value::Tuple(parts) if p.program().defs[&f].params.len() > 1 => parts.clone(),
         _ => vec![point.clone()],
     };
-    [call(&f, &args).1, call(&f.derived("rev"), &[point, Value::Float(1.0)]).1]
+    [call(&f, &args).1, call(&f.derived(Derivative::Rev), &[point, Value::Float(1.0)]).1]
 }
 
 /// The ratios of all programs, by name, at each of the sizes.
@@ -51,7 +51,7 @@ fn ratios(sizes: [i64; 2]) -> Vec<(String, [f64; 2])> {
     let ratio = |path: &std::path::PathBuf| {
         let source = Source::new(&path.display().to_string(), &fs::read_to_string(path).expect("the file can be read"));
         let mut p = Pipeline::new(front::load(&source).unwrap_or_else(|errors| panic!("{path:?}: {errors:?}")));
-        p.require(&FunName::base("f").derived("rev")).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+        p.require(&FunName::base("f").derived(Derivative::Rev)).unwrap_or_else(|error| panic!("{path:?}: {error}"));
         let at = |n| {
             let [primal, reverse] = work(&p, n);
             reverse as f64 / primal as f64

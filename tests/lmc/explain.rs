@@ -1,18 +1,19 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
+use lm::term::Derivative;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::explain::{self, Explanation};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
@@ -21,7 +22,6 @@ const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
     ("E111", "20,000 parentheses; see tests/errors.rs"),
     ("E303", "a mistake of the laws"),
     ("E304", "only for users of the library"),
-    ("E305", "only for users of the library"),
 ];
 
 /// The codes that the sources of the compiler give.
@@ -64,11 +64,13 @@ fn errors(text: &str) -> Vec<&'static str> {
     let is_defined = |name: &&lm::term::FunName| checked.program.defs.contains_key(*name);
     let functions = checked.places.keys().filter(|name| name.derivations.is_empty()).filter(is_defined);
     let functions: Vec<_> = functions.cloned().collect();
-    let derivatives =
-        functions.iter().filter(|f| *f.base != *"main").flat_map(|f| [f.derived("fwd"), f.derived("rev")]);
+    let derivatives = functions
+        .iter()
+        .filter(|f| *f.base != *"main")
+        .flat_map(|f| [f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]);
     let wanted: Vec<_> = derivatives.chain(checked.requested.clone()).collect();
     let is_of_numbers = |name: &lm::term::FunName| {
-        let of = lm::term::FunName { derivations: Vec::new(), ..name.clone() };
+        let of = name.as_written();
         let fun = &checked.program.defs[&of].fun;
         fun.argument().is_differentiable() && fun.result.is_differentiable()
     };

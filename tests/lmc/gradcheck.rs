@@ -1,14 +1,14 @@
 //! Derivatives of the demos, and of programs that once went wrong, or that might (`cases/gradcheck/<what>.ks`):
 //! forward = reverse = finite differences, interpreter = native.
 
-use codegen::{Jit, SourceInfo};
 use lm::term::FunName;
 use lm::types::Type;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,15 +18,15 @@ const SEED: u64 = 1;
 #[test]
 fn demos() {
     // `./setup test` checks them with default options, by `lmc gradcheck`.
-    every_program_of("demos", &[codegen::Options::exact()]);
+    every_program_of("demos", &[native::Options::exact()]);
 }
 
 #[test]
 fn programs_that_went_wrong_or_might() {
-    every_program_of("tests/cases/gradcheck", &[codegen::Options::exact(), codegen::Options::default()]);
+    every_program_of("tests/cases/gradcheck", &[native::Options::exact(), native::Options::default()]);
 }
 
-fn every_program_of(folder: &str, ways: &[codegen::Options]) {
+fn every_program_of(folder: &str, ways: &[native::Options]) {
     let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("the folder is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|e| e == "ks"));
@@ -36,7 +36,7 @@ fn every_program_of(folder: &str, ways: &[codegen::Options]) {
 }
 
 /// The functions of a program that fail, and how.
-fn failures(path: &Path, ways: &[codegen::Options]) -> Vec<String> {
+fn failures(path: &Path, ways: &[native::Options]) -> Vec<String> {
     let shown = path.display().to_string();
     let source = Source::new(&shown, &fs::read_to_string(path).expect("the program can be read"));
     let checked = front::load(&source).unwrap_or_else(|errors| panic!("{shown}: {errors:?}"));
@@ -51,7 +51,7 @@ fn failures(path: &Path, ways: &[codegen::Options]) -> Vec<String> {
     let info = SourceInfo::new(source.name(), source.text());
     // A program with an example is a large one, and its points are near that example.
     let points = if pipeline.program().defs.contains_key(&FunName::base("example")) { 2 } else { POINTS };
-    let failing = |options: &codegen::Options| {
+    let failing = |options: &native::Options| {
         let jit = Jit::new(pipeline.program(), &entries, &info, options);
         let jit = jit.unwrap_or_else(|error| panic!("{shown}: {error}"));
         let report = |f: &FunName| gradcheck::check(&pipeline, Some(&jit), f, points, SEED);

@@ -2,7 +2,6 @@
 //! every way of checking, exact and fast; on programs whose loops part, gather and keep memory, on random ones and on
 //! the demos.
 
-use codegen::{Checks, Lanes, Math};
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use common::nests::nest;
@@ -10,17 +9,19 @@ use lm::random::SplitMix;
 use lmc::demos::DEMOS;
 use lmc::gradcheck::NATIVE_FAST;
 use lmc::with_large_stack;
+use loops::Checks;
+use native::{Lanes, Math};
 use std::process::{Command, Stdio};
 
 /// In lanes, which lane's error comes first differs.
-fn way(options: codegen::Options) -> Way {
-    let codegen::Options { lanes, checks, math, opt_level, .. } = &options;
+fn way(options: native::Options) -> Way {
+    let native::Options { lanes, checks, math, opt_level, .. } = &options;
     let name = format!("{lanes:?}, {checks:?}, {math:?}, O{opt_level}");
     Way { same_errors: false, ..Way::new(&name, options) }
 }
 
 fn width(lanes: u32, checks: Checks, math: Math, opt_level: u8) -> Way {
-    way(codegen::Options { lanes: Lanes::Width(lanes), checks, math, opt_level, ..codegen::Options::default() })
+    way(native::Options { lanes: Lanes::Width(lanes), checks, math, opt_level, ..native::Options::default() })
 }
 
 /// Every width, every way of checking, exact and fast.
@@ -31,7 +32,7 @@ fn ways() -> Vec<Way> {
         width(8, Checks::None, Math::Exact, 1),
         width(8, Checks::Full, Math::Fast, 2),
         width(16, Checks::Hoisted, Math::Exact, 1),
-        way(codegen::Options::default()),
+        way(native::Options::default()),
     ]
 }
 
@@ -159,7 +160,7 @@ fn sums_of_dear_terms_in_several_blocks() {
 
 #[test]
 fn sums_of_iterations_side_by_side_keep_their_order() {
-    let exact = codegen::Options { opt_level: 1, ..codegen::Options::exact() };
+    let exact = native::Options { opt_level: 1, ..native::Options::exact() };
     let way = Way { limit: 0.0, same_errors: false, ..Way::new("exact", exact) };
     let mut side_by_side = 0;
     for text in DENSE {
@@ -213,7 +214,7 @@ fn nests_agree(cases: u32, each: usize) {
         .into_iter()
         .flat_map(|lanes| [Math::Fast, Math::Exact].map(|math| (lanes, math)))
         .map(|(lanes, math)| {
-            let options = codegen::Options { lanes, math, opt_level: 1, grain: 1, ..codegen::Options::default() };
+            let options = native::Options { lanes, math, opt_level: 1, grain: 1, ..native::Options::default() };
             // Hundreds of terms of up to a hundred may cancel.
             let floor = if math == Math::Fast { 1e-3 } else { 0.0 };
             Way { limit: NATIVE_FAST, floor, threads: vec![2, 4], ..way(options) }

@@ -4,16 +4,16 @@
 //! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back.
 //! `BLESS=1 cargo test --test language` writes what is expected anew; read the diff.
 
-use codegen::{Jit, SourceInfo};
 use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
-use lm::term::{FunName, Program, Span};
+use lm::term::{Derivative, FunName, Program, Span};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -45,9 +45,9 @@ fn interpreted(program: &Program) -> (String, Result<(), RuntimeError>) {
     (String::from_utf8(text).expect("programs print text"), result.map(|_| ()))
 }
 
-fn jit(program: &Program, source: &Source) -> Result<Jit, codegen::Error> {
+fn jit(program: &Program, source: &Source) -> Result<Jit, native::Error> {
     let info = SourceInfo::new(source.name(), source.text());
-    Jit::new(program, &[FunName::base("main")], &info, &codegen::Options::exact())
+    Jit::new(program, &[FunName::base("main")], &info, &native::Options::exact())
 }
 
 /// What a program printed, and how it ended.
@@ -62,7 +62,7 @@ fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(),
     }
     let jit = match jit(program, source) {
         Ok(jit) => jit,
-        Err(codegen::Error::Unsupported { operation, span, .. })
+        Err(native::Error::Loops(loops::Error::Unsupported { operation, span, .. }))
             if span != Span::default()
                 && NOT_NATIVE.iter().any(|what| operation.contains(what))
                 && MAPS.iter().any(|name| source.text().contains(name)) =>
@@ -70,7 +70,7 @@ fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(),
             return Ok(());
         }
         // An external function, which is not linked.
-        Err(codegen::Error::Missing(_)) if interpreted.1.is_err() => return Ok(()),
+        Err(native::Error::Missing(_)) if interpreted.1.is_err() => return Ok(()),
         Err(error) => return Err(format!("native: {error}")),
     };
     let mut text = Vec::new();
@@ -172,7 +172,7 @@ fn shapes_are_known_without_values() {
             ("total", vec![rows]),
         ];
         for (function, args) in cases {
-            let name = FunName::base(function).derived("shape");
+            let name = FunName::base(function).derived(Derivative::Shape);
             pipeline.require(&name).unwrap_or_else(|error| panic!("{function}: {error}"));
             let mut interpreter = Interpreter::new(pipeline.program());
             interpreter.call(&name, &args).unwrap_or_else(|error| panic!("{function}: {error}"));

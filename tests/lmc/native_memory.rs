@@ -1,17 +1,18 @@
 //! How much memory native code takes: the arena's peak does not grow with the number of iterations and
 //! calls, and where it does not suffice the program stops with an error.
 
-use codegen::{Jit, Lanes, Options, PASSES, Selection, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use loops::{PASSES, Selection};
+use native::{Jit, Lanes, Options, SourceInfo};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -140,7 +141,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
            (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
     ];
     // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
-    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "threads");
+    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
     for text in programs {
@@ -169,7 +170,7 @@ fn derivatives_give_back_jagged_tensors() {
         (let (scaled (map (lam (r : Vec Float) (ts_scale (to_float i) (map (lam (x : Float) (exp x)) r))) rows))
           (sum (map (lam (r : Vec Float) (mul (sum r) (sum r))) scaled))))))";
     with_large_stack(|| {
-        let rev = f().derived("rev");
+        let rev = f().derived(Derivative::Rev);
         for options in [Options::exact(), Options { opt_level: 1, ..Options::default() }] {
             let jit = jit_with(text, std::slice::from_ref(&rev), &options);
             let point = |n| Value::Tuple(vec![triangle(5), Value::Integer(n)]);
@@ -185,11 +186,11 @@ fn peaks_of_demos(threads: usize) -> Vec<(FunName, [u64; 2])> {
     for demo in DEMOS {
         let mut pipeline = Pipeline::new(front::load(&Source::new("demo.ks", demo.text)).expect("a right program"));
         let base = FunName::base(demo.fun);
-        let entries = [base.clone(), base.derived("fwd"), base.derived("rev")];
+        let entries = [base.clone(), base.derived(Derivative::Fwd), base.derived(Derivative::Rev)];
         entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
         let point = point_of_demo(&pipeline, &base);
         let args = arguments(&pipeline, &base, &point);
-        let jits = [Selection::Through("threads".into()), Selection::All].map(|passes| {
+        let jits = [Selection::Through("parallelize".into()), Selection::All].map(|passes| {
             let options = Options { passes, opt_level: 0, ..Options::default() };
             let mut jit = jit_with(demo.text, &entries, &options);
             jit.set_stack(LARGE_STACK as u64 / 2);
@@ -244,7 +245,7 @@ fn the_derivative_of_indexing_is_cheap() {
     let text = "(def f Float ((v : Vec Float) (n : Integer))
       (sumbuild n (lam (i : Integer) (let (x (index i v)) (if (gt x 0.5) (mul x x) (mul 2.0 x))))))";
     with_large_stack(|| {
-        let rev = f().derived("rev");
+        let rev = f().derived(Derivative::Rev);
         let jit = jit(text, std::slice::from_ref(&rev));
         let n = 300_000;
         let point = Value::Tuple(vec![vector(n), Value::Integer(n as i64)]);
@@ -273,7 +274,7 @@ fn memory_that_is_exhausted_is_an_error() {
 /// What `rev$f` has in use at once, over what `f` has, with the arguments and the gradient, in bytes.
 fn tape(path: &Path, n: i64) -> f64 {
     let text = fs::read_to_string(path).expect("the program can be read");
-    let rev = f().derived("rev");
+    let rev = f().derived(Derivative::Rev);
     let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", &text)).expect("a right program"));
     pipeline.require(&rev).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let point = Interpreter::new(pipeline.program()).call(&FunName::base("point"), &[Value::Integer(n)]);

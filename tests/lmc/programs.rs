@@ -4,16 +4,16 @@
 //! read back the same when they are printed as KS. Numbers may differ in their last digits, as the functions of C
 //! libraries do. `BLESS=1 cargo test --test programs` writes what is expected anew; read the diff.
 
-use codegen::{Jit, Math, SourceInfo};
 use lm::alpha;
 use lm::interp::Interpreter;
 use lm::notation::ks;
 use lm::term::FunName;
 use lmc::demos::{DEMOS, Demo};
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, Math, SourceInfo};
 use std::fs;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use std::path::Path;
 const TOLERANCE: f64 = 1e-12;
 
 /// What `main` prints; native code with these options prints it, too.
-fn printed(demo: &Demo, options: &codegen::Options) -> Result<String, String> {
+fn printed(demo: &Demo, options: &native::Options) -> Result<String, String> {
     let source = Source::new(&format!("{}.ks", demo.name), demo.text);
     let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
     let mut pipeline = Pipeline::new(checked);
@@ -37,7 +37,7 @@ fn printed(demo: &Demo, options: &codegen::Options) -> Result<String, String> {
 }
 
 /// What native code prints.
-fn native(pipeline: &Pipeline, main: &FunName, options: &codegen::Options) -> Result<String, String> {
+fn native(pipeline: &Pipeline, main: &FunName, options: &native::Options) -> Result<String, String> {
     let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &SourceInfo::default(), options);
     let mut text = Vec::new();
     let result = jit.map_err(|error| error.to_string())?.call_with_output(main, &[], &mut text);
@@ -65,7 +65,7 @@ fn close(one: &str, other: &str) -> bool {
 }
 
 fn prints_what_is_expected(demo: &Demo) -> Result<(), String> {
-    let found = printed(demo, &codegen::Options::exact())?;
+    let found = printed(demo, &native::Options::exact())?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("demos/{}.out", demo.name));
     let expected = fs::read_to_string(&file).unwrap_or_default();
     if found.contains("false") {
@@ -104,7 +104,7 @@ fn demos_print_what_is_expected() {
 #[test]
 #[ignore = "compiles every demo: cargo test --release --test programs -- --ignored"]
 fn demos_print_the_same_with_fast_arithmetic() {
-    every_demo(|demo| printed(demo, &codegen::Options::default()).map(|_| ()));
+    every_demo(|demo| printed(demo, &native::Options::default()).map(|_| ()));
 }
 
 #[test]

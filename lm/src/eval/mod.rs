@@ -24,7 +24,7 @@ mod vector;
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::term::{Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
+use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
 use crate::value::Value;
 use map::Map;
 use std::cell::{Cell, RefCell};
@@ -165,9 +165,9 @@ impl<'a> Evaluator<'a> {
             },
             Op::Prim(p) => self.prim(*p, &values, e),
             Op::Call(fun) => self.call_val(&fun.name, values),
-            Op::JacobianOfFun(fun) => self.call_val(&fun.name.derived("D"), values),
+            Op::JacobianOfFun(fun) => self.call_val(&fun.name.derived(Derivative::D), values),
             Op::JacobianAt(fun) => {
-                let half = fun.name.derived("sufrevpass");
+                let half = fun.name.derived(Derivative::SufRevPass);
                 Ok(Val::map_of(Map::recorded(half, &values[0], &values[1], &values[2])))
             }
             Op::JacobianOf(p) => self.jacobian_of(*p, values, args),

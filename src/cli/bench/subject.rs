@@ -1,11 +1,11 @@
 //! What is measured: a function, its derivatives, and where its arguments come from.
 
-use super::Options;
-use crate::bench::argument::{self, SIZE, Written};
-use crate::bench::measure::{Effort, in_turns};
-use crate::bench::report::Row;
-use crate::bench::{Entry, Point, parts};
-use crate::cli::ErrorFormat;
+use super::options::BenchOptions;
+use crate::benchmark::argument::{self, SIZE, Written};
+use crate::benchmark::report::Row;
+use crate::benchmark::samples::{Effort, in_turns};
+use crate::benchmark::{Entry, Point, parts};
+use crate::cli::error_format::ErrorFormat;
 use crate::cli::failure::Failure;
 use crate::cli::input::{Input, shown};
 use crate::cli::watch::Watch;
@@ -14,12 +14,12 @@ use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::front;
 use crate::ks::source::Source;
-use codegen::{Jit, Prepared, SourceInfo};
 use lm::interp::RuntimeError;
 use lm::random::SplitMix;
 use lm::scope::free_variables;
 use lm::term::{Fun, FunName, Program};
 use lm::value::Value;
+use native::{Jit, Prepared, SourceInfo};
 use std::sync::Arc;
 
 /// What is measured.
@@ -40,11 +40,11 @@ enum Argument {
     Generated,
 }
 
-type Compile = fn(&Program, &[FunName], &SourceInfo, &codegen::Options) -> Result<Jit, codegen::Error>;
+type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result<Jit, native::Error>;
 
 impl Subject {
     /// Reads the program, and makes the derivatives.
-    pub(super) fn new(options: &Options, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
+    pub(super) fn new(options: &BenchOptions, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
         let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
         let name = input.function(&options.fun)?;
         let Some(def) = input.pipeline.program().defs.get(&name) else {
@@ -103,7 +103,7 @@ impl Subject {
     }
 
     /// Native code, by one of the JIT's ways to make it.
-    pub(super) fn compiled(&self, compile: Compile, native: &codegen::Options) -> Result<Jit, Failure> {
+    pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
         jit.set_stack(crate::stack_size() as u64 / 2);
@@ -182,7 +182,7 @@ fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
 }
 
 /// The argument that is written somewhere.
-fn given(options: &Options, input: &Input, fun: &Fun) -> Option<Source> {
+fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
     let example = || example(input.pipeline.program(), &fun.name).filter(|_| options.sizes.is_empty());
     match &options.input {
         Some(text) => Some(Source::new("--input", text)),
@@ -195,7 +195,7 @@ fn written(
     input: &Input,
     fun: &Fun,
     text: &Source,
-    options: &Options,
+    options: &BenchOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Written, Checked), Failure> {
@@ -234,7 +234,7 @@ fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<&'e st
 }
 
 /// Errors: there are no sizes where they are needed, or there can be no random argument.
-fn can_be_generated(options: &Options, fun: &Fun) -> Result<(), Failure> {
+fn can_be_generated(options: &BenchOptions, fun: &Fun) -> Result<(), Failure> {
     const MOST: u64 = 1 << 26;
     let (name, ty) = (&fun.name, fun.argument());
     if argument::elements(&ty, 0).is_none() {

@@ -13,7 +13,7 @@
 
 use crate::derive::passes::Facts;
 use lm::prim::Prim;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Into<'_> {
     /// Remembers `(y, r) = suffwdpass$f(s)`.
     fn see(&mut self, b: &Binding) {
         let Kind::App(Op::Call(f), args) = b.rhs.kind() else { return };
-        if let (Some("suffwdpass"), [_, r]) = (derivation(f), b.pattern.vars()) {
+        if let (Some(Derivative::SufFwdPass), [_, r]) = (derivation(f), b.pattern.vars()) {
             self.arguments.insert(r.id(), args.clone());
         }
     }
@@ -63,12 +63,12 @@ impl Into<'_> {
     /// The s that a call of a reverse derivative is the cotangent of, when its function is recursive.
     fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
         let s = match derivation(f)? {
-            "rev" => vec![args[0].clone()],
-            "vjp" if f.result.as_tuple()?[0].has_fixed_shape() => vec![args[0].clone()],
-            "sufrevpass" => self.arguments.get(&args[1].as_var()?.id())?.clone(),
+            Derivative::Rev => vec![args[0].clone()],
+            Derivative::Vjp if f.result.as_tuple()?[0].has_fixed_shape() => vec![args[0].clone()],
+            Derivative::SufRevPass => self.arguments.get(&args[1].as_var()?.id())?.clone(),
             _ => return None,
         };
-        let name = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+        let name = f.name.without_derivatives(1);
         let fun = (self.recursive)(&name)?;
         let s = match (s.as_slice(), fun.params.len()) {
             ([one], n) if n != 1 && name.varying().is_some() => (1..=n).map(|i| Expr::get(i, one.clone())).collect(),
@@ -76,14 +76,14 @@ impl Into<'_> {
         };
         let cotangent = Fun { name, ..(*fun).clone() }.varying_of(&s);
         Some(match derivation(f)? {
-            "vjp" => Expr::tuple([Expr::tuple([]), cotangent]),
+            Derivative::Vjp => Expr::tuple([Expr::tuple([]), cotangent]),
             _ => cotangent,
         })
     }
 }
 
-fn derivation(f: &Fun) -> Option<&str> {
-    f.name.derivations.first().map(|d| &**d)
+fn derivation(f: &Fun) -> Option<&Derivative> {
+    f.name.derivative()
 }
 
 /// The postcondition: each outermost reverse derivative of a recursive function has a destination.
@@ -102,6 +102,5 @@ fn without_destination<'a>(e: &'a Expr, facts: &Facts) -> Option<&'a Expr> {
 }
 
 fn is_reverse_of_recursive(f: &Fun, facts: &Facts) -> bool {
-    let of = || FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
-    derivation(f) == Some("rev") && (facts.is_recursive)(&of().unrestricted())
+    derivation(f) == Some(&Derivative::Rev) && (facts.is_recursive)(&f.name.without_derivatives(1).unrestricted())
 }

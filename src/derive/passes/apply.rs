@@ -15,7 +15,7 @@ use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
-use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern, place};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern, place};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -228,10 +228,10 @@ impl Apply<'_, '_> {
 
     fn operator(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         if let Some((fun, args)) = as_jacobian(m) {
-            return Ok(call_derivative("fwd", fun, args, dx, &fun.result));
+            return Ok(call_derivative(Derivative::Fwd, fun, args, dx, &fun.result));
         }
         if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
-            return Ok(call_derivative("rev", fun, args, dx, &fun.varying()));
+            return Ok(call_derivative(Derivative::Rev, fun, args, dx, &fun.varying()));
         }
         if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| at_record(&t[0])) {
             return Ok(call_second_half(fun, &args[0], dx));
@@ -274,7 +274,7 @@ fn at_record(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
 /// `sufrevpass$f(dr, r)`, where r is the record.
 fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
     let half = Fun {
-        name: fun.name.derived("sufrevpass"),
+        name: fun.name.derived(Derivative::SufRevPass),
         params: vec![dr.ty().clone(), record.ty().clone()],
         result: fun.varying().tangent(),
     };
@@ -282,10 +282,10 @@ fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
 }
 
 /// `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
-fn call_derivative(derivation: &str, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
+fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
     let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
     let derived = Fun {
-        name: fun.name.derived(derivation),
+        name: fun.name.derived(derivative),
         params: vec![argument.ty().clone(), dx.ty().clone()],
         result: like.tangent(),
     };

@@ -14,7 +14,7 @@ use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::occurrences;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -91,12 +91,10 @@ fn narrowed(e: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
             let witness = witness.iter().map(|w| components(w, live, is_last)).collect::<Option<Vec<_>>>()?;
             Some(Expr::prim(Prim::SumBuild, [witness, vec![n.clone(), of_function(f, live, is_last)?]].concat()))
         }
-        (Op::Call(f), _)
-            if is_last && live == [false, true] && f.name.derivations.first().is_some_and(|d| **d == *"jvp") =>
-        {
-            let of = FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+        (Op::Call(f), _) if is_last && live == [false, true] && f.name.derivative() == Some(&Derivative::Jvp) => {
+            let of = f.name.without_derivatives(1);
             let result = f.result.as_tuple()?[1].clone();
-            let tangent = Fun { name: of.derived("fwd"), params: f.params.clone(), result };
+            let tangent = Fun { name: of.derived(Derivative::Fwd), params: f.params.clone(), result };
             Some(Expr::app(Op::Call(Arc::new(tangent)), args.clone()))
         }
         _ => None,

@@ -8,10 +8,10 @@ use super::{
     add_destinations, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses, merge_calls,
     pair_recursive_calls, simplify, transpose,
 };
-use crate::schedule::strategy;
+use crate::derive::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
-use lm::term::{Def, Fun, FunName, Supply};
+use lm::term::{Def, Derivative, Fun, FunName, Supply};
 use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -270,7 +270,7 @@ fn simplified(def: &Def, supply: &mut Supply) -> Def {
 
 fn transposed(def: &Def, supply: &mut Supply) -> Def {
     let mut name = def.fun.name.clone();
-    name.derivations[0] = "Dt".into();
+    name.derivations[0] = Derivative::Dt;
     let transposed = transpose::transpose(def, name, strategy("transpose"), &mut Rewriter::new(supply, FUEL));
     transposed.expect("an instance is small")
 }

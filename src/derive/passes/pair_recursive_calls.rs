@@ -20,7 +20,7 @@ use crate::derive::call_points::{Meeting, Tuples, base, derivation};
 use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::scope::free_variables;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -100,7 +100,9 @@ impl PairRecursiveCalls<'_> {
     fn is_meant(&self, derivative: &Binding, value: &Binding) -> bool {
         let f = callee(derivative);
         let of = base(f).unrestricted();
-        derivation(f) != Some("suffwdpass") && value.rhs.ty().has_fixed_shape() && self.recursive.contains(&of)
+        derivation(f) != Some(&Derivative::SufFwdPass)
+            && value.rhs.ty().has_fixed_shape()
+            && self.recursive.contains(&of)
     }
 
     /// The bindings with one call in place of the two, where that can be.
@@ -151,9 +153,10 @@ impl PairRecursiveCalls<'_> {
     fn both(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
         let f = callee(derivative);
         let (is_both, call) = match derivation(f) {
-            Some("jvp" | "vjp") => (true, derivative.rhs.clone()),
+            Some(Derivative::Jvp | Derivative::Vjp) => (true, derivative.rhs.clone()),
             mode => {
-                let name = base(f).derived(if mode == Some("fwd") { "jvp" } else { "vjp" });
+                let name =
+                    base(f).derived(if mode == Some(&Derivative::Fwd) { Derivative::Jvp } else { Derivative::Vjp });
                 let result = Type::tuple([value.rhs.ty().clone(), f.result.clone()]);
                 (false, retargeted(&derivative.rhs, Fun { name, result, ..f.clone() }))
             }
@@ -176,17 +179,19 @@ impl PairRecursiveCalls<'_> {
     /// `ds = rev$g(s, dr)`, and the pair of it and the value, for `vjp$g(s, dr)`; any other derivative as it is.
     fn apart(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
         let f = callee(derivative);
-        let (Some("vjp"), Pattern::Var(y)) = (derivation(f), &value.pattern) else { return vec![derivative.clone()] };
+        let (Some(Derivative::Vjp), Pattern::Var(y)) = (derivation(f), &value.pattern) else {
+            return vec![derivative.clone()];
+        };
         let result = f.result.as_tuple().expect("the value beside the derivative")[1].clone();
         let d = self.supply.fresh("d", result.clone());
-        let rhs = retargeted(&derivative.rhs, Fun { name: base(f).derived("rev"), result, ..f.clone() });
+        let rhs = retargeted(&derivative.rhs, Fun { name: base(f).derived(Derivative::Rev), result, ..f.clone() });
         let pair = Expr::tuple([Expr::var(y), Expr::var(&d)]);
         vec![Binding { pattern: Pattern::Var(d), rhs }, Binding { pattern: derivative.pattern.clone(), rhs: pair }]
     }
 }
 
 fn is_forward(b: &Binding) -> bool {
-    matches!(derivation(callee(b)), Some("fwd" | "jvp"))
+    matches!(derivation(callee(b)), Some(Derivative::Fwd | Derivative::Jvp))
 }
 
 /// The function that a binding calls.
@@ -224,8 +229,9 @@ fn value_beside_both(bindings: &[Binding], tuples: &Tuples, facts: &Facts) -> Op
             derivatives.entry(at).or_default().push(b);
         }
     }
-    let is_meant =
-        |b: &Binding| derivation(callee(b)) == Some("vjp") && (facts.is_recursive)(&base(callee(b)).unrestricted());
+    let is_meant = |b: &Binding| {
+        derivation(callee(b)) == Some(&Derivative::Vjp) && (facts.is_recursive)(&base(callee(b)).unrestricted())
+    };
     let mut single = derivatives.iter().filter_map(|(at, all)| match all.as_slice() {
         [one] if values.contains(at) && is_meant(one) => Some(&one.rhs),
         _ => None,

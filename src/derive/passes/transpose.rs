@@ -23,7 +23,7 @@ use lm::types::Type;
 /// The definition of the transposed map.
 pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
-    let of = FunName { derivations: name.derivations[1..].to_vec(), ..name.clone() };
+    let of = name.without_derivatives(1);
     let argument = Fun { name: of, ..(*def.fun).clone() }.varying_of(&params);
     transpose_from(def, name, argument, strategy, cx)
 }

@@ -4,11 +4,12 @@
 //!
 //! S chooses among several functions of the name.
 
-use crate::ks::check::call::{gather, types};
+use crate::ks::check::checker::Checker;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_projection, is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{Checker, builtins, error};
+use crate::ks::check::terms::{gather, types};
+use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
 use lm::scope::renamed;

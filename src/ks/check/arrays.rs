@@ -2,8 +2,9 @@
 //! like on tensors with discrete parts.
 
 use crate::ks::check::builtins::sparse_parts;
-use crate::ks::check::call::apply;
-use crate::ks::check::{Checker, error};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
+use crate::ks::check::terms::apply;
 use lm::prim::Prim;
 use lm::shape;
 use lm::term::{Expr, Kind, Op, Span};

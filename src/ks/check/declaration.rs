@@ -3,74 +3,18 @@
 //!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
 //!   (rule "name" params template replacement)
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
+use crate::derive::typing;
 use crate::ks::check::builtins::PRIMITIVE_PREFIX;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
+use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
-use crate::ks::check::{Checker, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
-
-/// A parameter; without a type when that is wrong.
-#[derive(Clone, Debug)]
-pub struct Param {
-    /// The name.
-    pub name: Arc<str>,
-    /// The type.
-    pub ty: Option<Type>,
-}
-
-/// A definition whose body is not checked yet. Parts that are wrong are missing.
-#[derive(Clone, Debug)]
-pub struct Header<'a> {
-    /// As written.
-    pub name: Option<FunName>,
-    /// The declared result type.
-    pub result: Option<Type>,
-    /// The parameters as written.
-    pub params: Option<Vec<Param>>,
-    /// The body; none of a function that is implemented elsewhere.
-    pub body: Option<&'a Sexp>,
-    /// The place of the name.
-    pub span: Span,
-    /// Whether it comes from the prelude.
-    pub is_prelude: bool,
-}
-
-impl Header<'_> {
-    /// The parameter types, when all are right.
-    pub fn types(&self) -> Option<Vec<Type>> {
-        self.params.as_ref()?.iter().map(|p| p.ty.clone()).collect()
-    }
-}
-
-/// A rewrite rule whose sides are not checked yet.
-#[derive(Debug)]
-pub struct RuleHead<'a> {
-    /// What diagnostics call it.
-    pub name: Arc<str>,
-    /// What stands for any term; missing when wrong.
-    pub params: Option<Vec<Param>>,
-    /// What is replaced.
-    pub template: &'a Sexp,
-    /// What replaces it.
-    pub replacement: &'a Sexp,
-    /// The place of the name.
-    pub span: Span,
-}
-
-/// A top-level form.
-#[derive(Debug)]
-pub enum Item<'a> {
-    /// A definition.
-    Def(Header<'a>),
-    /// `(gdef derivative name derivation)`: the name of the derivative, how it is made, and its place.
-    Gdef(FunName, Option<Derivation>, Span),
-    /// A rewrite rule.
-    Rule(RuleHead<'a>),
-}
 
 /// Lets a type pass, or reports it.
 pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
@@ -217,10 +161,10 @@ impl Checker {
         };
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
-        if !derived::is_derivation(word) {
-            let suggestion = super::suggest::closest(word, derived::names());
+        let Ok(derived) = word.parse() else {
+            let suggestion = super::suggest::closest(word, typing::words());
             return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
-        }
+        };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
             None => None,
             Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
@@ -232,7 +176,7 @@ impl Checker {
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(word), derivation, span))
+        Some(Item::Gdef(name.derived(derived), derivation, span))
     }
 
     /// `(rule "name" params template replacement)`.

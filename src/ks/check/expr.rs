@@ -2,10 +2,11 @@
 //!
 //! `None` stands for a term with an error; it is reported where it is found, and never again.
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{Checker, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Constant, Expr, FunName, Op, Span};
 use std::sync::Arc;

@@ -4,10 +4,11 @@
 //!
 //! A chain of lets, each the body of the one before, becomes one flat block.
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{Checker, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Pattern, Span};
 use lm::types::Type;

@@ -4,9 +4,11 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::derive::typing;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{Checker, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -54,11 +56,11 @@ impl Checker {
             return Some(FunName { overload: Some(ty), ..base? });
         }
         let inner = self.fun_name(second);
-        if !derived::is_derivation(head) {
-            let suggestion = closest(head, derived::names());
+        let Ok(derivative) = head.parse() else {
+            let suggestion = closest(head, typing::words());
             return self.fail(error::unknown_derivation(head, suggestion), first.span);
-        }
-        Some(inner?.derived(head))
+        };
+        Some(inner?.derived(derivative))
     }
 
     fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
@@ -69,16 +71,16 @@ impl Checker {
 
 /// The function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
 pub fn old_spelling(name: &str) -> Option<FunName> {
-    if let Some((derivation, rest)) = name.split_once('$')
-        && derived::is_derivation(derivation)
+    if let Some((word, rest)) = name.split_once('$')
+        && let Ok(derivative) = word.parse()
         && !rest.is_empty()
     {
         let inner = old_spelling(rest).unwrap_or_else(|| FunName::base(rest));
-        return Some(inner.derived(derivation));
+        return Some(inner.derived(derivative));
     }
     let (base, mangled) = name.rsplit_once('@')?;
     let overload = Some(unmangle(mangled)?);
-    (!base.is_empty()).then(|| FunName { derivations: Vec::new(), base: base.into(), overload })
+    (!base.is_empty()).then(|| FunName { overload, ..FunName::base(base) })
 }
 
 /// `f` Float, `i` Integer, `b` Bool, `v` Vec of what follows; several are a tuple.

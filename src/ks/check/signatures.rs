@@ -1,11 +1,14 @@
 //! Signatures: which function each definition defines, and of which types.
 
-use crate::derivation::Derivation;
-use crate::ks::check::builtins;
-use crate::ks::check::declaration::Header;
+use crate::derive::Derivation;
+use crate::derive::typing;
+use crate::ks::check::builtins::{self, builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::functions::Entry;
-use crate::ks::check::{Checker, derived, error};
-use lm::term::{Fun, FunName, Span};
+use crate::ks::check::head::Header;
+use crate::ks::check::terms::argument_type;
+use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -79,7 +82,7 @@ impl Checker {
         if self.is_second_order(name) {
             return self.fail(error::derivative_of_second_order(&name.base), span);
         }
-        let base = derived::base_argument(derivations(name), &found.argument());
+        let base = typing::base_argument(&name.derivations, &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
         let said = match (found.params.as_slice(), &found.result) {
@@ -95,12 +98,12 @@ impl Checker {
                     true => Some(said.clone()),
                     false => self.record(f, span),
                 };
-                derived::derive_all(derivations(name), &base, &mut record)
+                typing::derive_all(&name.derivations, &base, &mut record)
             }
             None => {
                 let candidates = self.functions.overloads(&name.base).iter();
                 let mut record = |_: &Fun| Some(said.clone());
-                let derived = candidates.filter_map(|e| derived::derive_all(derivations(name), &e.fun, &mut record));
+                let derived = candidates.filter_map(|e| typing::derive_all(&name.derivations, &e.fun, &mut record));
                 let expected = derived.map(|fun| arrow(&fun)).collect::<Vec<_>>().join(" or ");
                 let expected = if expected.is_empty() { "that of the built-in".into() } else { expected };
                 self.fail(error::wrong_derivative(name, &expected, &arrow(found)), span)
@@ -156,7 +159,7 @@ impl Checker {
             None if candidates.len() > 1 => self.fail(error::ambiguous(&name.base, &candidates), span),
             None if builtins::rows(&name.base).next().is_some() => self.requested_of_builtin(name, span),
             None => {
-                let shown = FunName { derivations: Vec::new(), ..name }.to_string();
+                let shown = name.as_written().to_string();
                 self.unknown(&shown, span)
             }
         }
@@ -175,7 +178,7 @@ impl Checker {
                 Some(FunName { overload: base.name.overload.clone(), ..name })
             }
             None => {
-                let shown = FunName { derivations: Vec::new(), ..name }.to_string();
+                let shown = name.as_written().to_string();
                 self.unknown(&shown, span)
             }
         }
@@ -203,43 +206,9 @@ fn is_overloaded(header: &Header, all: &[Header]) -> bool {
     !stands_for_prelude && same().count() > 1
 }
 
-/// The built-in as a function of the argument type `s`.
-pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
-    let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
-    parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
-        let result = builtins::select(base, &params)?.result(&params)?;
-        Some(Fun { name: FunName::base(base), params, result })
-    })
-}
-
-/// The type of the one argument, or of the tuple of all.
-pub fn argument_type(types: &[Type]) -> Type {
-    match types {
-        [one] => one.clone(),
-        many => Type::tuple(many.iter().cloned()),
-    }
-}
-
-/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
-/// that are for one type only.
-pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
-    match &name.overload {
-        Some(ty) => vec![ty.clone()],
-        None => {
-            let all = builtins::rules(&name.base).filter_map(|rule| rule.only_arguments());
-            all.map(|types| argument_type(&types)).collect()
-        }
-    }
-}
-
 /// Whether a name's outermost derivation is the first half.
 fn is_first_half(name: &FunName) -> bool {
-    name.derivations.first().is_some_and(|d| &**d == "suffwdpass")
-}
-
-/// The derivations of a name, outermost first.
-pub fn derivations(name: &FunName) -> impl DoubleEndedIterator<Item = &str> {
-    name.derivations.iter().map(|d| &**d)
+    name.derivative() == Some(&Derivative::SufFwdPass)
 }
 
 fn arrow(fun: &Fun) -> String {

@@ -2,8 +2,9 @@
 //!
 //!   T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{Checker, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::Span;
 use lm::types::Type;

@@ -2,15 +2,15 @@
 
 use lm::interp::{Counts, Interpreter};
 use lm::map;
-use lm::term::{Expr, FunName, Kind, Op};
+use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::call_order;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::call_order;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::collections::HashMap;
 
 /// A gradient does at most so much for each thing that the function does, and for each level of loops.
@@ -74,7 +74,7 @@ impl Measured {
     ///
     /// Errors: a derivation, or a call that fails.
     pub fn new(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<Measured, String> {
-        let (vjp, rev) = (f.derived("vjp"), f.derived("rev"));
+        let (vjp, rev) = (f.derived(Derivative::Vjp), f.derived(Derivative::Rev));
         for name in [f, &vjp, &rev] {
             p.require(name).map_err(|error| format!("{name}: {error}"))?;
         }

@@ -2,19 +2,20 @@
 //! chosen sizes.
 
 use super::generate_arrays::Signature;
-use codegen::{Checks, Jit, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use loops::Checks;
+use native::{Jit, SourceInfo};
 use std::sync::Arc;
 
 /// A way to compile, and what is asked of it.
@@ -23,7 +24,7 @@ pub struct Way {
     /// For messages.
     pub name: String,
     /// How to compile.
-    pub options: codegen::Options,
+    pub options: native::Options,
     /// The largest difference from the interpreter that agrees.
     pub limit: f64,
     /// Numbers below that are what cancelling terms left: they may differ as that number may.
@@ -37,7 +38,7 @@ pub struct Way {
 
 impl Way {
     /// A way that is asked for the interpreter's errors, and its values to [`NATIVE`].
-    pub fn new(name: &str, options: codegen::Options) -> Way {
+    pub fn new(name: &str, options: native::Options) -> Way {
         Way { name: name.to_string(), options, limit: NATIVE, floor: 0.0, same_errors: true, threads: vec![] }
     }
 }
@@ -70,7 +71,8 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-        let derivatives = if varies { ["fwd", "rev"].map(|name| f.derived(name)).to_vec() } else { vec![] };
+        let derivatives =
+            if varies { [Derivative::Fwd, Derivative::Rev].map(|name| f.derived(name)).to_vec() } else { vec![] };
         for name in &derivatives {
             pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -125,7 +127,7 @@ impl Case {
         let Some(y) = self.agree(&f, args) else { return };
         let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
         for name in self.derivatives.clone() {
-            let at = if name == f.derived("fwd") { &point } else { &y };
+            let at = if name == f.derived(Derivative::Fwd) { &point } else { &y };
             self.agree(&name, &[point.clone(), Random::new(7).direction(at)]);
         }
     }

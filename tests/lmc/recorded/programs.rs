@@ -1,6 +1,7 @@
 //! Programs that are made for records, derivations that meet, derivatives that are written by hand.
 
 use super::*;
+use lm::term::Derivative;
 
 /// Programs made for records, with `f` from vectors to Floats.
 const PROGRAMS: &[&str] = &[
@@ -62,9 +63,9 @@ fn programs_with_records() {
             let ways = Ways::new(&text, |_| vec![f.clone()]).unwrap_or_else(|why| panic!("{why}\n{program}"));
             for p in &ways.recorded {
                 reads_back(p).unwrap_or_else(|why| panic!("{why}\n{program}"));
-                let name = f.derived("rev");
+                let name = f.derived(Derivative::Rev);
                 let info = SourceInfo::new("test.ks", &text);
-                for options in [codegen::Options::exact(), codegen::Options::default()] {
+                for options in [native::Options::exact(), native::Options::default()] {
                     let jit = Jit::new(p.program(), std::slice::from_ref(&name), &info, &options);
                     let jit = jit.unwrap_or_else(|error| panic!("{error}\n{program}"));
                     for n in [0, 1, 2, 3, 9] {
@@ -115,7 +116,7 @@ fn derivations_can_be_mixed() {
     let reverse = |g: &str, f: &str| {
         with_large_stack(|| {
             let mut p = pipeline(&text(g, f), Derivation::Jacobian);
-            let name = FunName::base("f").derived("rev");
+            let name = FunName::base("f").derived(Derivative::Rev);
             p.require(&name).unwrap_or_else(|error| panic!("{g}, {f}: {error}"));
             Interpreter::new(p.program()).call(&name, &at()).expect("a derivative")
         })
@@ -156,7 +157,7 @@ fn derivatives_by_hand_are_used() {
     for (written, factor) in by_hand {
         for derivation in RECORDED {
             let mut p = pipeline(&format!("{f}\n{written}"), derivation);
-            let name = FunName::base("f").derived("rev");
+            let name = FunName::base("f").derived(Derivative::Rev);
             with_large_stack(|| p.require(&name).unwrap_or_else(|error| panic!("{error}")));
             let v = Value::vector([0.3, -0.2, 0.7].map(Value::Float).to_vec());
             let found = Interpreter::new(p.program()).call(&name, &[v, Value::Float(1.0)]).expect("a derivative");
@@ -178,7 +179,7 @@ fn derivatives_of_forward_derivatives_agree() {
         }
         points += with_large_stack(|| {
             let functions = worth_checking(&pipeline(&text, Derivation::Jacobian));
-            let forward: Vec<FunName> = functions.iter().map(|f| f.derived("fwd")).collect();
+            let forward: Vec<FunName> = functions.iter().map(|f| f.derived(Derivative::Fwd)).collect();
             let ways = Ways::new(&text, |_| forward.clone()).unwrap_or_else(|why| panic!("{name}: {why}"));
             let mut random = Random::new(1);
             let mut points = 0;

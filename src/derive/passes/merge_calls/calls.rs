@@ -2,7 +2,7 @@
 
 use super::MergeCalls;
 use crate::derive::partial_eval::depends_on;
-use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Var};
+use lm::term::{Binding, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl MergeCalls<'_> {
     fn first_half(&mut self, y: Var, f: &Fun, of: &FunName, args: Vec<Expr>) -> Option<(Binding, Var)> {
         let (_, record) = self.records.get(of)?.clone();
         let r = self.supply.fresh("r", record.clone());
-        let name = of.derived("suffwdpass");
+        let name = of.derived(Derivative::SufFwdPass);
         let half = Fun { name, params: f.params.clone(), result: Type::tuple([f.result.clone(), record]) };
         let rhs = Expr::app(Op::Call(Arc::new(half)), args);
         Some((Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs }, r))
@@ -149,12 +149,9 @@ impl MergeCalls<'_> {
     /// `t = vjp$f(s, dr)` as `(y, r) = suffwdpass$f(s) .. ds = sufrevpass$f(dr, r) .. t = (y, ds)`.
     fn halves_beside(&mut self, b: &Binding) -> Option<[Binding; 3]> {
         let Kind::App(Op::Call(g), args) = b.rhs.kind() else { return None };
-        let of = FunName { derivations: g.name.derivations.get(1..)?.to_vec(), ..g.name.clone() };
-        if g.name != of.derived("vjp") {
-            return None;
-        }
+        let Some((Derivative::Vjp, of)) = g.name.underived() else { return None };
         let result = g.result.as_tuple()?[1].clone();
-        let reverse = Fun { name: of.derived("rev"), result: result.clone(), ..(**g).clone() };
+        let reverse = Fun { name: of.derived(Derivative::Rev), result: result.clone(), ..(**g).clone() };
         let ds = self.supply.fresh("ds", result);
         let rhs = Expr::app(Op::Call(Arc::new(reverse)), args.clone()).at(b.rhs.span());
         let [forward, reverse] = self.halves_of(&Binding { pattern: Pattern::Var(ds.clone()), rhs })?;
@@ -173,10 +170,10 @@ pub(super) enum Role {
 }
 
 pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
-    let role = match f.name.derivations.first().map(|d| &**d) {
-        Some("fwd") => Role::Fwd,
-        Some("rev") => Role::Rev,
-        Some("suffwdpass") => Role::Suffwdpass,
+    let role = match f.name.derivative() {
+        Some(Derivative::Fwd) => Role::Fwd,
+        Some(Derivative::Rev) => Role::Rev,
+        Some(Derivative::SufFwdPass) => Role::Suffwdpass,
         _ => return (Role::Value, f.name.clone()),
     };
     let mut base = f.name.clone();
@@ -186,8 +183,8 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
 
 /// The f of `[jvp f]` or `[vjp f]`, whatever of it varies.
 pub(super) fn value_beside(f: &Fun) -> Option<FunName> {
-    let is_one = f.name.derivations.first().is_some_and(|d| matches!(&**d, "jvp" | "vjp"));
-    let of = || FunName { derivations: f.name.derivations[1..].to_vec(), ..f.name.clone() };
+    let is_one = matches!(f.name.derivative(), Some(Derivative::Jvp | Derivative::Vjp));
+    let of = || f.name.without_derivatives(1);
     is_one.then(|| of().unrestricted())
 }
 
@@ -202,7 +199,7 @@ fn args(call: &Expr) -> Vec<Expr> {
 fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Option<Binding> {
     let (Pattern::Var(y), Pattern::Var(dy)) = (&value.pattern, &derivative.pattern) else { return None };
     let result = Type::tuple([f.result.clone(), g.result.clone()]);
-    let both = Fun { name: role_of(g).1.derived("jvp"), params: g.params.clone(), result };
+    let both = Fun { name: role_of(g).1.derived(Derivative::Jvp), params: g.params.clone(), result };
     let rhs = Expr::app(Op::Call(Arc::new(both)), args(&derivative.rhs)).at(value.rhs.span());
     Some(Binding { pattern: Pattern::Tuple(vec![y.clone(), dy.clone()]), rhs })
 }
@@ -210,7 +207,7 @@ fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Opti
 /// `ds = sufrevpass$f(dr, r)`, for `ds = rev$f(s, dr)`.
 fn second_half(b: &Binding, g: &Fun, f: &FunName, r: &Var) -> Binding {
     let params = vec![g.params[1].clone(), r.ty().clone()];
-    let half = Fun { name: f.derived("sufrevpass"), params, result: g.result.clone() };
+    let half = Fun { name: f.derived(Derivative::SufRevPass), params, result: g.result.clone() };
     let rhs = Expr::app(Op::Call(Arc::new(half)), vec![args(&b.rhs)[1].clone(), Expr::var(r)]);
     Binding { pattern: b.pattern.clone(), rhs: rhs.at(b.rhs.span()) }
 }

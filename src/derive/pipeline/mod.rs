@@ -1,0 +1,277 @@
+//! Makes the derivatives that are asked for, by the recipes of [`recipes`](super::recipes).
+//!
+//! ```text
+//! require f   =  make f and all that it calls
+//! [d g]       =  the first recipe of d whose condition holds for g, its passes run in order
+//! ```
+//!
+//! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by`, `run_before_sharing` and `run` here;
+//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own, which `lmc demo` shows. In debug builds each is checked again:
+//! scoping, and what the pass promises (its postcondition).
+
+mod check;
+mod conditions;
+mod error;
+mod halves;
+mod maps;
+mod pairs;
+pub mod pass;
+mod records;
+mod share;
+mod stages;
+mod watch;
+mod written;
+
+pub(in crate::derive) use check::checked;
+pub use error::Error;
+pub use stages::Stage;
+pub use watch::{Observer, PassDone};
+
+use super::Derivation;
+use super::figures::fig09_11_category as category;
+use super::passes::rules::EndlessRule;
+use super::passes::zeros_of_empty_sums;
+use super::recipes::{self, Recipe, Start, Step, When};
+use crate::derive::call_order;
+use crate::ks::check::Checked;
+use indexmap::IndexMap;
+use lm::effect::Effects;
+use lm::term::{Def, Derivative, FunName, Program};
+use lm::timing::Timings;
+use lm::types::Type;
+use pass::{Task, Work};
+use std::collections::{HashMap, HashSet};
+use watch::Watch;
+
+/// Derives functions of one program on demand.
+pub struct Pipeline {
+    pub(in crate::derive) program: Program,
+    /// Definitions of the prelude that the program does not call so far.
+    pub(in crate::derive) prelude: IndexMap<FunName, Def>,
+    pub(in crate::derive) effects: Effects,
+    /// The derivation by which derivatives are made, where the program does not choose one.
+    derivation: Derivation,
+    /// The functions for which it does.
+    chosen: IndexMap<FunName, Derivation>,
+    trace: bool,
+    pub(in crate::derive) watch: Watch,
+    /// What recipes made before sharing, from which other recipes start.
+    unshared: HashMap<(FunName, When), Def>,
+    in_progress: Vec<FunName>,
+    /// Functions of which all that they call has been made, or is being made.
+    closed: HashSet<FunName>,
+    /// The functions of the source text: a derivative among them was written by its user.
+    pub(in crate::derive) written: HashSet<FunName>,
+    endless: Vec<EndlessRule>,
+    /// The functions that call derivatives of themselves.
+    deriving_themselves: HashSet<FunName>,
+}
+
+impl Pipeline {
+    /// A pipeline for a checked program.
+    pub fn new(checked: Checked) -> Pipeline {
+        let Checked { program, prelude, derivation, chosen, .. } = checked;
+        let effects = Effects::of(&program);
+        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
+        let deriving_themselves = call_order::deriving_themselves(&program);
+        let watch = Watch { effects: effects.clone(), ..Watch::default() };
+        let mut pipeline = Pipeline {
+            program,
+            prelude,
+            effects,
+            derivation,
+            chosen,
+            trace: false,
+            watch,
+            unshared: HashMap::new(),
+            in_progress: Vec::new(),
+            closed: HashSet::new(),
+            written,
+            endless: Vec::new(),
+            deriving_themselves,
+        };
+        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
+        for def in defs {
+            let def = pipeline.ruled(&def);
+            pipeline.program.defs.insert(def.fun.name.clone(), def);
+        }
+        pipeline
+    }
+
+    /// Adds the times of passes to a table, and lets an observer see what they make.
+    pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
+        self.watch.timings = timings;
+        self.watch.observer = observer;
+    }
+
+    /// The program, with the derivatives made so far.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The program, with the derivatives made so far.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// A function in the category language, as it is written: its normal form may stop with another error. Not pruned.
+    pub fn in_category(&mut self, of: &FunName) -> Result<category::Def, Error> {
+        let def = self.source(of)?;
+        Ok(self.watch.timings.time("convert", || category::convert(&def)))
+    }
+
+    /// Makes every derivative that the program itself calls.
+    pub fn complete(&mut self) -> Result<(), Error> {
+        let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
+        names.iter().try_for_each(|name| self.require(name))
+    }
+
+    /// The derivation by which the derivatives of a function are made.
+    pub fn derivation_of(&self, name: &FunName) -> Derivation {
+        let base = name.as_written();
+        self.chosen.get(&base).copied().unwrap_or(self.derivation)
+    }
+}
+
+/// The way to a derivative.
+impl Pipeline {
+    /// Makes the function and all that it calls, directly or not, unless the program has them.
+    pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
+        if self.program.externals.contains_key(name) {
+            return Ok(());
+        }
+        let def = self.source(name)?;
+        if !self.closed.insert(name.clone()) {
+            return Ok(());
+        }
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        let result = called.iter().try_for_each(|callee| self.require(callee));
+        if result.is_err() {
+            // Others may count on this one.
+            self.closed.clear();
+        }
+        result
+    }
+
+    /// The function that is differentiated, itself derived first if need be. One that is implemented
+    /// elsewhere is a call of itself.
+    pub(in crate::derive) fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+        if let Some(def) = self.external(name) {
+            return Ok(def);
+        }
+        if let Some(def) = self.prelude.shift_remove(name) {
+            self.program.defs.insert(name.clone(), def);
+        }
+        if !self.program.defs.contains_key(name) {
+            self.derive(name)?;
+        }
+        Ok(self.program.defs[name].clone())
+    }
+
+    fn derive(&mut self, name: &FunName) -> Result<(), Error> {
+        let (derivative, of) = name.underived().ok_or_else(|| Error::Undefined(name.clone()))?;
+        let written = of.as_written();
+        if self.deriving_themselves.contains(&written) && !matches!(derivative, Derivative::Shape | Derivative::Cl) {
+            return Err(Error::OfItself(written));
+        }
+        assert!(!self.in_progress.contains(name), "the derivation of {name} needs itself");
+        self.in_progress.push(name.clone());
+        let task = Task { derivative: Some(derivative), of };
+        let made = self.source(&task.of).and_then(|_| {
+            let recipe = self.recipe(&task, true)?;
+            let unshared = self.unshared_by(recipe, &task)?;
+            self.run(recipe.sharing(), &task, Work::new(unshared), &mut Vec::new())
+        });
+        self.in_progress.pop();
+        let def = self.placed(made?.def);
+        self.program.defs.insert(name.clone(), def);
+        Ok(())
+    }
+
+    /// Returns the definition with the place of the function for what has none in the source.
+    pub(in crate::derive) fn placed(&self, def: Def) -> Def {
+        let base = def.fun.name.as_written();
+        match self.program.defs.get(&base) {
+            Some(of) => Def { body: def.body.placed_throughout(of.body.span()), ..def },
+            None => def,
+        }
+    }
+
+    /// Returns the first recipe whose condition holds; by the Jacobian, where the derivation of f does not count.
+    fn recipe(&mut self, task: &Task, derivation_counts: bool) -> Result<&'static Recipe, Error> {
+        for recipe in recipes::entry(task.derivative()).recipes {
+            let counts = derivation_counts || !recipe.when.asks_for_derivation();
+            if counts && self.holds(recipe.when, task)? {
+                return Ok(recipe);
+            }
+        }
+        panic!("no recipe of {} is for any function", task.name())
+    }
+
+    /// Runs the passes of steps in order. Adds what `lmc demo` shows to `stages`.
+    fn run(&mut self, steps: &[Step], task: &Task, mut work: Work, stages: &mut Vec<Stage>) -> Result<Work, Error> {
+        for step in steps {
+            work.steps.clear();
+            for pass in step.passes {
+                work = pass.run(self, task, work)?;
+            }
+            if let Some(heading) = step.heading {
+                stages.push(self.stage(heading, &work));
+            }
+        }
+        Ok(work)
+    }
+
+    fn start(&mut self, from: &Start, task: &Task) -> Result<Def, Error> {
+        match from {
+            Start::Function | Start::Calls(_) => self.source(&task.of),
+            Start::Differentiable => self.differentiable(&task.of),
+            Start::Derivative(derivative) => self.unshared(&task.of, derivative, false),
+            Start::Recipe(recipe, derivative) => {
+                self.unshared_by(recipe, &Task { derivative: Some(derivative.clone()), of: task.of.clone() })
+            }
+        }
+    }
+
+    /// Returns a derivative before sharing; by the Jacobian, where the derivation of f does not count.
+    pub(in crate::derive) fn unshared(
+        &mut self,
+        of: &FunName,
+        derivative: &Derivative,
+        derivation_counts: bool,
+    ) -> Result<Def, Error> {
+        let task = Task { derivative: Some(derivative.clone()), of: of.clone() };
+        let recipe = self.recipe(&task, derivation_counts)?;
+        self.unshared_by(recipe, &task)
+    }
+
+    fn unshared_by(&mut self, recipe: &Recipe, task: &Task) -> Result<Def, Error> {
+        match self.unshared.get(&(task.name(), recipe.when)) {
+            Some(def) => Ok(def.clone()),
+            None => Ok(self.run_before_sharing(recipe, task, &mut Vec::new())?.def),
+        }
+    }
+
+    /// Runs a recipe up to sharing, and keeps what it makes for other recipes.
+    fn run_before_sharing(&mut self, recipe: &Recipe, task: &Task, stages: &mut Vec<Stage>) -> Result<Work, Error> {
+        let start = self.start(&recipe.from, task)?;
+        let work = self.run(recipe.before_sharing(), task, Work::new(start), stages)?;
+        if task.derivative.is_some() {
+            self.unshared.insert((task.name(), recipe.when), work.def.clone());
+        }
+        Ok(work)
+    }
+}
+
+/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
+///
+/// Errors: f has no such derivative.
+pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
+    zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
+    let mut pipeline = Pipeline::new(checked);
+    let half = f.derived(Derivative::SufFwdPass);
+    pipeline.require(&half)?;
+    let fun = &pipeline.program.defs[&half].fun;
+    Ok(fun.result.as_tuple().expect("a value and a record")[1].clone())
+}

@@ -1,0 +1,98 @@
+//! Shows the stages of a derivation, for `lmc demo`: what the steps of its recipes make, under their headings.
+//!
+//! Source: working notes, sec. 9. Takes: a function. Gives: definitions in the order of [`recipes::shown`].
+
+use super::pass::{Task, Work};
+use super::{Error, Pipeline};
+use crate::derive::figures::fig09_11_category as category;
+use crate::derive::recipes::{self, Recipe, Shown, When};
+use lm::rewriter::Step;
+use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
+use lm::types::Type;
+
+/// One stage of a derivation.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The heading.
+    pub heading: &'static str,
+    /// The definition at this stage; for one in the category language, what it means.
+    pub def: Def,
+    /// The definition in the category language, at the stages that have it.
+    pub category: Option<category::Def>,
+    /// The type of what it records, at the stage that says so.
+    pub record: Option<Type>,
+    /// The rewrites that led here, when they are traced.
+    pub steps: Vec<Step>,
+}
+
+impl Pipeline {
+    /// All stages of the derivation of one function; with `trace`, each with its rewrites.
+    pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
+        self.trace = trace;
+        if self.deriving_themselves.contains(name) {
+            return Err(Error::OfItself(name.clone()));
+        }
+        let mut stages = Vec::new();
+        for shown in recipes::shown(self.derivation_of(name)) {
+            self.show(shown, name, &mut stages)?;
+        }
+        Ok(stages)
+    }
+
+    fn show(&mut self, shown: &Shown, name: &FunName, stages: &mut Vec<Stage>) -> Result<(), Error> {
+        match shown {
+            Shown::Original(heading) => {
+                let def = self.source(name)?;
+                stages.push(self.stage(heading, &Work::new(def)));
+            }
+            Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
+            // Where the reverse derivative is written by hand, nothing is recorded.
+            Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}
+            Shown::Way(recipe, derivative) => {
+                let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
+                self.show_steps(recipe, task, stages)?;
+            }
+            Shown::Whole(heading, derivative) => {
+                let def = self.source(&name.derived(derivative.clone()))?;
+                let mut stage = self.stage(heading, &Work::new(def));
+                stage.record = (*derivative == Derivative::SufFwdPass).then(|| record_of(&stage.def));
+                stages.push(stage);
+            }
+        }
+        Ok(())
+    }
+
+    fn show_steps(&mut self, recipe: &Recipe, task: Task, stages: &mut Vec<Stage>) -> Result<(), Error> {
+        let work = self.run_before_sharing(recipe, &task, stages)?;
+        self.run(recipe.sharing(), &task, work, stages)?;
+        Ok(())
+    }
+
+    /// A definition on its way, as a stage; one in the category language with its meaning.
+    pub(super) fn stage(&mut self, heading: &'static str, work: &Work) -> Stage {
+        let def = match &work.category {
+            Some(category) => category::back(category, &mut self.program.supply),
+            None => work.def.clone(),
+        };
+        Stage { heading, def, category: work.category.clone(), record: None, steps: work.steps.clone() }
+    }
+}
+
+/// The type of what a first half records; of a record that has a name only, what it is made of.
+fn record_of(first: &Def) -> Type {
+    let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
+    match named {
+        Type::Record(of) => packed(&first.body, of).unwrap_or_else(|| named.clone()),
+        _ => named.clone(),
+    }
+}
+
+fn packed(e: &Expr, of: &FunName) -> Option<Type> {
+    match e.kind() {
+        Kind::App(Op::Pack(f), args) if **f == *of => Some(args[0].ty().clone()),
+        Kind::Const(_) | Kind::Var(_) => None,
+        Kind::App(_, args) => args.iter().find_map(|a| packed(a, of)),
+        Kind::Lam(_, body) => packed(body, of),
+        Kind::Let(bindings, body) => bindings.iter().find_map(|b| packed(&b.rhs, of)).or_else(|| packed(body, of)),
+    }
+}
