@@ -1,7 +1,9 @@
 //! The pipeline: from a checked program to the derivatives that are asked for.
 //!
-//!   f --anf--> f --jacobian--> Df --simplify--> Df --apply--> fwd$f --cse--> fwd$f
-//!                                               Df --transpose--> Rf --apply--> rev$f --cse--> rev$f
+//! ```text
+//! f --anf--> f --jacobian--> Df --simplify--> Df --apply--> fwd$f --cse--> fwd$f
+//!                                             Df --transpose--> Rf --apply--> rev$f --cse--> rev$f
+//! ```
 //!
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
