@@ -7,8 +7,7 @@
 //! x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
 //! ```
 
-use super::{Lanes, Mask};
-use crate::emit::function::Frame;
+use crate::emit::frame::{Frame, Lanes, Mask};
 use crate::emit::{Emitter, built};
 use inkwell::values::{BasicValue, BasicValueEnum, VectorValue};
 use loops::ir::{Block, For, Local, Op, Stmt};
