@@ -72,7 +72,9 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
         let [count] = sizes[..] else { continue };
         for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
             let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
-            let rows = buffers[i + 1..].iter().take_while(is_row).copied().collect();
+            // Of several buffers of Integers the last may be one dimension of many: the rows are longer then.
+            let is_alone = i == 0 || info(&buffers[i - 1]).ty != Scalar::Integer.ty().buffer();
+            let rows = buffers[i + 1..].iter().take_while(|x| is_alone && is_row(x)).copied().collect();
             found.push(Rows { sizes: *b, count, rows });
         }
     }
@@ -206,5 +208,26 @@ impl Asker<'_> {
             on_threads: false,
         })));
         Operand::Local(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    /// The rows whose size is known: those that have one dimension.
+    #[test]
+    fn rows_of_matrices_are_longer_than_their_last_dimension() {
+        let known = |sizes: &str, i: u32| {
+            let mut module = parse(&format!(
+                "fun f(#0: integer, {sizes}) -> () {{\nfor %5 in 0..#0 {{\n#6 = load %{i}[%5]\nyield\n}}\nyield\n}}\n"
+            ));
+            run(&mut module);
+            let rows = module.functions[0].row_sizes.iter().map(|(x, _)| x.0);
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(known("%1: [integer], %2: [[float]]", 1), [2]);
+        assert_eq!(known("%1: [integer], %2: [integer], %3: [[float]]", 2), []);
     }
 }
