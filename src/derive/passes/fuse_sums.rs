@@ -1,8 +1,10 @@
 //! Sums over one range that share work become one sum.
 //!
-//!   let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
-//!       =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
-//!   let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```text
+//! let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
+//!     =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
+//! let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```
 //!
 //! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
 //! what it says of a point. One after the other they would do that twice. Fused, `cse` and `merge_calls` find within an

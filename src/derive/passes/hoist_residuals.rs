@@ -1,7 +1,9 @@
 //! Residuals: what loops that depend on late variables compute of others is computed once, and stored.
 //!
-//!   x = build n (λi. let forward in let reverse in e)
-//!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```text
+//! x = build n (λi. let forward in let reverse in e)
+//!   =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```
 //!
 //! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
 //! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
