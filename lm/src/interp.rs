@@ -9,8 +9,10 @@ mod arrays;
 mod counts;
 mod functions;
 mod prims;
-mod space;
 mod target;
+mod vector_space;
+
+pub use prims::ranhashdoub;
 
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;

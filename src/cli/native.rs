@@ -35,7 +35,7 @@ pub struct NativeOptions {
     /// `rows.each.size=10`): the functions that have it are compiled for it, and stop with an error otherwise.
     #[arg(long, value_name = "PARAMETER=NUMBER", value_delimiter = ',')]
     specialise: Vec<Known>,
-    /// Go on with the loops as that pass leaves them; `lower` is before the first. See `lmc compile --emit loops`.
+    /// Go on with the loops as that pass leaves them; `lowering` is before the first. See `lmc compile --emit loops`.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
 }

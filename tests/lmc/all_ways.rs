@@ -12,7 +12,7 @@ use common::ways::{KINDS, covering, rows};
 use lm::random::SplitMix;
 use lm::types::Type;
 use lmc::demos::DEMOS;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;

@@ -13,8 +13,9 @@ use common::table::{SEED, is_dear, measured_demo, measured_program, row_of_demo}
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::demos::DEMOS;
-use lmc::derivation::Derivation;
-use lmc::{call_order, with_large_stack};
+use lmc::derive::Derivation;
+use lmc::derive::call_order;
+use lmc::with_large_stack;
 
 /// Of how many programs one may be above the bound: see `docs/bound.md`, "Random programs".
 const ONE_OF: usize = 400;
@@ -82,7 +83,7 @@ fn random_programs_have_what_they_promise() {
 /// How deep calls of different functions are nested.
 fn depth_of_calls(text: &str) -> usize {
     let p = pipeline(text, Derivation::default()).expect("programs are right");
-    fn below(p: &lmc::pipeline::Pipeline, name: &FunName) -> usize {
+    fn below(p: &lmc::derive::pipeline::Pipeline, name: &FunName) -> usize {
         let mut called = Vec::new();
         call_order::calls(&p.program().defs[name].body, &mut called);
         called.retain(|callee| callee != name);

@@ -3,12 +3,12 @@
 
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use loops::analyses::counts::{Counts, Work};
-use loops::{LOWER, Selection};
+use loops::{LOWERING, Selection};
 use native::{Jit, Options, SourceInfo};
 
 const PROGRAM: &str = r#"
@@ -57,7 +57,7 @@ fn counts(function: FunName, arguments: &[Value]) -> Counts {
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&function).expect("it derives");
-        let options = Options { passes: Selection::Through(LOWER.into()), ..Options::default() };
+        let options = Options { passes: Selection::Through(LOWERING.into()), ..Options::default() };
         let entries = [function.clone()];
         let jit = Jit::counting(pipeline.program(), &entries, &SourceInfo::new("counts.ks", PROGRAM), &options);
         let jit = jit.expect("it compiles");

@@ -3,10 +3,10 @@
 
 use lm::term::FunName;
 use lm::types::Type;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 use std::fs;

@@ -6,10 +6,10 @@ use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 use loops::{PASSES, Selection};
 use native::{Jit, Lanes, Options, SourceInfo};
@@ -141,7 +141,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
            (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
     ];
     // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
-    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "threads");
+    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
     for text in programs {
@@ -190,7 +190,7 @@ fn peaks_of_demos(threads: usize) -> Vec<(FunName, [u64; 2])> {
         entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
         let point = point_of_demo(&pipeline, &base);
         let args = arguments(&pipeline, &base, &point);
-        let jits = [Selection::Through("threads".into()), Selection::All].map(|passes| {
+        let jits = [Selection::Through("parallelize".into()), Selection::All].map(|passes| {
             let options = Options { passes, opt_level: 0, ..Options::default() };
             let mut jit = jit_with(demo.text, &entries, &options);
             jit.set_stack(LARGE_STACK as u64 / 2);

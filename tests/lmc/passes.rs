@@ -24,8 +24,8 @@ fn ways() -> Vec<Way> {
         ways.push(Way::new(name, native::Options { forward, ..Default::default() }));
     }
     let alone = |name: &str| Way::new(&format!("{name} alone"), options(only(&[name]), Checks::Hoisted, 0));
-    ways.extend(PASSES.iter().filter(|pass| pass.name != "unchecked").map(|pass| alone(pass.name)));
-    ways.push(Way::new("unchecked", options(Selection::All, Checks::None, 2)));
+    ways.extend(PASSES.iter().filter(|pass| pass.name != "drop_checks").map(|pass| alone(pass.name)));
+    ways.push(Way::new("drop_checks", options(Selection::All, Checks::None, 2)));
     ways
 }
 
@@ -322,14 +322,14 @@ fn loops_are_shown_after_each_pass() {
       (mul (index i v) (index i w)))))\n";
     let after = |pass: &str| lmc(&["compile", "-", "--emit", "loops=-", "--after", pass], program);
     let texts: Vec<String> =
-        ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).map(|p| after(p).0).collect();
+        ["lowering"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).map(|p| after(p).0).collect();
     let whole = lmc(&["compile", "-", "--emit", "loops=-"], program).0;
     assert_eq!(texts.last(), Some(&whole));
     assert!(!texts[0].contains("likely") && whole.contains("likely"), "{whole}");
     let (_, error, status) = after("nothing");
     assert_eq!(status, Some(1));
-    let names: Vec<&str> = ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
+    let names: Vec<&str> = ["lowering"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
     assert!(error.contains(&names.join(", ")), "{error}");
     let timed = lmc(&["compile", "-", "--emit", "loops=-", "--time-passes"], program).1;
-    assert!(PASSES.iter().filter(|pass| pass.name != "unchecked").all(|pass| timed.contains(pass.name)), "{timed}");
+    assert!(PASSES.iter().filter(|pass| pass.name != "drop_checks").all(|pass| timed.contains(pass.name)), "{timed}");
 }

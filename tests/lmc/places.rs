@@ -6,10 +6,10 @@ use lm::term::{Derivative, Expr, FunName, Kind, Span};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::DEMOS;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 

@@ -18,6 +18,7 @@
 pub mod analyses;
 mod error;
 pub mod interface;
+pub mod interp;
 pub mod ir;
 pub mod layout;
 pub mod lower;
@@ -27,7 +28,7 @@ pub mod symbol;
 
 pub use error::Error;
 pub use ir::Forward;
-pub use passes::threads::GRAIN;
-pub use passes::{Checks, LOWER, PASSES, Pass, Selection};
+pub use passes::parallelize::GRAIN;
+pub use passes::{Checks, LOWERING, PASSES, Pass, Selection};
 pub use specialise::Known;
 pub use symbol::Symbol;

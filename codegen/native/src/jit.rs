@@ -3,12 +3,12 @@
 use crate::abi::{self, Kind};
 use crate::emit::{COUNTERS, packed_name, query_name};
 use crate::error::Error;
-use crate::generate::Form;
 use crate::llvm::{Linked, is_loaded, load_library};
+use crate::llvm_codegen::Form;
+use crate::marshal;
 use crate::module::{Module, compile};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
-use crate::words;
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
 use lm::tensor::Position;
@@ -171,9 +171,9 @@ impl Jit {
         };
         let fun = &entry.def.fun;
         assert_eq!(fun.params.len(), args.len(), "arguments of {name}");
-        let mut input = words::Packed::default();
+        let mut input = marshal::Packed::default();
         fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
-        let mut results = vec![0u64; words::count(&fun.result)];
+        let mut results = vec![0u64; marshal::count(&fun.result)];
         let mut output: &mut dyn Write = output;
         let user = (&raw mut output).cast();
         let (stack_bytes, threads) = (self.stack_bytes, self.threads());
@@ -183,7 +183,7 @@ impl Jit {
         let status = unsafe { function(&mut ctx, input.words.as_ptr(), results.as_mut_ptr()) };
         let result = match status {
             // SAFETY: the results are of that type, and in the arena, in `input` or constants.
-            0 => Ok(unsafe { words::unpack(&fun.result, &mut results.into_iter()) }),
+            0 => Ok(unsafe { marshal::unpack(&fun.result, &mut results.into_iter()) }),
             _ => Err(runtime_error(&ctx.error)),
         };
         // SAFETY: nothing of the context's memory is used any more.
@@ -198,7 +198,7 @@ impl Jit {
     pub fn prepare(&self, name: &FunName, args: &[Value]) -> Prepared<'_> {
         let fun = self.prepared_fun(name);
         assert_eq!(fun.params.len(), args.len(), "arguments of {name}");
-        let mut input = words::Packed::default();
+        let mut input = marshal::Packed::default();
         fun.params.iter().zip(args).for_each(|(ty, value)| input.push(ty, value));
         self.prepared(fun, input)
     }
@@ -211,7 +211,7 @@ impl Jit {
         let whole = Type::tuple(fun.params.iter().cloned());
         let fits = argument.fun.result == whole || fun.params == [argument.fun.result.clone()];
         assert!(fits && argument.has_result, "{name} on the result of {}", argument.fun.name);
-        let mut input = words::Packed::default();
+        let mut input = marshal::Packed::default();
         input.words.clone_from(&argument.results);
         self.prepared(fun, input)
     }
@@ -220,8 +220,8 @@ impl Jit {
         &self.module.entry(name).expect("an entry is prepared").def.fun
     }
 
-    fn prepared<'a>(&'a self, fun: &'a Fun, input: words::Packed) -> Prepared<'a> {
-        let results = vec![0u64; words::count(&fun.result)];
+    fn prepared<'a>(&'a self, fun: &'a Fun, input: marshal::Packed) -> Prepared<'a> {
+        let results = vec![0u64; marshal::count(&fun.result)];
         let (stack_bytes, threads) = (self.stack_bytes, self.threads());
         let context = abi::Context { stack_bytes, threads, ..abi::Context::new() };
         let (function, free, counters) = (self.functions[&fun.name], self.free, self.counters);
@@ -255,7 +255,7 @@ pub struct Prepared<'a> {
     fun: &'a Fun,
     free: Free,
     counters: Option<Counters>,
-    input: words::Packed,
+    input: marshal::Packed,
     results: Vec<u64>,
     has_result: bool,
     context: abi::Context,
@@ -284,7 +284,7 @@ impl Prepared<'_> {
     pub fn result(&self) -> Value {
         assert!(self.has_result, "{} has been called", self.fun.name);
         // SAFETY: the words are of that type; what they point to stays until the next call, which needs `&mut self`.
-        unsafe { words::unpack(&self.fun.result, &mut self.results.iter().copied()) }
+        unsafe { marshal::unpack(&self.fun.result, &mut self.results.iter().copied()) }
     }
 
     /// Calls the function, and tells what its loops did: see [`Work`]. Errors: those of the program.

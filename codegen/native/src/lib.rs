@@ -7,32 +7,32 @@
 //! The only user of inkwell.
 
 pub mod abi;
+mod address_space;
 mod archive;
 mod elf;
 mod emit;
 mod error;
-mod generate;
 mod header;
 mod jit;
 mod libmvec;
 mod link;
 mod llvm;
+mod llvm_codegen;
+mod llvm_passes;
+mod marshal;
 mod module;
-mod object;
 mod options;
-mod parts;
-mod peaks;
-mod pipeline;
-mod room;
+mod outputs;
+mod partition;
+mod roofline;
 mod source;
 mod target;
-mod words;
 
+pub use address_space::address_space;
 pub use error::Error;
 pub use jit::{Jit, Prepared};
 pub use module::{Entry, Module, compile};
-pub use object::{Kind, write_file};
 pub use options::{Lanes, Math, Options};
-pub use peaks::{Peaks, peaks};
-pub use room::address_space;
+pub use outputs::{Kind, write_file};
+pub use roofline::{Peaks, peaks};
 pub use source::SourceInfo;

@@ -2,8 +2,8 @@
 
 use crate::emit::Request;
 use crate::error::Error;
-use crate::generate::{Form, made};
 use crate::libmvec;
+use crate::llvm_codegen::{Form, made};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
@@ -88,7 +88,7 @@ impl Module {
 
     /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
     pub fn lanes(&self) -> Vec<String> {
-        passes::lanes::notes(&self.loops)
+        passes::vectorize::notes(&self.loops)
     }
 
     /// For people: how Floats are computed.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// 0 to 3, as LLVM's: see `pipeline`.
+    /// 0 to 3, as LLVM's: see `llvm_passes`.
     pub opt_level: u8,
     /// A processor as LLVM names it (`x86-64-v3`); none, or `native`, for the one at hand.
     pub target_cpu: Option<String>,

@@ -348,6 +348,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
+    /// The page of the language describes every built-in.
+    #[test]
+    fn the_page_describes_every_name() {
+        let page = include_str!("../../../docs/language.md");
+        let words: HashSet<&str> = page.split(|c: char| c.is_whitespace() || "`(),".contains(c)).collect();
+        let missing: Vec<_> = names().filter(|name| !words.contains(name)).collect();
+        assert!(missing.is_empty(), "docs/language.md does not describe {missing:?}");
+    }
 
     #[test]
     fn every_primitive_has_a_surface_name() {

@@ -7,7 +7,7 @@
 //! into chunks, and is called on 2 and 4 threads, too.
 
 use super::native::Way;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
 use loops::{Checks, Forward};
 use native::{Lanes, Math, Options};

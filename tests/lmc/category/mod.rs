@@ -15,13 +15,13 @@ use lm::prim::Prim;
 use lm::term::{self, Binding, Derivative, Expr, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::value::Value;
-use lmc::cl::{self, Argument, Def, Term, print, typing};
 use lmc::demos::DEMOS;
+use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Def, Term, print, typing};
 use lmc::derive::passes::anf;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{self, Random};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 use proptest::prelude::*;
@@ -179,7 +179,7 @@ fn same_derivatives(text: &str, f: &FunName) -> Result<(), String> {
 
 /// A recursive function calls itself, and not its `[CL f]`.
 fn recursive(pipeline: &Pipeline, f: &FunName) -> bool {
-    lmc::call_order::is_recursive(pipeline.program(), f)
+    lmc::derive::call_order::is_recursive(pipeline.program(), f)
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! All rules of loops, checked: those of form, and that loops in lanes can run in lanes.
 
 use super::alias::Aliases;
+use super::divergence::Divergence;
 use super::independence::{Effects, Independence, bests, carried};
 use super::jam;
-use super::spread::Spread;
 use crate::ir::{Check, For, Function, Module, Stmt, is_well_formed, well_formed};
 
 /// Checks that a module is well-formed, and that loops in lanes can run in lanes.
@@ -53,7 +53,7 @@ fn in_lanes(function: &Function, aliases: &Aliases, looped: &For) -> Check {
     }
     let locals = &function.locals;
     carried(locals, looped).map_err(|refusal| refusal.to_string())?;
-    Spread::of(function, aliases, looped).map_err(|refusal| refusal.to_string())?;
+    Divergence::of(function, aliases, looped).map_err(|refusal| refusal.to_string())?;
     match bests(locals, looped).iter().all(|best| best.is_ready(locals, looped)) {
         true => Ok(()),
         false => Err("a best element that is carried is not prepared".into()),

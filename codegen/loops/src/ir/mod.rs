@@ -18,7 +18,7 @@ mod failure;
 mod memory;
 mod op;
 pub mod parse;
-mod print;
+pub(crate) mod print;
 mod ty;
 mod verify;
 mod walk;
@@ -125,10 +125,10 @@ pub struct For {
     pub body: Block,
     /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
     pub lanes: u32,
-    /// How many iterations run side by side, statement by statement; 1 for one after the other. See `jam`.
+    /// How many iterations run side by side, statement by statement; 1 for one after the other. See `analyses::jam`.
     pub jam: u32,
     /// Whether iterations may run at the same time, on several threads, each with an arena of its own: then nothing is
-    /// carried, and the first index is 0. See `passes::threads`.
+    /// carried, and the first index is 0. See `passes::parallelize`.
     pub on_threads: bool,
 }
 
@@ -178,7 +178,7 @@ pub struct Function {
     pub recursive: bool,
     /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
     /// passed one of them twice.
-    pub between: bool,
+    pub c_wrapper: bool,
     /// Whether it hardly ever runs, so that no pass should spend code on it.
     pub cold: bool,
     /// Whether it needs the arena, directly or by what it calls.

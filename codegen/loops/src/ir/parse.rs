@@ -82,7 +82,7 @@ impl Reader<'_> {
             results: self.results[i].clone(),
             body,
             recursive: false,
-            between: false,
+            c_wrapper: false,
             cold: false,
             row_sizes: vec![],
             allocates: false,

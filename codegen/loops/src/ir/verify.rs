@@ -260,7 +260,7 @@ mod tests {
             results: vec![Scalar::Float.ty()],
             body: Block { stmts, results: vec![result] },
             recursive: false,
-            between: false,
+            c_wrapper: false,
             cold: false,
             row_sizes: vec![],
             allocates: false,

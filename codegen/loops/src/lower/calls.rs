@@ -47,7 +47,7 @@ impl<'a> Body<'a> {
             results,
             body: block,
             recursive: false,
-            between: false,
+            c_wrapper: false,
             cold: false,
             row_sizes: vec![],
             allocates: false,

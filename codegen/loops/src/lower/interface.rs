@@ -76,7 +76,7 @@ pub(super) fn interface(
         results: types,
         body: block,
         recursive: false,
-        between: true,
+        c_wrapper: true,
         cold: false,
         row_sizes: vec![],
         allocates: false,

@@ -12,7 +12,6 @@
 
 mod adding;
 mod arrays;
-mod bench;
 mod blocks;
 mod body;
 mod calls;
@@ -25,10 +24,11 @@ mod planned;
 mod prim;
 mod records;
 mod show;
-mod space;
 mod target;
 mod tensor;
+mod timing_loop;
 mod value;
+mod vector_space;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};

@@ -23,11 +23,11 @@ const MOST_STATEMENTS: usize = 1_400;
 const DEPTHS: [usize; 4] = [3, 2, 1, 0];
 const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
 
-pub(super) fn inline(module: &mut Module) {
+pub(super) fn run(module: &mut Module) {
     let calls = count_calls(module);
     for caller in module.callees_first() {
         let function = &mut module.functions[caller.0];
-        if function.between {
+        if function.c_wrapper {
             continue;
         }
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
@@ -107,7 +107,7 @@ impl Inliner<'_> {
         let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
         let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
         let now = self.loops >= self.least_depth && length <= self.longest;
-        wanted && now && !function.recursive && !function.between && length <= self.budget
+        wanted && now && !function.recursive && !function.c_wrapper && length <= self.budget
     }
 
     fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {

@@ -17,11 +17,11 @@ use std::collections::HashMap;
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
 
-pub(super) fn rectangular(module: &mut Module) {
+pub(super) fn run(module: &mut Module) {
     let written = written(module);
     for i in 0..module.functions.len() {
         let function = &module.functions[i];
-        if function.between || function.cold || function.body.len() > MOST_STATEMENTS {
+        if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
         let rows = rows(function, &written);

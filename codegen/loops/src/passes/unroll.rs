@@ -2,7 +2,7 @@
 //!
 //!   x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
 //!
-//! Outer loops first: then the bounds of inner ones may be numbers, too. Afterwards `share` computes with the indices.
+//! Outer loops first: then the bounds of inner ones may be numbers, too. Afterwards `gvn` computes with the indices.
 
 use crate::ir::{Block, For, Local, LocalInfo, Module, Operand, Stmt};
 use std::collections::HashMap;
@@ -16,8 +16,8 @@ const MOST_STATEMENTS: usize = 400;
 /// or its function would grow by more.
 const MOST_GROWTH: usize = 2000;
 
-pub(super) fn unroll(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
         let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
         unroller.block(&mut function.body);
         let replaced = unroller.replaced;

@@ -1,8 +1,8 @@
 //! The body of a function.
 
 use super::failures::Reports;
+use super::hotness::Hotness;
 use super::lanes::{Lanes, Mask, differs_in_lanes};
-use super::pace::Pace;
 use super::results::Incoming;
 use super::scopes::Scopes;
 use super::sums::sums;
@@ -173,7 +173,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
         // The buffers of a function between may be one twice.
-        let aliases = (!function.between).then(|| Rc::new(Aliases::of(function, &self.written)));
+        let aliases = (!function.c_wrapper).then(|| Rc::new(Aliases::of(function, &self.written)));
         let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
         let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
         let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
@@ -182,8 +182,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.sums = sums(&function.body);
         frame.likely = Rc::new(function.body.likely_conditions());
         frame.origin = self.request.slices.and_then(|slices| slices.origins.get(&index).copied());
-        self.pace =
-            Pace { repeats: self.repeated[index], nested: false, rare: function.cold, between: function.between };
+        self.hotness = Hotness {
+            repeats: self.repeated[index],
+            nested: false,
+            rare: function.cold,
+            c_wrapper: function.c_wrapper,
+        };
         for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
             frame.set(*x, param);
         }
@@ -207,9 +211,9 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     pub(super) fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let pace = self.pace_in(stmt, frame.lanes.is_none());
-        let around = std::mem::replace(&mut self.pace, pace);
+        let around = std::mem::replace(&mut self.hotness, pace);
         self.stmt_at_pace(frame, stmt);
-        self.pace = around;
+        self.hotness = around;
     }
 
     fn stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
@@ -237,7 +241,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
             Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
-            Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
+            Stmt::Bench { seconds, given, body } => self.timing_loop(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
             Stmt::External { .. } => self.call_external(frame, stmt),
             Stmt::Write(value) => {
@@ -271,10 +275,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         let [on, other] = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");
         let first = self.arm(frame, xs, on, arms[0], join);
-        let around = self.pace;
-        self.pace.rare |= is_likely;
+        let around = self.hotness;
+        self.hotness.rare |= is_likely;
         let ends = [first, self.arm(frame, xs, other, arms[1], join)];
-        self.pace = around;
+        self.hotness = around;
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
             let ty = self.local_ty(frame, *x);

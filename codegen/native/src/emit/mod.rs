@@ -8,18 +8,17 @@
 //! elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported
 //! symbol does, so that nothing of the user's can be taken for libm, libc or an intrinsic.
 
-mod bench;
 mod chunks;
 mod counters;
 mod entry;
 mod external;
 mod failures;
 mod function;
+mod hotness;
 mod lanes;
 mod math;
 mod memory;
 mod ops;
-mod pace;
 mod query;
 mod results;
 mod scopes;
@@ -27,6 +26,7 @@ mod shape;
 mod sums;
 mod support;
 mod tail;
+mod timing_loop;
 mod workspace;
 
 pub(crate) use counters::COUNTERS;
@@ -34,6 +34,7 @@ pub(crate) use counters::COUNTERS;
 use crate::options::Math;
 use crate::source::SourceInfo;
 use crate::target::Target;
+use hotness::Hotness;
 use indexmap::IndexMap;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -48,7 +49,6 @@ use loops::ir;
 use loops::ir::{Failure, Scalar, Ty};
 use loops::lower::Outside;
 use loops::symbol::Symbol;
-use pace::Pace;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     for (i, function) in request.module.functions.iter().enumerate() {
         emitter.define(i, &jam::expanded(function, request.module.vectors.floats));
     }
-    emitter.pace = Pace::default();
+    emitter.hotness = Hotness::default();
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
     emitter.keep_variants();
     emitter.module
@@ -123,7 +123,7 @@ struct Emitter<'ctx, 'a> {
     /// Which functions may run more than once in a call of an entry.
     repeated: Vec<bool>,
     /// How often the code at hand runs.
-    pace: Pace,
+    hotness: Hotness,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
     aliases: HashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
@@ -142,7 +142,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             scopes: 0,
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
-            pace: Pace::default(),
+            hotness: Hotness::default(),
             aliases: HashMap::new(),
         }
     }
@@ -186,7 +186,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     /// What is in a buffer that a function gets changes, while the function runs, only through that
     /// parameter: inputs are not changed at all, and what is added to belongs to nobody else.
     fn mark_buffers(&self, function: &ir::Function, declared: FunctionValue<'ctx>) {
-        if function.between {
+        if function.c_wrapper {
             return;
         }
         for (i, x) in function.params.iter().enumerate() {

@@ -52,15 +52,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         let is_likely = frame.is_likely(condition);
         let condition = self.operand(frame, condition).into_int_value();
         let starts = self.branch(frame, condition);
-        let around = self.pace;
+        let around = self.hotness;
         let mut ends: Vec<End> = Vec::new();
         for (k, (start, arm)) in starts.into_iter().zip(arms).enumerate() {
-            self.pace.rare |= is_likely && k == 1;
+            self.hotness.rare |= is_likely && k == 1;
             self.builder.position_at_end(start);
             if let Some(values) = self.block_at_end(frame, arm) {
                 ends.push((self.builder.get_insert_block().expect("the builder stands in a block"), values));
             }
-            self.pace = around;
+            self.hotness = around;
         }
         self.joined(frame, block, &ends)
     }

@@ -21,8 +21,8 @@ mod prepare;
 mod sums;
 
 use crate::analyses::alias::{Aliases, Written, written};
-use crate::analyses::refusal::Refusal;
 use crate::analyses::roots::Root;
+use crate::analyses::why_serial::WhySerial;
 use crate::ir::{For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Scalar, Stmt};
 pub use best::bests;
 pub use best::{Best, Taken};
@@ -95,7 +95,7 @@ impl Independence {
         aliases: &Aliases,
         effects: &Effects,
         looped: &For,
-    ) -> Result<Independence, Refusal> {
+    ) -> Result<Independence, WhySerial> {
         let carried = carried(&function.locals, looped)?;
         let mut finder = Finder::new(function, aliases, looped);
         let mut refusal = None;
@@ -160,11 +160,11 @@ impl<'a> Finder<'a> {
         Finder { aliases, set, parts, owning, accesses: vec![] }
     }
 
-    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &Effects) -> Result<(), Refusal> {
+    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &Effects) -> Result<(), WhySerial> {
         match stmt {
             Stmt::Call(_, callee, args) => {
                 if effects.heard[callee.0] {
-                    return Err(Refusal::Statement("call"));
+                    return Err(WhySerial::Statement("call"));
                 }
                 for (i, b) in args.iter().enumerate().filter_map(|(i, a)| Some((i, a.local()?))) {
                     let kind = match effects.written[callee.0].contains(&i) {
@@ -178,14 +178,14 @@ impl<'a> Finder<'a> {
                 }
                 Ok(())
             }
-            Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => Refusal::of(stmt).map_or(Ok(()), Err),
+            Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => WhySerial::of(stmt).map_or(Ok(()), Err),
             Stmt::Memory(memory) => self.memory(memory),
-            Stmt::For(inner) if inner.on_threads => Err(Refusal::Statement("on threads")),
+            Stmt::For(inner) if inner.on_threads => Err(WhySerial::Statement("on threads")),
             Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Check { .. } => Ok(()),
         }
     }
 
-    fn memory(&mut self, memory: &Memory) -> Result<(), Refusal> {
+    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
             Memory::Load(_, b, i) => self.element(Kind::Read, b, i),
             Memory::Store(b, i, _) => self.element(Kind::Set, b, i),
@@ -197,7 +197,7 @@ impl<'a> Finder<'a> {
             }
             Memory::Release(m) | Memory::Slide(_, _, m) | Memory::Above(_, _, m) => {
                 if let Some(m) = m.local().filter(|m| !self.set.contains(m)) {
-                    return Err(Refusal::Mark(m));
+                    return Err(WhySerial::Mark(m));
                 }
             }
             Memory::Alloc { .. }
@@ -262,10 +262,10 @@ impl<'a> Finder<'a> {
         matches!(root, Root::Made(x) if self.set.contains(x))
     }
 
-    fn check_conflicts(&self) -> Result<(), Refusal> {
+    fn check_conflicts(&self) -> Result<(), WhySerial> {
         for (i, write) in self.accesses.iter().enumerate().filter(|(_, access)| access.kind != Kind::Read) {
             if write.base.is_none() {
-                return Err(Refusal::Unknown(write.buffer));
+                return Err(WhySerial::Unknown(write.buffer));
             }
             for (j, other) in self.accesses.iter().enumerate() {
                 let both_add = write.kind == Kind::Add && other.kind == Kind::Add;
@@ -273,7 +273,7 @@ impl<'a> Finder<'a> {
                     continue;
                 }
                 if i == j || self.may_share(write, other) {
-                    return Err(Refusal::Conflict(write.buffer, other.buffer));
+                    return Err(WhySerial::Conflict(write.buffer, other.buffer));
                 }
             }
         }

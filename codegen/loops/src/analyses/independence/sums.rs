@@ -8,7 +8,7 @@
 
 use super::best::bests;
 use super::is_number;
-use crate::analyses::refusal::Refusal;
+use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, For, Local, LocalInfo, Op, Operand, Stmt};
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ pub enum Carried {
 }
 
 /// What becomes of what a loop carries, in order.
-pub fn carried(locals: &[LocalInfo], looped: &For) -> Result<Vec<Carried>, Refusal> {
+pub fn carried(locals: &[LocalInfo], looped: &For) -> Result<Vec<Carried>, WhySerial> {
     let bests = bests(locals, looped);
     let each = looped.carried.iter().zip(&looped.body.results).enumerate();
     each.map(|(i, ((y, _), next))| match next.local() {
@@ -33,7 +33,7 @@ pub fn carried(locals: &[LocalInfo], looped: &For) -> Result<Vec<Carried>, Refus
         _ if is_number(locals, *y) && is_sum(&looped.body, *y, next) => Ok(Carried::Sum),
         _ => {
             let best = bests.iter().position(|best| best.members().any(|member| member == i));
-            best.map(Carried::Best).ok_or(Refusal::Carried(*y))
+            best.map(Carried::Best).ok_or(WhySerial::Carried(*y))
         }
     })
     .collect()

@@ -5,7 +5,7 @@ use crate::analyses::verify::verify;
 use crate::ir::parse::{first_in_lanes, parse};
 
 /// What is known of the loop of the first function that is marked.
-fn found(text: &str) -> Result<Independence, Refusal> {
+fn found(text: &str) -> Result<Independence, WhySerial> {
     let module = parse(text);
     verify(&parse(&text.replace(" lanes 4", ""))).expect("the text keeps the rules");
     let effects = Effects::of(&module);
@@ -16,7 +16,7 @@ fn found(text: &str) -> Result<Independence, Refusal> {
 
 /// The body in `for %9 in 0..n%0` of a function with Integers n%0, #1, buffers b%2, c%3, rows%4 made by it, and
 /// parameter p%5. What is carried is y%8, if there is something after `yield`.
-fn of_body(body: &str, next: &str) -> Result<Independence, Refusal> {
+fn of_body(body: &str, next: &str) -> Result<Independence, WhySerial> {
     let carrying = if next.is_empty() { "" } else { " carrying (y%8 = 0.0)" };
     let result = if next.is_empty() { "" } else { "%7 = " };
     found(&format!(
@@ -90,7 +90,7 @@ fn what_is_no_sum_is_refused() {
     // Two places that are exchanged: neither is its own sum.
     let exchanged = "fun f(n%0: integer) -> () {\n%4, %5 = for %1 in 0..n%0 lanes 4 carrying (%2 = 0.0, %3 = 0.0) {\n\
                      yield %3, %2\n}\nyield\n}\n";
-    assert_eq!(found(exchanged).expect_err("they depend on each other"), Refusal::Carried(Local(2)));
+    assert_eq!(found(exchanged).expect_err("they depend on each other"), WhySerial::Carried(Local(2)));
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn calls_do_what_their_functions_do() {
     let deep = "fun f(n%0: integer) -> () {\nrows%1 = alloc [[float]] n%0\n%2 = alloc [float] 1\nstore rows%1[0] = %2\n\
                 %3 = load rows%1[0]\nfor %4 in 0..n%0 lanes 4 {\ncall g(rows%1)\n%5 = load %3[0]\nyield\n}\nyield\n}\n\
                 \nfun g(rows%0: [[float]]) -> () {\n%1 = load rows%0[0]\nstore %1[0] = 1.0\nyield\n}\n";
-    assert_eq!(found(deep).expect_err("they share a row"), Refusal::Conflict(Local(1), Local(1)));
+    assert_eq!(found(deep).expect_err("they share a row"), WhySerial::Conflict(Local(1), Local(1)));
     let seen = deep.replace("call g(rows%1)\n%5 = load %3[0]", "%5 = load %3[0]\ncall g(rows%1)");
-    assert_eq!(found(&seen).expect_err("they share a row"), Refusal::Conflict(Local(1), Local(3)));
+    assert_eq!(found(&seen).expect_err("they share a row"), WhySerial::Conflict(Local(1), Local(3)));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn calls_may_add_as_loops_do() {
     assert_eq!(of(adds, "call g(b%1, %5)"), Ok(vec![Local(1)]));
     assert_eq!(of(adds, "%6 = load rows%2[%5]\ncall g(%6, %5)"), Ok(vec![]));
     assert_eq!(of(adds, "%6 = load rows%2[0]\ncall g(%6, %5)"), Ok(vec![Local(2)]));
-    let conflict = Err(Refusal::Conflict(Local(1), Local(1)));
+    let conflict = Err(WhySerial::Conflict(Local(1), Local(1)));
     assert_eq!(of("add p%0[i%1] += 1.0\n%2 = load p%0[0]", "call g(b%1, %5)"), conflict);
     assert_eq!(of("store p%0[i%1] = 1.0", "call g(b%1, %5)"), conflict);
     assert_eq!(of(adds, "call g(b%1, %5)\n%6 = load b%1[0]"), conflict);
@@ -285,5 +285,5 @@ fn calls_may_add_as_loops_do() {
 #[test]
 fn loops_on_threads_stay_where_they_are() {
     let inner = "for %10 in 0..m%1 on threads {\nyield\n}";
-    assert_eq!(of_body(inner, "").expect_err("it divides the arena"), Refusal::Statement("on threads"));
+    assert_eq!(of_body(inner, "").expect_err("it divides the arena"), WhySerial::Statement("on threads"));
 }

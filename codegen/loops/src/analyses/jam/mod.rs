@@ -13,15 +13,15 @@
 //! before LLVM's code (`expanded`), so passes see one iteration, and `Independence` tells, as for lanes, whether
 //! iterations may run at once.
 
-use crate::analyses::refusal::Refusal;
+use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Why the iterations of a loop cannot run side by side, even if they are independent.
-pub fn refusal(looped: &For) -> Option<Refusal> {
+pub fn refusal(looped: &For) -> Option<WhySerial> {
     if let Some((y, _)) = looped.carried.first() {
-        return Some(Refusal::Carried(*y));
+        return Some(WhySerial::Carried(*y));
     }
     let own = own(looped);
     let mut found = None;
@@ -29,7 +29,7 @@ pub fn refusal(looped: &For) -> Option<Refusal> {
     found
 }
 
-fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<Refusal> {
+fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<WhySerial> {
     let name = match stmt {
         Stmt::For(inner) if inner.on_threads => "on threads",
         Stmt::For(inner) if is_own(own, &inner.from) || is_own(own, &inner.to) => "for",
@@ -39,9 +39,9 @@ fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<Refusal> {
         Stmt::Memory(Memory::Zero(..)) => "zero",
         Stmt::Memory(Memory::Move { .. }) => "move",
         Stmt::Memory(Memory::Mark(_) | Memory::Release(_) | Memory::Above(..)) => "mark",
-        stmt => return Refusal::of(stmt),
+        stmt => return WhySerial::of(stmt),
     };
-    Some(Refusal::Statement(name))
+    Some(WhySerial::Statement(name))
 }
 
 /// The locals of a loop's body that may be others in each iteration: they depend on its index.

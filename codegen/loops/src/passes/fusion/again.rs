@@ -5,7 +5,7 @@
 //!
 //! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds,
 //! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
-//! worth while whether or not they pass anything on: they load the same, and `versions` has one loop to make two of.
+//! worth while whether or not they pass anything on: they load the same, and `loop_versioning` has one loop to make two of.
 
 use super::Done;
 use crate::analyses::alias::Aliases;

@@ -9,7 +9,7 @@
 //!
 //! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
 //! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
-//! nobody reads then, and their buffers, are left to `sweep`.
+//! nobody reads then, and their buffers, are left to `dce`.
 //!
 //! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
 
@@ -41,11 +41,11 @@ const MOST_STATEMENTS: usize = 160;
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
 
-pub(super) fn fusion(module: &mut Module) {
+pub(super) fn run(module: &mut Module) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     let callees = Callees { written: &written, takes: &takes };
-    let is_worth = |function: &Function| !function.between && !function.cold && has_loops(&function.body);
+    let is_worth = |function: &Function| !function.c_wrapper && !function.cold && has_loops(&function.body);
     for function in module.functions.iter_mut().filter(|function| is_worth(function)) {
         let mut rounds = 0..ROUNDS;
         let mut changed = true;

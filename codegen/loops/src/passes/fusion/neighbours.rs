@@ -12,7 +12,7 @@
 //! must be of that kind.
 //!
 //! Cost model: a store and a load less for each element, and a loop less. Loops with loops or functions of libm in them
-//! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `threads` does not
+//! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `parallelize` does not
 //! divide loops that carry something; but memory is what stages wait for.
 
 use super::{Done, Fuser, MOST_STATEMENTS};

@@ -34,13 +34,13 @@ use std::collections::HashSet;
 /// The longest nest that is taken apart, in statements.
 const MOST_STATEMENTS: usize = 80;
 
-pub(super) fn interchange(module: &mut Module) {
+pub(super) fn run(module: &mut Module) {
     if module.keeps_order || module.vectors.floats == 1 {
         return;
     }
     let lanes = module.vectors.lanes.unwrap_or(module.vectors.floats);
     let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.between && !function.cold) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
         let aliases = Aliases::of(function, &written);
         let likely = function.body.likely_conditions();
         let mut body = std::mem::take(&mut function.body);

@@ -13,7 +13,7 @@ use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValue, BasicValueEnum, InstructionValue, PointerValue, VectorValue};
-use loops::analyses::spread::Layout;
+use loops::analyses::divergence::Layout;
 use loops::ir::{Op, Operand, Scalar, Ty};
 
 /// An element for each lane.

@@ -13,7 +13,7 @@ use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use lm::term::Span;
-use loops::analyses::spread::{Form, Layout};
+use loops::analyses::divergence::{Form, Layout};
 use loops::ir::{Local, Memory, Op, Operand, Ty};
 
 impl<'ctx> Emitter<'ctx, '_> {

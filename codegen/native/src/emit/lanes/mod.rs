@@ -29,9 +29,9 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use loops::analyses::alias::Aliases;
+use loops::analyses::divergence::Divergence;
 use loops::analyses::independence::{Carried, bests, carried};
-use loops::analyses::refusal::Refusal;
-use loops::analyses::spread::Spread;
+use loops::analyses::why_serial::WhySerial;
 use loops::ir::{For, Local, Op, Operand, Scalar, Stmt};
 use std::rc::Rc;
 
@@ -47,7 +47,7 @@ pub(super) struct Lanes<'ctx> {
     /// How many there are.
     pub width: u32,
     /// What varies.
-    pub spread: Rc<Spread>,
+    pub spread: Rc<Divergence>,
     /// Which are on.
     pub mask: Mask<'ctx>,
 }
@@ -96,8 +96,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
         let spread = match (frame.origin(), frame.aliases()) {
             (Some(origin), _) => self.spread_of_origin(origin, looped),
-            (None, Some(aliases)) => Spread::of(frame.function(), aliases, looped),
-            (None, None) => Spread::of(frame.function(), &Aliases::of(frame.function(), &self.written), looped),
+            (None, Some(aliases)) => Divergence::of(frame.function(), aliases, looped),
+            (None, None) => Divergence::of(frame.function(), &Aliases::of(frame.function(), &self.written), looped),
         };
         let spread = Rc::new(spread.expect("a loop with lanes can run in them"));
         let opened = self.enter_scopes(frame, &looped.body);
@@ -153,13 +153,13 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// What is known of the loop that a slice has a part of: what the slice takes lies as it does there.
-    fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Spread, Refusal> {
+    fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Divergence, WhySerial> {
         let function = &self.request.module.functions[origin];
         let written = &self.written;
         let aliases = self.aliases.entry(origin).or_insert_with(|| Rc::new(Aliases::of(function, written))).clone();
         let mut spread = None;
         function.body.visit(&mut |stmt| match stmt {
-            Stmt::For(whole) if whole.index == part.index => spread = Some(Spread::of(function, &aliases, whole)),
+            Stmt::For(whole) if whole.index == part.index => spread = Some(Divergence::of(function, &aliases, whole)),
             _ => {}
         });
         spread.expect("a slice has only loops of the function")

@@ -4,13 +4,13 @@
 
 use crate::abi::Context;
 use crate::emit::{Request, packed_name};
-use crate::generate::{Form, made};
 use crate::llvm::Linked;
+use crate::llvm_codegen::{Form, made};
 use crate::options::{Lanes, Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
 use lm::types::Type;
-use loops::analyses::spread::Layout;
+use loops::analyses::divergence::Layout;
 use loops::analyses::verify::verify;
 use loops::ir::parse::parse;
 use loops::ir::{Module, Scalar};
@@ -214,7 +214,8 @@ fn layouts(text: &str) -> Vec<Layout> {
         if let Stmt::For(looped) = stmt
             && looped.lanes > 1
         {
-            let spread = loops::analyses::spread::Spread::of(function, &aliases, looped).expect("it runs in lanes");
+            let spread =
+                loops::analyses::divergence::Divergence::of(function, &aliases, looped).expect("it runs in lanes");
             looped.body.visit(&mut |stmt| {
                 if let Stmt::Memory(loops::ir::Memory::Alloc { buffer, .. }) = stmt {
                     found.push(spread.layout(&Operand::Local(*buffer)));

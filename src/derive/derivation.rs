@@ -1,0 +1,36 @@
+//! Names the ways to derivatives, among which options and `gdef` choose.
+
+/// A way to the derivatives of a function. All ways give functions of the same names, types and values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub enum Derivation {
+    /// The full Jacobian, S -> (LM S T), and its transpose (working notes, Fig. 6).
+    #[default]
+    Jacobian,
+    /// Each value paired with its linear map, S -> (T, LM S T) (Fig. 7).
+    Tupled,
+    /// Linear map in, linear map out, (S, LM a S) -> (T, LM a T) (Fig. 8).
+    Polymorphic,
+    /// A forward half that records and a reverse half that consumes, through the category language (sec. 6).
+    Split,
+}
+
+impl Derivation {
+    /// All derivations, in the order of the notes.
+    pub const ALL: [Derivation; 4] =
+        [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
+
+    /// Its name in options and in `gdef`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Derivation::Jacobian => "jacobian",
+            Derivation::Tupled => "tupled",
+            Derivation::Polymorphic => "polymorphic",
+            Derivation::Split => "split",
+        }
+    }
+
+    /// The derivation of that name.
+    pub fn named(name: &str) -> Option<Derivation> {
+        Derivation::ALL.into_iter().find(|derivation| derivation.name() == name)
+    }
+}
