@@ -16,7 +16,7 @@
 
 use crate::derive::call_points::{Meeting, Tuples};
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -178,10 +178,9 @@ fn dear(e: &Expr) -> usize {
 }
 
 fn is_dear(op: &Op) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Sqrt, Tan, Tanh};
-    let is_libm = |p: Prim| {
-        matches!(p, Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log)
-            || matches!(p, Pow | Sin | Sinh | Sqrt | Tan | Tanh)
-    };
-    matches!(op, Op::Call(_)) || matches!(op, Op::Prim(p) if is_libm(*p))
+    match op {
+        Op::Call(_) => true,
+        Op::Prim(p) => matches!(p.cost(), Cost::Root | Cost::Call),
+        _ => false,
+    }
 }
