@@ -6,16 +6,17 @@
 use common::native::Sized;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::demos::DEMOS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use loops::analyses::cache::Analyses;
 use loops::interp::{self, Options};
 use loops::ir::{FunId, Module, Vectors};
 use loops::lower::lower;
@@ -74,7 +75,7 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         if fun.argument().is_differentiable() && fun.result.is_differentiable() {
-            entries.extend(["fwd", "rev"].map(|name| f.derived(name)));
+            entries.extend([Derivative::Fwd, Derivative::Rev].map(|d| f.derived(d)));
         }
         for name in &entries {
             pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -92,7 +93,7 @@ impl Case {
         let f = self.entries[0].clone();
         let Ok(y) = self.add_call(f.clone(), args) else { return };
         for name in self.entries[1..].to_vec() {
-            let at = if name == f.derived("fwd") { &point } else { &y };
+            let at = if name == f.derived(Derivative::Fwd) { &point } else { &y };
             let direction = Random::new(7).direction(at);
             _ = self.add_call(name, vec![point.clone(), direction]);
         }
@@ -121,10 +122,10 @@ impl Case {
         module.vectors = Vectors { floats: 4, lanes: way.lanes };
         module.keeps_order = way.keeps_order;
         let passes = Selection::All.passes(Checks::default()).expect("all passes are known");
-        let mut text = module.to_string();
+        let (mut text, mut analyses) = (module.to_string(), Analyses::default());
         self.all_agree(&module, way, "lowering", tally);
         for pass in passes {
-            pass.run(&mut module, &Timings::default());
+            pass.run(&mut module, &mut analyses, &Timings::default());
             let now = module.to_string();
             if now != text {
                 self.all_agree(&module, way, pass.name, tally);
