@@ -17,6 +17,12 @@ use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use std::sync::Arc;
 
+/// Returns options for exact arithmetic, where the level of optimisation is not the point: LLVM takes a third of the
+/// time.
+pub fn unoptimised() -> codegen::Options {
+    codegen::Options { opt_level: 0, ..codegen::Options::exact() }
+}
+
 /// A way to compile, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Way {
