@@ -54,7 +54,7 @@ fn compile(input: &Path, fun: &str, emit: &str, output: &Path) {
     let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
     lmc.args(["compile", "--fwd", "--rev", "--fun", fun, "--emit", emit, "-o"]).arg(output).arg(input);
     // What is called does not depend on the level.
-    run(lmc.args(["-O", "0"]));
+    run(lmc.args(["-O", "1"]));
 }
 
 /// What an object refers to and does not have.
