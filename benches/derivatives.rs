@@ -4,17 +4,17 @@
 //! `cargo bench --bench derivatives`. Both are called through a pointer that the compiler cannot see
 //! through, so the ratio is that of the code, call included.
 
-use codegen::abi::Context;
-use codegen::{Jit, SourceInfo};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
+use native::abi::Context;
+use native::{Jit, SourceInfo};
 use std::hint::black_box;
 
 type Value = unsafe extern "C" fn(*mut Context, f64, *mut f64) -> i32;
-type Derivative = unsafe extern "C" fn(*mut Context, f64, f64, *mut f64) -> i32;
+type Tangent = unsafe extern "C" fn(*mut Context, f64, f64, *mut f64) -> i32;
 
 extern "C" fn f2(_: *mut Context, x: f64, out: *mut f64) -> i32 {
     let y = x * x;
@@ -38,20 +38,20 @@ fn derivatives(c: &mut Criterion) {
     let text = include_str!("../demos/ex2.ks");
     let jit = {
         let f = FunName::base("f2");
-        let entries = [f.clone(), f.derived("fwd"), f.derived("rev")];
+        let entries = [f.clone(), f.derived(Derivative::Fwd), f.derived(Derivative::Rev)];
         let mut p = Pipeline::new(front::load(&Source::new("ex2.ks", text)).expect("ex2 is right"));
         entries.iter().for_each(|name| p.require(name).expect("f2 derives"));
         let info = SourceInfo::new("ex2.ks", text);
-        Jit::new(p.program(), &entries, &info, &codegen::Options::default()).expect("ex2 compiles")
+        Jit::new(p.program(), &entries, &info, &native::Options::default()).expect("ex2 compiles")
     };
     let f = FunName::base("f2");
     let address = |name: &FunName| jit.address(name).expect("an entry");
-    // SAFETY: the entries have these types by the C interface (docs of codegen::abi).
+    // SAFETY: the entries have these types by the C interface (docs of native::abi).
     let (value, forward, reverse) = unsafe {
         (
             std::mem::transmute::<usize, Value>(address(&f)),
-            std::mem::transmute::<usize, Derivative>(address(&f.derived("fwd"))),
-            std::mem::transmute::<usize, Derivative>(address(&f.derived("rev"))),
+            std::mem::transmute::<usize, Tangent>(address(&f.derived(Derivative::Fwd))),
+            std::mem::transmute::<usize, Tangent>(address(&f.derived(Derivative::Rev))),
         )
     };
     let points: Vec<f64> = (0..POINTS).map(|i| i as f64 / POINTS as f64).collect();
@@ -63,7 +63,7 @@ fn derivatives(c: &mut Criterion) {
         group.bench_function(name, |b| b.iter(|| points.iter().map(|&x| with_place(|out| call(x, out))).sum::<f64>()));
     }
     for (name, f) in
-        [("fwd$f2, lmc", forward), ("rev$f2, lmc", reverse), ("derivative, by hand", f2_derivative as Derivative)]
+        [("fwd$f2, lmc", forward), ("rev$f2, lmc", reverse), ("derivative, by hand", f2_derivative as Tangent)]
     {
         // SAFETY: as above.
         let call = |x: f64, out: &mut f64| unsafe { black_box(f)(std::ptr::null_mut(), x, 1.0, out) };

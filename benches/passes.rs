@@ -7,9 +7,10 @@
 #[allow(dead_code)] // each bench uses a part
 mod measure;
 
-use codegen::{Checks, Options, PASSES, Selection};
 use lmc::derivation::Derivation;
+use loops::{Checks, PASSES, Selection};
 use measure::{ARGUMENTS, Native, demo, in_turns, shown};
+use native::Options;
 
 /// How long each row is measured, for the function and for its derivative.
 const SECONDS: f64 = 3.0;
@@ -23,7 +24,7 @@ fn main() {
         "| demo | full | hoisted | none | reverse, full | hoisted | none |\n| --- | --- | --- | --- | --- | --- | --- |"
     );
     demos().for_each(|arguments| row(arguments.demo, arguments.text, &checks));
-    let hoisting: Vec<&str> = PASSES.iter().map(|pass| pass.name).filter(|name| *name != "unchecked").collect();
+    let hoisting: Vec<&str> = PASSES.iter().map(|pass| pass.name).filter(|name| *name != "drop_checks").collect();
     let without = |pass: &str| {
         let others = hoisting.iter().filter(|name| **name != pass).map(ToString::to_string).collect();
         Options { passes: Selection::Only(others), ..Options::default() }

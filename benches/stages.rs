@@ -3,7 +3,7 @@
 //! `cargo bench --bench stages`. Near-linear means that a row's time per let stays flat.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
@@ -53,13 +53,13 @@ fn run(stage: &str, text: &str) {
     match stage {
         "read and check" => {}
         "native rev" => {
-            let rev = f.derived("rev");
+            let rev = f.derived(Derivative::Rev);
             p.require(&rev).expect("f derives");
-            let info = codegen::SourceInfo::new("bench.ks", text);
-            let module = codegen::compile(p.program(), &[rev], &info, &codegen::Options::default());
-            black_box(module.and_then(|m| m.output(codegen::Kind::Obj)).expect("f compiles"));
+            let info = native::SourceInfo::new("bench.ks", text);
+            let module = native::compile(p.program(), &[rev], &info, &native::Options::default());
+            black_box(module.and_then(|m| m.output(native::Kind::Obj)).expect("f compiles"));
         }
-        derivation => p.require(&f.derived(derivation)).expect("f derives"),
+        word => p.require(&f.derived(word.parse().expect("a derivative"))).expect("f derives"),
     }
     black_box(p.program());
 }

@@ -13,10 +13,10 @@
 mod random;
 
 use crate::pipeline::{Error, Pipeline};
-use codegen::{Jit, Math};
 use lm::interp::{Interpreter, RuntimeError};
-use lm::term::{Def, FunName, Path, Program};
+use lm::term::{Def, Derivative, FunName, Path, Program};
 use lm::value::Value;
+use native::{Jit, Math};
 use std::mem::discriminant;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub fn native_limit(jit: Option<&Jit>) -> f64 {
 
 /// The function and its two derivatives.
 pub fn names(f: &FunName) -> [FunName; 3] {
-    [f.clone(), f.derived("fwd"), f.derived("rev")]
+    [f.clone(), f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]
 }
 
 /// Makes what [`check`] runs.

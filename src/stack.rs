@@ -1,6 +1,6 @@
 //! Room for recursion on terms.
 
-use codegen::address_space;
+use native::address_space;
 use std::cell::Cell;
 
 /// The size of the large stack, in bytes: address space, not memory; only what is touched is mapped.

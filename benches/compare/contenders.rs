@@ -1,6 +1,6 @@
 //! Who is compared: a row for each column of the tables.
 
-use codegen::Options;
+use native::Options;
 
 /// Options of lmc.
 pub type MakeOptions = fn() -> Options;

@@ -1,14 +1,14 @@
 //! The programs that are compared: a row each.
 
 use super::arguments;
-use codegen::{Jit, Options, SourceInfo};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::derivation::Derivation;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
+use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {
@@ -213,8 +213,8 @@ impl Program {
         };
         match task {
             Task::Value => function.clone(),
-            Task::Gradient => varying().derived("rev"),
-            Task::Both => varying().derived("vjp"),
+            Task::Gradient => varying().derived(Derivative::Rev),
+            Task::Both => varying().derived(Derivative::Vjp),
             Task::Other(name, _) => FunName::base(name),
         }
     }

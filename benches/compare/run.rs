@@ -3,9 +3,9 @@
 use super::clock::Clock;
 use super::inputs::{Array, Input};
 use super::programs::{Native, Program, Task};
-use codegen::Prepared;
 use libloading::Library;
 use lm::value::Value;
+use native::Prepared;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;

@@ -4,9 +4,8 @@
 mod arguments;
 mod units;
 
-use codegen::{Jit, Prepared, SourceInfo};
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, measurement::WallTime};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::{DEMOS, Demo};
@@ -14,6 +13,7 @@ use lmc::derivation::Derivation;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
+use native::{Jit, Prepared, SourceInfo};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,16 +35,16 @@ pub fn demo(name: &str) -> &'static Demo {
 impl Native {
     /// `arguments` is an expression for them all: a tuple where there are several.
     pub fn new(demo: &Demo, arguments: &str) -> Native {
-        Native::with(Derivation::default(), demo, arguments, &codegen::Options::default())
+        Native::with(Derivation::default(), demo, arguments, &native::Options::default())
     }
 
     /// As [`Native::new`], with the reverse derivative by a derivation.
     pub fn by(derivation: Derivation, demo: &Demo, arguments: &str) -> Native {
-        Native::with(derivation, demo, arguments, &codegen::Options::default())
+        Native::with(derivation, demo, arguments, &native::Options::default())
     }
 
     /// The same, by a derivation, compiled as the options say.
-    pub fn with(derivation: Derivation, demo: &Demo, arguments: &str, options: &codegen::Options) -> Native {
+    pub fn with(derivation: Derivation, demo: &Demo, arguments: &str, options: &native::Options) -> Native {
         let function = FunName::base(demo.fun);
         let types = front::load(&Source::new("demo.ks", demo.text)).expect("the demo is right").program;
         let ty = types.defs[&function].fun.argument();
@@ -52,7 +52,7 @@ impl Native {
         let source = Source::new("demo.ks", text.as_str());
         let checked = front::load_for(&source, derivation, &Timings::default());
         let mut pipeline = Pipeline::new(checked.unwrap_or_else(|e| panic!("{}: {e:?}", demo.name)));
-        let reverse = function.derived("rev");
+        let reverse = function.derived(Derivative::Rev);
         let mut entries = vec![function.clone(), FunName::base("benchmark_arguments"), reverse.clone()];
         entries.iter().for_each(|name| pipeline.require(name).expect("it derives"));
         let info = SourceInfo::new("demo.ks", &text);
@@ -83,12 +83,12 @@ impl Native {
     /// The reverse derivative, its point and a cotangent: 1, or the value where that is no number. None where it
     /// has no native code.
     pub fn prepare_reverse(&self) -> Option<Prepared<'_>> {
-        self.has_reverse.then(|| self.jit.prepare(&self.function.derived("rev"), &self.reverse_arguments()))
+        self.has_reverse.then(|| self.jit.prepare(&self.function.derived(Derivative::Rev), &self.reverse_arguments()))
     }
 
     /// What the reverse derivative gives.
     pub fn gradient(&self) -> Value {
-        self.jit.call(&self.function.derived("rev"), &self.reverse_arguments()).expect("the call goes well")
+        self.jit.call(&self.function.derived(Derivative::Rev), &self.reverse_arguments()).expect("the call goes well")
     }
 
     fn reverse_arguments(&self) -> [Value; 2] {

@@ -24,17 +24,14 @@ impl Effects {
 
     /// Whether evaluating the term shows.
     pub fn in_term(&self, e: &Expr) -> bool {
-        match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => false,
-            Kind::App(Op::Prim(p), _) if p.has_effect() => true,
-            Kind::App(Op::Call(f), _) if self.0.contains(&underived(f)) => true,
-            Kind::App(_, args) => args.iter().any(|a| self.in_term(a)),
-            Kind::Let(bindings, body) => bindings.iter().any(|b| self.in_term(&b.rhs)) || self.in_term(body),
-            Kind::Lam(_, body) => self.in_term(body),
-        }
+        e.any(|e| match e.kind() {
+            Kind::App(Op::Prim(p), _) => p.has_effect(),
+            Kind::App(Op::Call(f), _) => self.0.contains(&underived(f)),
+            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => false,
+        })
     }
 }
 
 fn underived(f: &Fun) -> FunName {
-    FunName { derivations: Vec::new(), ..f.name.clone() }
+    f.name.as_written()
 }

@@ -9,16 +9,16 @@ mod arrays;
 mod counts;
 mod functions;
 mod prims;
-mod space;
 mod target;
+mod vector_space;
 
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
 use crate::law;
 use crate::map::LinearMap;
 use crate::prim::Prim;
-use crate::tensor::Position;
-use crate::term::{Binding, Constant, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
+pub use crate::runtime_error::{ErrorKind, RuntimeError};
+use crate::term::{Binding, Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Program, Span, Var};
 use crate::types::Type;
 use crate::value::Value;
 pub use arrays::BENCH_TIME;
@@ -30,101 +30,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 use target::Target;
-
-/// Why a program stopped.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ErrorKind {
-    /// `assert` of false.
-    #[error("assertion failed")]
-    AssertFailed,
-    /// Integer division by zero.
-    #[error("integer division of {0} by zero")]
-    DivisionByZero(i64),
-    /// Index outside a tensor.
-    #[error("index {index} is out of range for size {size}")]
-    IndexOutOfRange {
-        /// The index.
-        index: Position,
-        /// The tensor's size.
-        size: Position,
-    },
-    /// `build` of a negative size.
-    #[error("negative size {0}")]
-    NegativeSize(Position),
-    /// Tensors that must have one size, and have not.
-    #[error("the sizes {left} and {right} differ")]
-    SizeMismatch {
-        /// The size of the first.
-        left: Position,
-        /// The size of the second.
-        right: Position,
-    },
-    /// A tensor with more elements than the interpreter makes room for.
-    #[error("a tensor of size {0} is too large")]
-    TooLarge(Position),
-    /// Memory that is exhausted, in native code.
-    #[error("out of memory: {asked} bytes are needed, {free} are free")]
-    OutOfMemory {
-        /// The bytes that were asked for.
-        asked: i64,
-        /// The bytes that were left.
-        free: i64,
-    },
-    /// Calls nested deeper than the interpreter admits.
-    #[error("recursion too deep: calls are nested more than {0} deep")]
-    RecursionTooDeep(usize),
-    /// A sum over nothing whose zero has no known shape.
-    #[error("the sum over nothing has no known shape")]
-    ShapeUnknown,
-    /// A Jacobian at a recorded point, applied forwards.
-    #[error("a record serves the reverse derivative only")]
-    ReverseOnly,
-    /// `L'` applied to a function whose support is not known to be finite.
-    #[error("the sum over all Integers has no value")]
-    InfiniteSum,
-    /// A call of a function that is implemented elsewhere.
-    #[error("`{0}` is external: only native code can call it")]
-    External(String),
-    /// A function that is implemented elsewhere returned a status other than 0.
-    #[error("an external function failed with status {0}")]
-    ExternalFailed(i64),
-    /// In native code, an argument or a size that is another than the function was compiled for.
-    #[error("the function was specialised for {wanted}, but called with {found}")]
-    NotSpecialised {
-        /// What it is.
-        found: i64,
-        /// What it should be.
-        wanted: i64,
-    },
-    /// A call of a function that the program does not define.
-    #[error("`{0}` is not defined")]
-    Undefined(String),
-}
-
-/// An error of the program that runs, with the place in its source.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{kind}")]
-pub struct RuntimeError {
-    /// What happened.
-    pub kind: ErrorKind,
-    /// Where.
-    pub span: Span,
-}
-
-impl RuntimeError {
-    /// An error whose place is not known yet.
-    pub(crate) fn new(kind: ErrorKind) -> RuntimeError {
-        RuntimeError { kind, span: Span::default() }
-    }
-
-    pub(crate) fn shape_unknown() -> RuntimeError {
-        RuntimeError::new(ErrorKind::ShapeUnknown)
-    }
-
-    pub(crate) fn infinite_sum() -> RuntimeError {
-        RuntimeError::new(ErrorKind::InfiniteSum)
-    }
-}
 
 /// The values of the variables in scope.
 pub type Env = HashMap<u32, Value>;
@@ -288,10 +193,10 @@ impl<'a> Interpreter<'a> {
             Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {
-                self.call(&fun.name.derived("D"), &values).map_err(|error| located(error, e.span()))
+                self.call(&fun.name.derived(Derivative::D), &values).map_err(|error| located(error, e.span()))
             }
             Op::JacobianAt(fun) => {
-                let half = fun.name.derived("sufrevpass");
+                let half = fun.name.derived(Derivative::SufRevPass);
                 let [record, s, t] = <[Value; 3]>::try_from(values).expect("a record and two witnesses");
                 Ok(Value::Map(Arc::new(LinearMap::At(half, record, s, t))))
             }

@@ -3,6 +3,7 @@
 pub mod alpha;
 pub mod destination;
 pub mod effect;
+pub mod eval;
 pub mod interp;
 pub mod law;
 mod libm;
@@ -11,6 +12,7 @@ pub mod notation;
 pub mod prim;
 pub mod random;
 pub mod rewriter;
+pub mod runtime_error;
 pub mod scheme;
 pub mod scope;
 pub mod shape;

@@ -1,7 +1,7 @@
 //! The primitives: one table row each, with name, typing and derivative.
 //!
 //! A row's derivative is the right-hand side of the law `∂name(x, y, ...) = ...` (working notes,
-//! Fig. 2). The value of a primitive is in `interp`, its machine code in the crate `codegen`, which
+//! Fig. 2). The value of a primitive is in `interp`, its machine code in the crate `native`, which
 //! matches on [`Prim`] without a wildcard; tests of both crates go through all rows, so that a new one
 //! is missed nowhere.
 //!

@@ -49,27 +49,13 @@ impl Occurrences {
 pub fn free_variables(e: &Expr) -> Vec<Var> {
     let mut free = IndexMap::new();
     let mut bound = HashSet::new();
-    collect(e, &mut bound, &mut free);
+    e.visit(|e| match e.kind() {
+        Kind::Const(_) | Kind::App(..) => {}
+        Kind::Var(x) => drop(free.entry(x.id()).or_insert_with(|| x.clone())),
+        Kind::Let(bindings, _) => bound.extend(bindings.iter().flat_map(|b| b.pattern.vars()).map(Var::id)),
+        Kind::Lam(x, _) => drop(bound.insert(x.id())),
+    });
     free.into_values().filter(|x: &Var| !bound.contains(&x.id())).collect()
-}
-
-fn collect(e: &Expr, bound: &mut HashSet<u32>, seen: &mut IndexMap<u32, Var>) {
-    match e.kind() {
-        Kind::Const(_) => {}
-        Kind::Var(x) => drop(seen.entry(x.id()).or_insert_with(|| x.clone())),
-        Kind::App(_, args) => args.iter().for_each(|a| collect(a, bound, seen)),
-        Kind::Let(bindings, body) => {
-            for b in bindings {
-                collect(&b.rhs, bound, seen);
-                bound.extend(b.pattern.vars().iter().map(Var::id));
-            }
-            collect(body, bound, seen);
-        }
-        Kind::Lam(x, body) => {
-            bound.insert(x.id());
-            collect(body, bound, seen);
-        }
-    }
 }
 
 /// The term with variables replaced.

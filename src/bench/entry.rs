@@ -1,7 +1,7 @@
 //! What is measured of a function: itself and its derivatives.
 
 use crate::gradcheck::{Random, part_that_varies};
-use lm::term::{Fun, FunName};
+use lm::term::{Derivative, Fun, FunName};
 use lm::value::Value;
 
 /// A function to be measured.
@@ -45,8 +45,11 @@ impl Entry {
     /// The function of the program. `varying` is the function with respect to what its derivatives are wanted.
     pub fn function(self, varying: &FunName) -> FunName {
         match self {
-            Entry::Primal => FunName { derivations: Vec::new(), ..varying.clone() },
-            Entry::Fwd | Entry::Rev | Entry::Jvp | Entry::Vjp => varying.derived(self.name()),
+            Entry::Primal => varying.as_written(),
+            Entry::Fwd => varying.derived(Derivative::Fwd),
+            Entry::Rev => varying.derived(Derivative::Rev),
+            Entry::Jvp => varying.derived(Derivative::Jvp),
+            Entry::Vjp => varying.derived(Derivative::Vjp),
         }
     }
 }

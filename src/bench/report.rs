@@ -3,8 +3,8 @@
 use super::Entry;
 use super::measure::Samples;
 use crate::ks::render::quoted;
-use codegen::Peaks;
-use codegen::loops::{Counts, Work};
+use loops::analyses::counts::{Counts, Work};
+use native::Peaks;
 
 /// What all rows have in common.
 #[derive(Clone, Copy, Debug)]

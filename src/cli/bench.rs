@@ -10,7 +10,7 @@ use crate::bench::measure::Effort;
 use crate::bench::report::{self, Row, Setting};
 use crate::bench::{Entry, plot};
 use crate::derivation::Derivation;
-use codegen::{Jit, Peaks};
+use native::{Jit, Peaks};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -95,9 +95,9 @@ fn bench_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mu
         jit.set_threads(options.threads).map_err(refused)?;
     }
     // What is counted does not depend on the level, and the code runs once.
-    let counting = codegen::Options { opt_level: native.opt_level.min(1), ..native };
+    let counting = native::Options { opt_level: native.opt_level.min(1), ..native };
     let counting = subject.compiled(Jit::counting, &counting)?;
-    let peaks = watch.timings.time("measuring peaks", || codegen::peaks(options.native.target_cpu.as_deref()));
+    let peaks = watch.timings.time("measuring peaks", || native::peaks(options.native.target_cpu.as_deref()));
     let peaks = peaks.map_err(|error| subject.input.not_compiled(error))?;
     let is_table = options.format == Format::Table && !prints_plot(options);
     if is_table {
@@ -137,7 +137,7 @@ fn finish(
     let svg = plot::svg(&setting, &plot::lines(rows));
     match prints_plot(options) {
         true => out.write_all(svg.as_bytes())?,
-        false => codegen::write_file(path, svg.as_bytes()).map_err(|error| subject.input.not_compiled(error))?,
+        false => native::write_file(path, svg.as_bytes()).map_err(|error| subject.input.not_compiled(error))?,
     }
     Ok(())
 }

@@ -6,9 +6,9 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derivation::Derivation;
-use codegen::Kind;
 use lm::notation::ks;
-use lm::term::{FunName, Program};
+use lm::term::{Derivative, FunName, Program};
+use native::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
     let program = input.pipeline.program();
     let native = options.native.options(watch);
     let module =
-        codegen::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
+        native::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
     let math = module.math().map_err(|error| input.not_compiled(error))?;
     watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
@@ -83,7 +83,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
         watch.say(|| format!("write {}: {} bytes", path.display(), content.len()));
         match path.as_os_str() == "-" {
             true => out.write_all(&content)?,
-            false => codegen::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
+            false => native::write_file(path, &content).map_err(|error| input.not_compiled(error))?,
         }
     }
     Ok(())
@@ -96,10 +96,10 @@ fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure
     for function in functions {
         entries.push(function.clone());
         let function = input.with_respect_to(function, &options.wrt)?;
-        entries.extend(options.fwd.then(|| function.derived("fwd")));
-        entries.extend(options.rev.then(|| function.derived("rev")));
-        entries.extend(options.jvp.then(|| function.derived("jvp")));
-        entries.extend(options.vjp.then(|| function.derived("vjp")));
+        entries.extend(options.fwd.then(|| function.derived(Derivative::Fwd)));
+        entries.extend(options.rev.then(|| function.derived(Derivative::Rev)));
+        entries.extend(options.jvp.then(|| function.derived(Derivative::Jvp)));
+        entries.extend(options.vjp.then(|| function.derived(Derivative::Vjp)));
     }
     if options.fun.is_empty() {
         entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());

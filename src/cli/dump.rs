@@ -7,7 +7,7 @@ use super::failure::Failure;
 use crate::call_order::calls;
 use indexmap::IndexMap;
 use lm::notation::ks;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, Derivative, FunName, Program};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -87,12 +87,12 @@ fn note(def: &Def, names: &mut Vec<FunName>) {
     let mut called = vec![def.fun.name.clone()];
     calls(&def.body, &mut called);
     for name in called {
-        if let Some("sufrevpass") = name.derivations.first().map(|d| &**d) {
-            let of = FunName { derivations: name.derivations[1..].to_vec(), ..name.clone() };
-            names.push(of.derived("suffwdpass"));
+        if name.derivative() == Some(&Derivative::SufRevPass) {
+            let of = name.without_derivatives(1);
+            names.push(of.derived(Derivative::SufFwdPass));
         }
         for i in 0..=name.derivations.len() {
-            names.push(FunName { derivations: name.derivations[i..].to_vec(), ..name.clone() });
+            names.push(name.without_derivatives(i));
         }
     }
 }
@@ -105,7 +105,7 @@ fn file_name(name: &FunName) -> String {
 }
 
 fn without(name: &FunName) -> String {
-    FunName { derivations: Vec::new(), ..name.clone() }.to_string()
+    name.as_written().to_string()
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {

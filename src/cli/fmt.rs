@@ -43,7 +43,7 @@ fn one(path: &str, check: bool, format: ErrorFormat, out: &mut dyn Write) -> Res
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     let target = Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
     let permissions = std::fs::metadata(&target).map(|metadata| metadata.permissions());
-    codegen::write_file(&target, text.as_bytes()).map_err(|error| Failure::Wrong(format!("{error}")))?;
+    native::write_file(&target, text.as_bytes()).map_err(|error| Failure::Wrong(format!("{error}")))?;
     let kept = permissions.and_then(|permissions| std::fs::set_permissions(&target, permissions));
     kept.map_err(|error| Failure::Wrong(format!("the permissions of `{path}` are lost: {error}")))
 }

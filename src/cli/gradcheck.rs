@@ -7,8 +7,8 @@ use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derivation::Derivation;
 use crate::gradcheck::{self, Report, Worst};
-use codegen::Jit;
 use lm::term::FunName;
+use native::Jit;
 use std::io::Write;
 
 /// Options of `lmc gradcheck`.

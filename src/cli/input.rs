@@ -8,12 +8,11 @@ use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::Source;
 use crate::ks::{front, render};
-use crate::passes::rules::EndlessRule;
 use crate::pipeline::{self, Pipeline};
-use codegen::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
 use lm::term::{FunName, Path, Span};
+use native::SourceInfo;
 use std::io::IsTerminal;
 
 /// A program that was read, and where it came from.
@@ -78,8 +77,7 @@ impl Input {
     }
 
     fn warn(&mut self) {
-        let warning = |rule: EndlessRule| Diagnostic::new(rule.clone(), rule.span);
-        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(warning).collect();
+        let warnings: Vec<Diagnostic> = self.pipeline.take_endless_rules().into_iter().map(Diagnostic::from).collect();
         if !warnings.is_empty() {
             shown(&self.source, &warnings, self.format);
         }
@@ -167,7 +165,7 @@ impl Input {
     /// An error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
         let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
-        let diagnostic = Diagnostic { cause: error.into(), span: place, related: Vec::new() };
+        let diagnostic = Diagnostic { span: place, ..error.into() };
         shown(&self.source, &[diagnostic], self.format)
     }
 
@@ -177,9 +175,9 @@ impl Input {
     }
 
     /// A failure of the code generator, at its place where it has one.
-    pub fn not_compiled(&self, error: codegen::Error) -> Failure {
+    pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
-            codegen::Error::Unsupported { span, .. } if *span != Span::default() => {
+            native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
             _ => Failure::Wrong(error.to_string()),
@@ -198,7 +196,7 @@ impl Input {
 }
 
 fn without_derivations(name: &FunName) -> FunName {
-    FunName { derivations: Vec::new(), ..name.clone() }
+    name.as_written()
 }
 
 /// Shows errors of a text.

@@ -1,7 +1,7 @@
 //! `lmc laws`.
 
 use super::failure::Failure;
-use crate::passes::laws::PASS_LAWS;
+use crate::derive::passes::laws::PASS_LAWS;
 use crate::schedule::SCHEDULES;
 use lm::law;
 use std::io::Write;

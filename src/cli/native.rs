@@ -2,7 +2,8 @@
 
 use super::watch::Watch;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use codegen::{Checks, Forward, Known, Lanes, Math, Selection};
+use loops::{Checks, Forward, Known, Selection};
+use native::{Lanes, Math};
 use std::path::PathBuf;
 
 /// How to compile.
@@ -34,15 +35,15 @@ pub struct NativeOptions {
     /// `rows.each.size=10`): the functions that have it are compiled for it, and stop with an error otherwise.
     #[arg(long, value_name = "PARAMETER=NUMBER", value_delimiter = ',')]
     specialise: Vec<Known>,
-    /// Go on with the loops as that pass leaves them; `lower` is before the first. See `lmc compile --emit loops`.
+    /// Go on with the loops as that pass leaves them; `lowering` is before the first. See `lmc compile --emit loops`.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
 }
 
 impl NativeOptions {
     /// For the code generator.
-    pub fn options(&self, watch: &Watch) -> codegen::Options {
-        codegen::Options {
+    pub fn options(&self, watch: &Watch) -> native::Options {
+        native::Options {
             opt_level: self.level,
             target_cpu: self.target_cpu.clone(),
             link: self.link.clone(),
@@ -50,7 +51,7 @@ impl NativeOptions {
             math: self.math,
             lanes: self.lanes,
             forward: self.forward,
-            grain: codegen::Options::GRAIN,
+            grain: native::Options::GRAIN,
             specialise: self.specialise.clone(),
             passes: self.after.clone().map_or(Selection::All, Selection::Through),
             timings: watch.timings.clone(),

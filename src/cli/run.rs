@@ -5,9 +5,9 @@ use super::failure::Failure;
 use super::input::Input;
 use super::native::{NativeOptions, threads};
 use super::watch::{Watch, WatchOptions, watched};
-use codegen::Jit;
 use lm::interp::Interpreter;
 use lm::term::FunName;
+use native::Jit;
 use std::io::Write;
 
 /// Options of `lmc run`.

@@ -86,11 +86,12 @@ fn table(timings: &Timings) -> String {
     let other = Row { count: 1, time: total.saturating_sub(steps) };
     let whole = Row { count: 1, time: total };
     let rows = rows.into_iter().chain([("other", other), ("total", whole)]);
-    let mut text = format!("{:<17}  {:>6}  {:>12}  {:>6}\n", "pass", "times", "wall time", "share");
+    let width = rows.clone().map(|(step, _)| step.len()).max().unwrap_or_default();
+    let mut text = format!("{:<width$}  {:>6}  {:>12}  {:>6}\n", "pass", "times", "wall time", "share");
     for (step, Row { count, time }) in rows {
         let count = if matches!(step, "other" | "total") { String::new() } else { count.to_string() };
         let share = 100.0 * time.as_secs_f64() / total.as_secs_f64();
-        let _ = writeln!(text, "{step:<17}  {count:>6}  {:>12}  {share:>5.1}%", milliseconds(time));
+        let _ = writeln!(text, "{step:<width$}  {count:>6}  {:>12}  {share:>5.1}%", milliseconds(time));
     }
     text
 }

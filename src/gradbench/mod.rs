@@ -31,8 +31,8 @@ pub struct Settings {
 
 impl Settings {
     /// How models are compiled.
-    fn native(&self) -> codegen::Options {
-        codegen::Options { opt_level: 3, ..codegen::Options::default() }
+    fn native(&self) -> native::Options {
+        native::Options { opt_level: 3, ..native::Options::default() }
     }
 
     /// How many threads calls may use; none for the caller's alone.

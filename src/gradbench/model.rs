@@ -9,11 +9,11 @@ use crate::ks::front;
 use crate::ks::render::{Format, render_all};
 use crate::ks::source::Source;
 use crate::pipeline::Pipeline;
-use codegen::{Jit, Prepared, SourceInfo};
 use lm::interp::RuntimeError;
 use lm::term::FunName;
 use lm::types::Type;
 use lm::value::Value;
+use native::{Jit, Prepared, SourceInfo};
 use serde_json::Value as Json;
 use std::time::Instant;
 

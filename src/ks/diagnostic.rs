@@ -1,91 +1,90 @@
-//! Diagnostics: what is wrong with a user's file, where, and what to do about it.
+//! A diagnostic: what is wrong with a user's file, where, and what to do about it, as data.
+//!
+//! ```text
+//!     severity[code]: message          error[E216]: the body of `f` has type `Float`, but `Integer` is declared
+//!      --> span label                   --> a.ks:2:3  this has type `Float`
+//!      --> related                     other places that matter, each with a few words
+//!     help: remedy
+//! ```
+//!
+//! Each part of the compiler has an enum of its mistakes and turns each variant into one such row. This file knows
+//! none of them.
 
-use crate::ks::check::CheckError;
-use crate::ks::reader::SyntaxError;
-use crate::ks::source::SourceError;
-use crate::passes::rules::EndlessRule;
 use lm::term::Span;
 use std::fmt;
 
-/// What is wrong.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error(transparent)]
-pub enum Cause {
-    /// The file gives no text.
-    Source(#[from] SourceError),
-    /// The text gives no s-expressions.
-    Syntax(#[from] SyntaxError),
-    /// The s-expressions give no program.
-    Check(#[from] CheckError),
-    /// A function has no derivative.
-    Derive(#[from] crate::pipeline::Error),
-    /// A rule does not come to an end: a warning.
-    Rule(#[from] EndlessRule),
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// There is no program.
+    Error,
+    /// The program runs, but not as its author may expect.
+    Warning,
 }
 
-impl Cause {
-    /// A stable code, such as `E201`.
-    pub fn code(&self) -> &'static str {
+impl Severity {
+    /// Returns the word for it: `error` or `warning`.
+    pub fn name(self) -> &'static str {
         match self {
-            Cause::Source(error) => error.code(),
-            Cause::Syntax(error) => error.code(),
-            Cause::Check(error) => error.code(),
-            Cause::Derive(error) => error.code(),
-            Cause::Rule(_) => "W401",
-        }
-    }
-
-    /// `error`, or `warning` for what the program can do without.
-    pub fn severity(&self) -> &'static str {
-        match self {
-            Cause::Source(_) | Cause::Syntax(_) | Cause::Check(_) | Cause::Derive(_) => "error",
-            Cause::Rule(_) => "warning",
-        }
-    }
-
-    /// What to do about it, where there is something to say.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            Cause::Source(error) => error.remedy(),
-            Cause::Syntax(error) => error.remedy(),
-            Cause::Check(error) => error.remedy(),
-            Cause::Derive(_) => None,
-            Cause::Rule(_) => Some("a rule should make a term simpler".into()),
-        }
-    }
-
-    /// A few words for the marked text.
-    pub fn label(&self) -> Option<String> {
-        match self {
-            Cause::Source(_) | Cause::Syntax(_) | Cause::Derive(_) | Cause::Rule(_) => None,
-            Cause::Check(error) => error.label(),
+            Severity::Error => "error",
+            Severity::Warning => "warning",
         }
     }
 }
 
-/// One error of a file.
+/// One mistake in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable code, such as `E201`; `lmc explain` describes each at length.
+    pub code: &'static str,
     /// What is wrong.
-    pub cause: Cause,
+    pub message: String,
     /// Where; none when the whole file is meant.
     pub span: Option<Span>,
+    /// A few words beside the marked text.
+    pub label: Option<String>,
     /// Other places that matter, each with a few words.
     pub related: Vec<(Span, String)>,
+    /// What to do about it.
+    pub remedy: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at a place.
-    pub fn new(cause: impl Into<Cause>, span: Span) -> Diagnostic {
-        Diagnostic { cause: cause.into(), span: Some(span), related: Vec::new() }
+    /// Makes an error of the whole file.
+    pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        let (severity, message) = (Severity::Error, message.into());
+        Diagnostic { severity, code, message, span: None, label: None, related: Vec::new(), remedy: None }
     }
 
-    /// An error of the whole file.
-    pub fn nowhere(cause: impl Into<Cause>) -> Diagnostic {
-        Diagnostic { cause: cause.into(), span: None, related: Vec::new() }
+    /// Makes a warning about the whole file.
+    pub fn warning(code: &'static str, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
     }
 
-    /// The same with one more place; nowhere (the prelude) adds nothing.
+    /// Says where.
+    pub fn at(self, span: Span) -> Diagnostic {
+        Diagnostic { span: Some(span), ..self }
+    }
+
+    /// Adds words beside the marked text.
+    pub fn label(self, words: impl Into<String>) -> Diagnostic {
+        Diagnostic { label: Some(words.into()), ..self }
+    }
+
+    /// Adds what to do about it.
+    pub fn remedy(self, words: impl Into<String>) -> Diagnostic {
+        Diagnostic { remedy: Some(words.into()), ..self }
+    }
+
+    /// Adds the name that may have been meant, where there is one.
+    pub fn suggestion(self, name: Option<String>) -> Diagnostic {
+        let remedy = name.map(|name| format!("did you mean `{name}`?"));
+        Diagnostic { remedy, ..self }
+    }
+
+    /// Adds one more place. A place in the prelude, which is no place of the file, adds nothing.
     pub fn related(mut self, span: Span, words: &str) -> Diagnostic {
         if span != Span::default() {
             self.related.push((span, words.into()));
@@ -97,6 +96,6 @@ impl Diagnostic {
 /// The message alone, without the place.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cause.fmt(f)
+        f.write_str(&self.message)
     }
 }

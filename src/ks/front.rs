@@ -1,14 +1,15 @@
 //! The front end: from a source text to a checked program.
 
 use crate::derivation::Derivation;
-use crate::ks::check::{self, Checked, Options};
+use crate::derive::passes::zeros_of_empty_sums;
+use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
 use crate::ks::source::Source;
-use crate::passes::sums;
 use crate::pipeline;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
+use lm::types::Type;
 
 /// Reads and checks a program. The prelude is checked with it.
 ///
@@ -22,7 +23,7 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 
 /// As [`load`], for derivatives by a derivation; the times of reading and checking are added to a table.
 pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, Options { record: Some(pipeline::record), derivation, ..Options::default() }, timings)
+    load_with(source, CheckOptions { record: Some(record), derivation, ..CheckOptions::default() }, timings)
 }
 
 /// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
@@ -30,12 +31,17 @@ pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> R
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_with(
         source,
-        Options { orphan_derivatives: true, record: Some(pipeline::record), ..Options::default() },
+        CheckOptions { orphan_derivatives: true, record: Some(record), ..CheckOptions::default() },
         &Timings::default(),
     )
 }
 
-fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+/// The record that `[suffwdpass f]` gives, known once the derivation was done: the checker's one question to it.
+fn record(checked: Checked, f: &FunName) -> Result<Type, Diagnostic> {
+    pipeline::record(checked, f).map_err(Diagnostic::from)
+}
+
+fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
     let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read(source.text()));
     if !structure_is_sound {
         return Err(errors);
@@ -44,7 +50,7 @@ fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Che
     let is_stage = options.orphan_derivatives;
     let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
-            sums::sums(&mut checked.program);
+            zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
         }
         checked
     });
@@ -60,7 +66,7 @@ fn load_with(source: &Source, options: Options, timings: &Timings) -> Result<Che
 /// The definitions of the prelude alone. Their variables are from a supply of their own: a program
 /// takes its own copy from [`Checked::prelude`], by [`Checked::include`].
 pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
-    let checked = check::check(&[], &prelude_forms(), Options::default());
+    let checked = check::check(&[], &prelude_forms(), CheckOptions::default());
     checked.expect("the prelude has no errors of its own").prelude
 }
 

@@ -3,7 +3,8 @@
 //! White space and comments separate tokens and are skipped. A run of name characters that reads
 //! as a number is a number.
 
-use crate::ks::reader::{Shape, SyntaxError};
+use crate::ks::reader::Shape;
+use crate::ks::syntax_error::SyntaxError;
 use lm::term::Span;
 
 /// A token.

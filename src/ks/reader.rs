@@ -6,9 +6,9 @@
 //! is never nested deeper than [`NESTING_LIMIT`]. It reports every error of the text (up to a
 //! number), not just the first.
 
-use crate::ks::diagnostic::{Cause, Diagnostic};
+use crate::ks::diagnostic::Diagnostic;
 use crate::ks::lexer::{Lexer, Token};
-pub use crate::ks::syntax_error::SyntaxError;
+use crate::ks::syntax_error::SyntaxError;
 use crate::stack::{LARGE_STACK, stack_size};
 use lm::term::Span;
 use std::sync::Arc;
@@ -62,8 +62,9 @@ pub struct Reading {
 /// Reads a text.
 pub fn read(text: &str) -> Reading {
     let limit = (NESTING_LIMIT as u64 * stack_size() as u64 / LARGE_STACK as u64) as usize;
-    let mut reader = Reader { lexer: Lexer::new(text), open: Vec::new(), depth: 0, limit, reading: Reading::default() };
-    reader.reading.structure_is_sound = true;
+    let reading = Reading { structure_is_sound: true, ..Reading::default() };
+    let lexer = Lexer::new(text);
+    let mut reader = Reader { lexer, open: Vec::new(), depth: 0, limit, is_swallowed: false, reading };
     while reader.step() {}
     reader.reading.errors.sort_by_key(|e| e.span.map(|s| s.start));
     reader.reading
@@ -83,6 +84,8 @@ struct Reader<'a> {
     depth: usize,
     /// How deep a text may be.
     limit: usize,
+    /// Whether a string or comment without end was read.
+    is_swallowed: bool,
     reading: Reading,
 }
 
@@ -98,10 +101,7 @@ impl Reader<'_> {
         match token {
             Token::End => {
                 // A string or comment without end has swallowed the closing parentheses.
-                let swallowed = |e: &Diagnostic| {
-                    matches!(e.cause, Cause::Syntax(SyntaxError::UnclosedString | SyntaxError::UnclosedComment))
-                };
-                if !self.reading.errors.iter().any(swallowed) {
+                if !self.is_swallowed {
                     self.abandon(None);
                 }
                 return false;
@@ -143,7 +143,7 @@ impl Reader<'_> {
         };
         self.depth -= 1;
         if partner(list.bracket) != bracket {
-            let diagnostic = Diagnostic::new(SyntaxError::Mismatched(list.bracket, bracket), at);
+            let diagnostic = Diagnostic::from(SyntaxError::Mismatched(list.bracket, bracket)).at(at);
             self.report(diagnostic.related(list.at, "opened here"));
         }
         let shape = if list.bracket == '(' { Shape::List(list.items) } else { Shape::Bracket(list.items) };
@@ -160,7 +160,7 @@ impl Reader<'_> {
     /// Gives up the lists that are open, at the end of the text or where the next definition starts.
     fn abandon(&mut self, next: Option<Span>) {
         if let Some(list) = self.open.last() {
-            let diagnostic = Diagnostic::new(SyntaxError::Unclosed(list.bracket), list.at);
+            let diagnostic = Diagnostic::from(SyntaxError::Unclosed(list.bracket)).at(list.at);
             self.report(match next {
                 Some(at) => diagnostic.related(at, "the next definition starts here"),
                 None => diagnostic,
@@ -172,7 +172,8 @@ impl Reader<'_> {
 
     fn error(&mut self, error: SyntaxError, span: Span) {
         self.reading.structure_is_sound &= !error.spoils_structure();
-        self.reading.errors.push(Diagnostic::new(error, span));
+        self.is_swallowed |= error.swallows_the_rest();
+        self.reading.errors.push(Diagnostic::from(error).at(span));
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {

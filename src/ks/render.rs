@@ -71,16 +71,16 @@ impl Paint {
 }
 
 fn human(source: &Source, diagnostic: &Diagnostic, paint: Paint) -> String {
-    let head = paint.red(&format!("{}[{}]", diagnostic.cause.severity(), diagnostic.cause.code()));
+    let head = paint.red(&format!("{}[{}]", diagnostic.severity.name(), diagnostic.code));
     let mut out = format!("{head}{}\n", paint.bold(&format!(": {diagnostic}")));
     if let Some(span) = diagnostic.span {
-        let label = diagnostic.cause.label().unwrap_or_default();
-        excerpt(&mut out, source, span, '^', &label, paint);
+        let label = diagnostic.label.as_deref().unwrap_or_default();
+        excerpt(&mut out, source, span, '^', label, paint);
     }
     for (span, words) in &diagnostic.related {
         excerpt(&mut out, source, *span, '-', words, paint);
     }
-    if let Some(remedy) = diagnostic.cause.remedy() {
+    if let Some(remedy) = &diagnostic.remedy {
         let _ = writeln!(out, "{}: {remedy}", paint.bold("help"));
     }
     out
@@ -151,13 +151,13 @@ fn json(source: &Source, diagnostic: &Diagnostic) -> String {
         let place = span.map(|span| json_place(source, span) + ",").unwrap_or_default();
         format!("{{\"kind\":\"{kind}\",{place}\"message\":{}}}", quoted(words))
     };
-    let label = diagnostic.cause.label().map(|words| note("label", None, &words));
+    let label = diagnostic.label.iter().map(|words| note("label", None, words));
     let related = diagnostic.related.iter().map(|(span, words)| note("related", Some(*span), words));
-    let help = diagnostic.cause.remedy().map(|words| note("help", None, &words));
-    let notes: Vec<String> = label.into_iter().chain(related).chain(help).collect();
+    let help = diagnostic.remedy.iter().map(|words| note("help", None, words));
+    let notes: Vec<String> = label.chain(related).chain(help).collect();
     let place = diagnostic.span.map(|span| json_place(source, span));
-    let (code, message) = (diagnostic.cause.code(), diagnostic.to_string());
-    json_line("error", Some(code), &message, Some(source.name()), place, &notes)
+    let (severity, code) = (diagnostic.severity.name(), Some(diagnostic.code));
+    json_line(severity, code, &diagnostic.message, Some(source.name()), place, &notes)
 }
 
 /// An error without a code as a JSON object on a line, with the keys of all others.
@@ -216,10 +216,11 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ks::reader::SyntaxError;
+    use crate::ks::syntax_error::SyntaxError;
 
     fn stray(text: &str, at: u32) -> (Source, Diagnostic) {
-        (Source::new("a.ks", text), Diagnostic::new(SyntaxError::Stray(')'), Span { start: at, end: at + 1 }))
+        let diagnostic = Diagnostic::from(SyntaxError::Stray(')')).at(Span { start: at, end: at + 1 });
+        (Source::new("a.ks", text), diagnostic)
     }
 
     #[test]

@@ -25,24 +25,36 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Why a file gave no text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SourceError {
-    /// Nothing is there.
-    #[error("cannot read `{0}`: there is no such file")]
+/// Why a file gave no text; each has its name.
+enum SourceError {
     Missing(String),
-    /// A directory stands where a file should.
-    #[error("cannot read `{0}`: it is a directory")]
     Directory(String),
     /// The operating system refuses for another reason.
-    #[error("cannot read `{0}`: {1}")]
     Refused(String, String),
-    /// The bytes are no text.
-    #[error("`{0}` is not UTF-8: byte {1:#04x} at offset {2}")]
+    /// The first byte that is wrong, and its offset.
     NotUtf8(String, u8, usize),
-    /// Places in the text would not fit a [`Span`].
-    #[error("`{0}` is too large: {1} bytes, where the limit is 4294967295")]
+    /// The text has so many bytes that places in it do not fit a [`Span`].
     TooLarge(String, u64),
+}
+
+impl From<SourceError> for Diagnostic {
+    fn from(error: SourceError) -> Diagnostic {
+        use SourceError as E;
+        match error {
+            E::Missing(path) => Diagnostic::error("E001", format!("cannot read `{path}`: there is no such file")),
+            E::Directory(path) => Diagnostic::error("E002", format!("cannot read `{path}`: it is a directory"))
+                .remedy("name a file in it, or `-` for standard input"),
+            E::Refused(path, why) => Diagnostic::error("E003", format!("cannot read `{path}`: {why}")),
+            E::NotUtf8(path, byte, at) => {
+                Diagnostic::error("E004", format!("`{path}` is not UTF-8: byte {byte:#04x} at offset {at}"))
+                    .remedy("save the file with the encoding UTF-8")
+            }
+            E::TooLarge(path, size) => {
+                Diagnostic::error("E005", format!("`{path}` is too large: {size} bytes, where the limit is 4294967295"))
+                    .remedy("split the program into several files")
+            }
+        }
+    }
 }
 
 /// A file that gave no text: what is left of it, and what is wrong.
@@ -52,29 +64,6 @@ pub struct Unreadable {
     pub source: Source,
     /// What is wrong.
     pub diagnostic: Diagnostic,
-}
-
-impl SourceError {
-    /// A stable code, for `lmc explain`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            SourceError::Missing(_) => "E001",
-            SourceError::Directory(_) => "E002",
-            SourceError::Refused(..) => "E003",
-            SourceError::NotUtf8(..) => "E004",
-            SourceError::TooLarge(..) => "E005",
-        }
-    }
-
-    /// What to do about it.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            SourceError::Missing(_) | SourceError::Refused(..) => None,
-            SourceError::Directory(_) => Some("name a file in it, or `-` for standard input".into()),
-            SourceError::NotUtf8(..) => Some("save the file with the encoding UTF-8".into()),
-            SourceError::TooLarge(..) => Some("split the program into several files".into()),
-        }
-    }
 }
 
 impl Source {
@@ -137,14 +126,14 @@ impl Source {
 
 impl Unreadable {
     fn without_text(name: &str, error: SourceError) -> Box<Unreadable> {
-        let diagnostic = Diagnostic::nowhere(error);
+        let diagnostic = error.into();
         Box::new(Unreadable { source: Source::new(name, ""), diagnostic })
     }
 
     fn not_utf8(name: &str, bytes: &[u8], valid: usize) -> Box<Unreadable> {
         let source = Source::new(name, &String::from_utf8_lossy(bytes));
         let place = Span { start: valid as u32, end: valid as u32 + 1 };
-        let diagnostic = Diagnostic::new(SourceError::NotUtf8(name.into(), bytes[valid], valid), place);
+        let diagnostic = Diagnostic::from(SourceError::NotUtf8(name.into(), bytes[valid], valid)).at(place);
         Box::new(Unreadable { source, diagnostic })
     }
 }

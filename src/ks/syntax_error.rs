@@ -1,86 +1,68 @@
-//! The errors of the reader.
+//! The errors of the reader, a row each.
+
+use crate::ks::diagnostic::Diagnostic;
 
 /// What is wrong with a text as a sequence of s-expressions.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyntaxError {
-    /// A character no token starts with.
-    #[error("unexpected character {0}")]
+    /// A character that starts no token.
     Character(String),
     /// Digits followed by something else.
-    #[error("`{0}` is neither a number nor a name")]
     Number(String),
     /// An Integer beyond 64 bits.
-    #[error("the literal `{0}` does not fit a 64-bit Integer")]
     IntegerRange(String),
     /// A Float beyond binary64.
-    #[error("the literal `{0}` is out of range for a Float")]
     FloatRange(String),
-    /// A backslash followed by something unknown.
-    #[error("unknown escape `{0}` in a string")]
+    /// A backslash followed by an unknown character.
     Escape(String),
     /// A string without end.
-    #[error("this string is never closed")]
     UnclosedString,
     /// A block comment without end.
-    #[error("this comment is never closed")]
     UnclosedComment,
-    /// A parenthesis without partner.
-    #[error("this `{0}` is never closed")]
+    /// An opening parenthesis without partner.
     Unclosed(char),
     /// A closing parenthesis without partner.
-    #[error("this `{0}` closes nothing")]
     Stray(char),
     /// `(` closed by `]`, or `[` by `)`.
-    #[error("`{0}` is closed by `{1}`")]
     Mismatched(char, char),
-    /// Too deep.
-    #[error("parentheses are nested deeper than {0}")]
+    /// Parentheses nested beyond this limit.
     TooDeep(usize),
     /// Too many errors to go on.
-    #[error("too many errors; the rest of the file is not read")]
     TooMany,
 }
 
-impl SyntaxError {
-    /// A stable code, for `lmc explain`.
-    pub fn code(&self) -> &'static str {
-        match self {
-            SyntaxError::Character(_) => "E101",
-            SyntaxError::Number(_) => "E102",
-            SyntaxError::IntegerRange(_) => "E103",
-            SyntaxError::FloatRange(_) => "E104",
-            SyntaxError::Escape(_) => "E105",
-            SyntaxError::UnclosedString => "E106",
-            SyntaxError::UnclosedComment => "E107",
-            SyntaxError::Unclosed(_) => "E108",
-            SyntaxError::Stray(_) => "E109",
-            SyntaxError::Mismatched(..) => "E110",
-            SyntaxError::TooDeep(_) => "E111",
-            SyntaxError::TooMany => "E112",
+impl From<SyntaxError> for Diagnostic {
+    fn from(error: SyntaxError) -> Diagnostic {
+        use SyntaxError as E;
+        match error {
+            E::Character(c) => Diagnostic::error("E101", format!("unexpected character {c}")),
+            E::Number(word) => Diagnostic::error("E102", format!("`{word}` is neither a number nor a name"))
+                .remedy(number_remedy(&word)),
+            E::IntegerRange(word) => {
+                Diagnostic::error("E103", format!("the literal `{word}` does not fit a 64-bit Integer"))
+                    .remedy("write a Float literal, with a point: `1.0`")
+            }
+            E::FloatRange(word) => {
+                Diagnostic::error("E104", format!("the literal `{word}` is out of range for a Float"))
+            }
+            E::Escape(escape) => Diagnostic::error("E105", format!("unknown escape `{escape}` in a string"))
+                .remedy("the escapes are \\n \\t \\\\ \\\""),
+            E::UnclosedString => Diagnostic::error("E106", "this string is never closed").remedy("add a closing `\"`"),
+            E::UnclosedComment => Diagnostic::error("E107", "this comment is never closed")
+                .remedy("add `|#`; comments nest, each `#|` needs its own"),
+            E::Unclosed(bracket) => Diagnostic::error("E108", format!("this `{bracket}` is never closed")),
+            E::Stray(bracket) => Diagnostic::error("E109", format!("this `{bracket}` closes nothing")),
+            E::Mismatched(open, close) => Diagnostic::error("E110", format!("`{open}` is closed by `{close}`")),
+            E::TooDeep(limit) => Diagnostic::error("E111", format!("parentheses are nested deeper than {limit}"))
+                .remedy("name inner terms in one `(let ((x1 e1) ... (xn en)) e)`"),
+            E::TooMany => Diagnostic::error("E112", "too many errors; the rest of the file is not read"),
         }
     }
+}
 
-    /// What to do about it.
-    pub fn remedy(&self) -> Option<String> {
-        let text = match self {
-            SyntaxError::Number(text) => return Some(number_remedy(text)),
-            SyntaxError::Escape(_) => "the escapes are \\n \\t \\\\ \\\"",
-            SyntaxError::UnclosedString => "add a closing `\"`",
-            SyntaxError::UnclosedComment => "add `|#`; comments nest, each `#|` needs its own",
-            SyntaxError::IntegerRange(_) => "write a Float literal, with a point: `1.0`",
-            SyntaxError::TooDeep(_) => "name inner terms in one `(let ((x1 e1) ... (xn en)) e)`",
-            SyntaxError::Character(_)
-            | SyntaxError::FloatRange(_)
-            | SyntaxError::Unclosed(_)
-            | SyntaxError::Stray(_)
-            | SyntaxError::Mismatched(..)
-            | SyntaxError::TooMany => return None,
-        };
-        Some(text.into())
-    }
-
-    /// Whether the shape of the whole text is in doubt, so that no meaning should be sought in it.
-    pub(crate) fn spoils_structure(&self) -> bool {
+impl SyntaxError {
+    /// Returns whether the error leaves the shape of the whole text in doubt, so that checking it makes no sense.
+    pub(super) fn spoils_structure(&self) -> bool {
         match self {
             SyntaxError::Character(_)
             | SyntaxError::Number(_)
@@ -95,6 +77,11 @@ impl SyntaxError {
             | SyntaxError::TooDeep(_)
             | SyntaxError::TooMany => true,
         }
+    }
+
+    /// Returns whether the error hides the closing parentheses up to the end of the text.
+    pub(super) fn swallows_the_rest(&self) -> bool {
+        matches!(self, SyntaxError::UnclosedString | SyntaxError::UnclosedComment)
     }
 }
 

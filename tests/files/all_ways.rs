@@ -6,7 +6,7 @@
 //! Each program is compiled in a few of the ways, neighbours in others; the campaign compiles it in all of them.
 
 use super::each::{self, Outcome, alone};
-use codegen::SourceInfo;
+use native::SourceInfo;
 use common::all_ways::{Hard, Tally, demo, drawn, function, hard, some};
 use common::files;
 use common::generate_arrays;
@@ -15,7 +15,7 @@ use common::random::{cases, seed};
 use common::ways::{Chosen, KINDS, covering, rows};
 use libtest_mimic::Trial;
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lmc::demos::{DEMOS, Demo};
 use lmc::derivation::Derivation;
@@ -53,8 +53,8 @@ fn of_function(number: usize, hard: Hard) -> Trial {
 /// Without passes, and in two or three of the ways.
 fn demo_agrees(the_demo: &'static Demo) -> Outcome {
     let number = DEMOS.iter().position(|other| other.name == the_demo.name).expect("it is a demo");
-    let passes = codegen::Selection::Only(vec![]);
-    let plain = codegen::Options { passes, opt_level: 0, ..codegen::Options::exact() };
+    let passes = loops::Selection::Only(vec![]);
+    let plain = native::Options { passes, opt_level: 0, ..native::Options::exact() };
     let plain = (Derivation::default(), Way::new("no pass", plain));
     demo(the_demo, &[vec![plain], some(&covering(2), number, 10)].concat());
     Ok(())
@@ -93,10 +93,10 @@ fn loops(hard: &Hard, derivation: Derivation, way: &Way) -> String {
     let checked = front::load_for(&Source::new("case.ks", &hard.text), derivation, &Timings::default());
     let mut pipeline = Pipeline::new(checked.expect("cases are right programs"));
     let f = FunName::base(&hard.name);
-    let mut entries = vec![f.clone(), f.derived("rev")];
+    let mut entries = vec![f.clone(), f.derived(Derivative::Rev)];
     pipeline.require(&f).expect("it is defined");
     entries.retain(|name| pipeline.require(name).is_ok());
-    let module = codegen::compile(pipeline.program(), &entries, &SourceInfo::new("case.ks", &hard.text), &way.options);
+    let module = native::compile(pipeline.program(), &entries, &SourceInfo::new("case.ks", &hard.text), &way.options);
     module.expect("it compiles").loops().to_string()
 }
 

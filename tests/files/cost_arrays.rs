@@ -7,7 +7,7 @@ use super::each::{self, Outcome};
 use common::files;
 use libtest_mimic::Trial;
 use lm::interp::Interpreter;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::ks::front;
 use lmc::ks::source::Source;
@@ -40,14 +40,14 @@ fn work(p: &Pipeline, n: i64) -> [u64; 2] {
         Value::Tuple(parts) if p.program().defs[&f].params.len() > 1 => parts.clone(),
         _ => vec![point.clone()],
     };
-    [call(&f, &args).1, call(&f.derived("rev"), &[point, Value::Float(1.0)]).1]
+    [call(&f, &args).1, call(&f.derived(Derivative::Rev), &[point, Value::Float(1.0)]).1]
 }
 
 fn does_not_grow(path: &Path) -> Outcome {
     let text = files::text(path);
     let checked = front::load(&Source::new(&files::name(path), &text)).map_err(|errors| format!("{errors:?}"))?;
     let mut p = Pipeline::new(checked);
-    p.require(&FunName::base("f").derived("rev")).map_err(|error| error.to_string())?;
+    p.require(&FunName::base("f").derived(Derivative::Rev)).map_err(|error| error.to_string())?;
     let [small, large] = SIZES.map(|n| {
         let [primal, reverse] = work(&p, n);
         reverse as f64 / primal as f64

@@ -9,7 +9,7 @@ use common::shrink::smallest;
 use common::table::SEED;
 use libtest_mimic::Trial;
 use lm::map;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
 use lmc::derivation::Derivation;
@@ -134,7 +134,9 @@ fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions
         let Some((point, value)) = point(&p, &f) else { continue };
         let mut random = Random::new(1);
         let (ds, dr) = (random.direction(&point), random.direction(&value));
-        for (derived, direction) in [("fwd", &ds), ("rev", &dr), ("jvp", &ds), ("vjp", &dr)] {
+        for (derived, direction) in
+            [(Derivative::Fwd, &ds), (Derivative::Rev, &dr), (Derivative::Jvp, &ds), (Derivative::Vjp, &dr)]
+        {
             let name = f.derived(derived);
             let made = p.require(&name).map_err(|error| error.to_string());
             let value = made.and_then(|()| Ok(call(&p, &name, &[point.clone(), direction.clone()])?.0));

@@ -2,7 +2,7 @@
 //! (`cases/gradcheck/<what>.ks`): forward = reverse = finite differences, interpreter = native.
 
 use super::each::{self, Outcome};
-use codegen::{Jit, Options, SourceInfo};
+use native::{Jit, Options, SourceInfo};
 use common::files;
 use common::native::unoptimised;
 use libtest_mimic::Trial;

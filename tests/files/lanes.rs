@@ -3,7 +3,8 @@
 //! the demos.
 
 use super::each::{self, Outcome, alone};
-use codegen::{Checks, Lanes, Math};
+use loops::Checks;
+use native::{Lanes, Math};
 use common::files;
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
@@ -26,14 +27,14 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// In lanes, which lane's error comes first differs.
-fn way(options: codegen::Options) -> Way {
-    let codegen::Options { lanes, checks, math, opt_level, .. } = &options;
+fn way(options: native::Options) -> Way {
+    let native::Options { lanes, checks, math, opt_level, .. } = &options;
     let name = format!("{lanes:?}, {checks:?}, {math:?}, O{opt_level}");
     Way { same_errors: false, ..Way::new(&name, options) }
 }
 
 fn width(lanes: u32, checks: Checks, math: Math, opt_level: u8) -> Way {
-    way(codegen::Options { lanes: Lanes::Width(lanes), checks, math, opt_level, ..codegen::Options::default() })
+    way(native::Options { lanes: Lanes::Width(lanes), checks, math, opt_level, ..native::Options::default() })
 }
 
 /// Every width, every way of checking, exact and fast.
@@ -44,7 +45,7 @@ fn ways() -> Vec<Way> {
         width(8, Checks::None, Math::Exact, 1),
         width(8, Checks::Full, Math::Fast, 2),
         width(16, Checks::Hoisted, Math::Exact, 1),
-        way(codegen::Options::default()),
+        way(native::Options::default()),
     ]
 }
 
@@ -81,7 +82,7 @@ fn sums_of_dear_terms_in_several_blocks() {
 }
 
 fn sums_of_iterations_side_by_side_keep_their_order() {
-    let exact = codegen::Options { opt_level: 1, ..codegen::Options::exact() };
+    let exact = native::Options { opt_level: 1, ..native::Options::exact() };
     let way = Way { limit: 0.0, same_errors: false, ..Way::new("exact", exact) };
     let mut side_by_side = 0;
     for number in 1..=5 {
@@ -136,7 +137,7 @@ fn nests_agree(cases: u32, each: usize) {
         .into_iter()
         .flat_map(|lanes| [Math::Fast, Math::Exact].map(|math| (lanes, math)))
         .map(|(lanes, math)| {
-            let options = codegen::Options { lanes, math, opt_level: 1, grain: 1, ..codegen::Options::default() };
+            let options = native::Options { lanes, math, opt_level: 1, grain: 1, ..native::Options::default() };
             // Hundreds of terms of up to a hundred may cancel.
             let floor = if math == Math::Fast { 1e-3 } else { 0.0 };
             Way { limit: NATIVE_FAST, floor, threads: vec![2, 4], ..way(options) }

@@ -4,13 +4,13 @@
 //! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back.
 
 use super::each::{self, Outcome};
-use codegen::{Jit, SourceInfo};
+use native::{Jit, SourceInfo};
 use common::files::{self, expect};
 use libtest_mimic::Trial;
 use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
-use lm::term::{FunName, Program, Span};
+use lm::term::{Derivative, FunName, Program, Span};
 use lm::value::Value;
 use lmc::ks::front;
 use lmc::ks::source::Source;
@@ -51,9 +51,9 @@ fn interpreted(program: &Program) -> (String, Result<(), RuntimeError>) {
     (String::from_utf8(text).expect("programs print text"), result.map(|_| ()))
 }
 
-fn jit(program: &Program, source: &Source) -> Result<Jit, codegen::Error> {
+fn jit(program: &Program, source: &Source) -> Result<Jit, native::Error> {
     let info = SourceInfo::new(source.name(), source.text());
-    Jit::new(program, &[FunName::base("main")], &info, &codegen::Options::exact())
+    Jit::new(program, &[FunName::base("main")], &info, &native::Options::exact())
 }
 
 /// What a program printed, and how it ended.
@@ -68,7 +68,7 @@ fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(),
     }
     let jit = match jit(program, source) {
         Ok(jit) => jit,
-        Err(codegen::Error::Unsupported { operation, span, .. })
+        Err(native::Error::Loops(loops::Error::Unsupported { operation, span, .. }))
             if span != Span::default()
                 && NOT_NATIVE.iter().any(|what| operation.contains(what))
                 && MAPS.iter().any(|name| source.text().contains(name)) =>
@@ -76,7 +76,7 @@ fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(),
             return Ok(());
         }
         // An external function, which is not linked.
-        Err(codegen::Error::Missing(_)) if interpreted.1.is_err() => return Ok(()),
+        Err(native::Error::Missing(_)) if interpreted.1.is_err() => return Ok(()),
         Err(error) => return Err(format!("native: {error}")),
     };
     let mut text = Vec::new();
@@ -153,7 +153,7 @@ fn shapes_are_known_without_values() {
         ("total", vec![rows]),
     ];
     for (function, args) in cases {
-        let name = FunName::base(function).derived("shape");
+        let name = FunName::base(function).derived(Derivative::Shape);
         pipeline.require(&name).unwrap_or_else(|error| panic!("{function}: {error}"));
         let mut interpreter = Interpreter::new(pipeline.program());
         interpreter.call(&name, &args).unwrap_or_else(|error| panic!("{function}: {error}"));

@@ -2,14 +2,15 @@
 //! calls, and where it does not suffice the program stops with an error.
 
 use super::each::{self, Outcome, alone};
-use codegen::loops::Work;
-use codegen::{Jit, Lanes, Options, PASSES, Selection, SourceInfo};
+use loops::analyses::counts::Work;
+use loops::{PASSES, Selection};
+use native::{Jit, Lanes, Options, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use common::files;
 use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
 use lmc::gradcheck::Random;
@@ -156,7 +157,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
            (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
     ];
     // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
-    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "threads");
+    let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
     for text in programs {
@@ -184,7 +185,7 @@ fn derivatives_give_back_jagged_tensors() {
         (let (scaled (map (lam (r : Vec Float) (ts_scale (to_float i) (map (lam (x : Float) (exp x)) r))) rows))
           (sum (map (lam (r : Vec Float) (mul (sum r) (sum r))) scaled))))))";
     with_large_stack(|| {
-        let rev = f().derived("rev");
+        let rev = f().derived(Derivative::Rev);
         for options in [unoptimised(), Options { opt_level: 1, ..Options::default() }] {
             let jit = jit_with(text, std::slice::from_ref(&rev), &options);
             let point = |n| Value::Tuple(vec![triangle(5), Value::Integer(n)]);
@@ -202,7 +203,7 @@ fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {
     let mut fell = false;
     let mut pipeline = Pipeline::new(front::load(&Source::new("demo.ks", demo.text)).expect("a right program"));
     let base = FunName::base(demo.fun);
-    let entries = [base.clone(), base.derived("fwd"), base.derived("rev")];
+    let entries = [base.clone(), base.derived(Derivative::Fwd), base.derived(Derivative::Rev)];
     entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
     let point = point_of_demo(&pipeline, &base);
     let args = arguments(&pipeline, &base, &point);
@@ -249,7 +250,7 @@ fn calls_give_back_what_they_take() {
 fn the_derivative_of_indexing_is_cheap() {
     let text = "(def f Float ((v : Vec Float) (n : Integer))
       (sumbuild n (lam (i : Integer) (let (x (index i v)) (if (gt x 0.5) (mul x x) (mul 2.0 x))))))";
-    let (rev, n) = (f().derived("rev"), 3_000);
+    let (rev, n) = (f().derived(Derivative::Rev), 3_000);
     let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", text)).expect("a right program"));
     pipeline.require(&rev).expect("it derives");
     let entries = std::slice::from_ref(&rev);
@@ -279,7 +280,7 @@ fn memory_that_is_exhausted_is_an_error() {
 /// What `rev$f` has in use at once, over what `f` has, with the arguments and the gradient, in bytes.
 fn tape(path: &Path, n: i64) -> f64 {
     let text = files::text(path);
-    let rev = f().derived("rev");
+    let rev = f().derived(Derivative::Rev);
     let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", &text)).expect("a right program"));
     pipeline.require(&rev).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let point = Interpreter::new(pipeline.program()).call(&FunName::base("point"), &[Value::Integer(n)]);

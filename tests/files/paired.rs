@@ -13,7 +13,7 @@ use libtest_mimic::Trial;
 use lm::interp::Interpreter;
 use lm::map::{self, LinearMap};
 use lm::notation::infix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
@@ -79,12 +79,13 @@ impl Point<'_> {
         let (f, s) = (self.f, &self.whole);
         let ds = random.direction(s);
         let y = self.call(f, &self.parts);
-        let jacobian = self.call(&f.derived("D"), &self.parts);
+        let jacobian = self.call(&f.derived(Derivative::D), &self.parts);
         let expected = Value::Tuple(vec![y, self.applied(&jacobian, &ds)]);
-        self.same("jvp", &self.call(&f.derived("jvp"), &[s.clone(), ds.clone()]), &expected);
-        let tupled = self.call(&f.derived("tupled"), &self.parts);
+        self.same("jvp", &self.call(&f.derived(Derivative::Jvp), &[s.clone(), ds.clone()]), &expected);
+        let tupled = self.call(&f.derived(Derivative::Tupled), &self.parts);
         self.same("tupled", &self.pair(&tupled, &ds), &expected);
-        let polymorphic = |m: LinearMap| self.call(&f.derived("polymorphic"), &[s.clone(), Value::Map(Arc::new(m))]);
+        let polymorphic =
+            |m: LinearMap| self.call(&f.derived(Derivative::Polymorphic), &[s.clone(), Value::Map(Arc::new(m))]);
         // From S; from Float: r to r ds.
         let one = LinearMap::One(s.clone());
         self.same("polymorphic at 1", &self.pair(&polymorphic(one), &ds), &expected);
@@ -99,7 +100,7 @@ fn pair_is_a_value_and_its_jacobian(path: &Path) -> Outcome {
     let text = files::text(path);
     let (mut p, functions) = pipeline(&name, &text, Derivation::Tupled);
     for f in &functions {
-        for derivation in ["D", "tupled", "polymorphic", "jvp"] {
+        for derivation in [Derivative::D, Derivative::Tupled, Derivative::Polymorphic, Derivative::Jvp] {
             p.require(&f.derived(derivation)).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
@@ -160,7 +161,7 @@ fn a_composition_is_compositional() {
         let shown = |body: &str| {
             let text = COMPOSED.replace("BODY", body);
             let (mut p, _) = pipeline("composed.ks", &text, derivation);
-            let name = FunName::base("f").derived("jvp");
+            let name = FunName::base("f").derived(Derivative::Jvp);
             p.require(&name).expect("f derives");
             infix::definition(&p.program().defs[&name], infix::Format::Plain, 100)
         };
@@ -176,7 +177,7 @@ fn a_fold_with_its_tangent_is_one_loop() {
         (fold (lam (t : Tuple Float Float) (sin (mul (get$1$2 t) (get$2$2 t)))) a v))";
     let counts = |derivation| {
         let (mut p, _) = pipeline("fold.ks", text, derivation);
-        let name = FunName::base("f").derived("jvp");
+        let name = FunName::base("f").derived(Derivative::Jvp);
         p.require(&name).expect("f derives");
         let v = Value::vector(vec![Value::Float(0.5); 100]);
         let s = Value::Tuple(vec![Value::Float(1.0), v]);

@@ -2,13 +2,14 @@
 //! every way of checking; on programs with stencils, on random ones and on the demos.
 
 use super::each::{self, Outcome, alone};
-use codegen::{Checks, Forward, PASSES, Selection};
+use loops::{Checks, Forward, PASSES, Selection};
 use common::files;
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
 use libtest_mimic::Trial;
 use lm::random::SplitMix;
 use lmc::with_large_stack;
+use loops::{Checks, Forward, PASSES, Selection};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,8 +25,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// The ways to compile: all keep all errors, but for the last one, which checks nothing.
 fn ways() -> Vec<Way> {
-    let options =
-        |passes, checks, opt_level| codegen::Options { passes, checks, opt_level, ..codegen::Options::exact() };
+    let options = |passes, checks, opt_level| native::Options { passes, checks, opt_level, ..native::Options::exact() };
     let only = |names: &[&str]| Selection::Only(names.iter().map(ToString::to_string).collect());
     let mut ways = vec![
         Way::new("no pass", options(only(&[]), Checks::Hoisted, 1)),
@@ -34,11 +34,11 @@ fn ways() -> Vec<Way> {
         Way::new("full checks", options(Selection::All, Checks::Full, 1)),
     ];
     for (name, forward) in [("all stored", Forward::Store), ("all computed again", Forward::Recompute)] {
-        ways.push(Way::new(name, codegen::Options { forward, ..Default::default() }));
+        ways.push(Way::new(name, native::Options { forward, ..Default::default() }));
     }
     let alone = |name: &str| Way::new(&format!("{name} alone"), options(only(&[name]), Checks::Hoisted, 0));
-    ways.extend(PASSES.iter().filter(|pass| pass.name != "unchecked").map(|pass| alone(pass.name)));
-    ways.push(Way::new("unchecked", options(Selection::All, Checks::None, 2)));
+    ways.extend(PASSES.iter().filter(|pass| pass.name != "drop_checks").map(|pass| alone(pass.name)));
+    ways.push(Way::new("drop_checks", options(Selection::All, Checks::None, 2)));
     ways
 }
 
@@ -106,14 +106,14 @@ fn loops_are_shown_after_each_pass() {
       (mul (index i v) (index i w)))))\n";
     let after = |pass: &str| lmc(&["compile", "-", "--emit", "loops=-", "--after", pass], program);
     let texts: Vec<String> =
-        ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).map(|p| after(p).0).collect();
+        ["lowering"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).map(|p| after(p).0).collect();
     let whole = lmc(&["compile", "-", "--emit", "loops=-"], program).0;
     assert_eq!(texts.last(), Some(&whole));
     assert!(!texts[0].contains("likely") && whole.contains("likely"), "{whole}");
     let (_, error, status) = after("nothing");
     assert_eq!(status, Some(1));
-    let names: Vec<&str> = ["lower"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
+    let names: Vec<&str> = ["lowering"].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
     assert!(error.contains(&names.join(", ")), "{error}");
     let timed = lmc(&["compile", "-", "--emit", "loops=-", "--time-passes"], program).1;
-    assert!(PASSES.iter().filter(|pass| pass.name != "unchecked").all(|pass| timed.contains(pass.name)), "{timed}");
+    assert!(PASSES.iter().filter(|pass| pass.name != "drop_checks").all(|pass| timed.contains(pass.name)), "{timed}");
 }

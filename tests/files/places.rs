@@ -2,11 +2,11 @@
 //! derivation, natively and in the interpreter.
 
 use super::each::{self, Outcome};
-use codegen::{Jit, SourceInfo};
+use native::{Jit, SourceInfo};
 use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::interp::{Interpreter, RuntimeError};
-use lm::term::{Expr, FunName, Kind, Span};
+use lm::term::{Derivative, Expr, FunName, Kind, Span};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
@@ -32,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
 
 /// A term of v : (Vec Float), of size 2, and k = 4; the line marked is where it fails. Then the derivatives that need
 /// what fails; others may give a value.
-const PROGRAMS: &[(&str, &[&str])] = &[
+const PROGRAMS: &[(&str, &[Derivative])] = &[
     ("(sum\n (build (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),
     ("(mul 2.0\n (sumbuild (sub k 5) (lam (i : Integer) (mul (index i v) (index i v))))) ; here", ALL),
     ("(sum\n (shift1L (build (sub k 5) (lam (i : Integer) (sin (index i v)))))) ; here", ALL),
@@ -68,11 +68,20 @@ const PROGRAMS: &[(&str, &[&str])] = &[
     ),
 ];
 
-const ALL: &[&str] = &["fwd", "rev", "grad", "jvp", "vjp", "hvp", "jac"];
+const ALL: &[Derivative] = &[
+    Derivative::Fwd,
+    Derivative::Rev,
+    Derivative::Grad,
+    Derivative::Jvp,
+    Derivative::Vjp,
+    Derivative::Hvp,
+    Derivative::Jac,
+];
 /// Second derivatives of linear functions are zero.
-const FIRST: &[&str] = &["fwd", "rev", "grad", "jvp", "vjp", "jac"];
+const FIRST: &[Derivative] =
+    &[Derivative::Fwd, Derivative::Rev, Derivative::Grad, Derivative::Jvp, Derivative::Vjp, Derivative::Jac];
 /// Derivatives do not repeat what only the value needs.
-const WITH_VALUE: &[&str] = &["jvp", "vjp"];
+const WITH_VALUE: &[Derivative] = &[Derivative::Jvp, Derivative::Vjp];
 
 fn text(body: &str) -> String {
     format!(
@@ -86,13 +95,13 @@ fn text(body: &str) -> String {
 }
 
 /// What f and its derivatives take.
-fn arguments(derivation: &str) -> Vec<Value> {
+fn arguments(derivative: Option<&Derivative>) -> Vec<Value> {
     let v = Value::vector([1.0, 2.0].map(Value::Float).to_vec());
     let s = Value::Tuple(vec![v.clone(), Value::Integer(4)]);
     let ds = Value::Tuple(vec![v.clone(), Value::Tuple(vec![])]);
-    match derivation {
-        "fwd" | "jvp" | "hvp" => vec![s, ds],
-        "rev" | "vjp" => vec![s, Value::Float(1.0)],
+    match derivative {
+        Some(Derivative::Fwd | Derivative::Jvp | Derivative::Hvp) => vec![s, ds],
+        Some(Derivative::Rev | Derivative::Vjp) => vec![s, Value::Float(1.0)],
         _ => vec![v, Value::Integer(4)],
     }
 }
@@ -106,14 +115,16 @@ fn is_at_the_mark(source: &Source, error: &RuntimeError) -> Result<(), String> {
     }
 }
 
-fn wrong(body: &str, failing: &[&str], derivation: Derivation) -> Vec<String> {
+fn wrong(body: &str, failing: &[Derivative], derivation: Derivation) -> Vec<String> {
     let source = Source::new("f.ks", &text(body));
     let checked = front::load_for(&source, derivation, &Timings::default());
     let mut pipeline = Pipeline::new(checked.unwrap_or_else(|errors| panic!("{body}: {errors:?}")));
     let f = FunName::base("f");
     // These are made of the others, which differ by derivation.
-    let is_new = |d: &&&str| derivation == Derivation::default() || !matches!(**d, "grad" | "hvp" | "jac");
-    let derived = ALL.iter().filter(is_new).map(|d| f.derived(d));
+    let is_new = |d: &&Derivative| {
+        derivation == Derivation::default() || !matches!(d, Derivative::Grad | Derivative::Hvp | Derivative::Jac)
+    };
+    let derived = ALL.iter().filter(is_new).map(|d| f.derived(d.clone()));
     let names: Vec<FunName> = std::iter::once(f.clone()).chain(derived).collect();
     names.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{body}: {error}")));
     let info = SourceInfo::new(source.name(), source.text());
@@ -121,13 +132,13 @@ fn wrong(body: &str, failing: &[&str], derivation: Derivation) -> Vec<String> {
     let jit = jit.unwrap_or_else(|error| panic!("{body}: {error}"));
     let mut wrong = Vec::new();
     for name in &names {
-        let d = name.derivations.first().map_or("", |d| &**d);
+        let d = name.derivative();
         let interpreted = Interpreter::new(pipeline.program()).call(name, &arguments(d));
         let native = jit.call(name, &arguments(d));
         for (way, outcome) in [("interpreted", interpreted), ("native", native)] {
             let found = match outcome {
                 Err(error) => is_at_the_mark(&source, &error),
-                Ok(value) if d.is_empty() || failing.contains(&d) => Err(format!("{value:?}")),
+                Ok(value) if d.is_none_or(|d| failing.contains(d)) => Err(format!("{value:?}")),
                 Ok(_) => Ok(()),
             };
             wrong.extend(found.err().map(|why| format!("{name} by {derivation:?}, {way}: {why}\n{body}")));
@@ -158,7 +169,14 @@ fn has_places(demo: &Demo, derivation: Derivation) -> Outcome {
     let source = Source::new(demo.name, demo.text);
     let checked = front::load_for(&source, derivation, &Timings::default());
     let mut pipeline = Pipeline::new(checked.map_err(|errors| format!("{errors:?}"))?);
-    for d in ["fwd", "rev", "jvp", "vjp", "suffwdpass", "shape"] {
+    for d in [
+        Derivative::Fwd,
+        Derivative::Rev,
+        Derivative::Jvp,
+        Derivative::Vjp,
+        Derivative::SufFwdPass,
+        Derivative::Shape,
+    ] {
         let name = FunName::base(demo.fun).derived(d);
         pipeline.require(&name).map_err(|error| error.to_string())?;
     }

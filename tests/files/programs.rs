@@ -5,7 +5,7 @@
 //! libraries do.
 
 use super::each::{self, Outcome};
-use codegen::{Jit, Options, SourceInfo};
+use native::{Jit, Options, SourceInfo};
 use common::files;
 use libtest_mimic::Trial;
 use lm::alpha;

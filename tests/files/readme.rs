@@ -1,11 +1,10 @@
-//! README.md tells the truth: its `console` blocks print what they say, and the files it names exist;
-//! `demos/README.md` lists the demos.
+//! The documents tell the truth: their `console` blocks print what they say, and their lists are complete.
 //!
 //! In a block, `$ ` begins a command for bash; the lines below it are what it prints on standard output and
-//! standard error, and a line `...` stands for any lines. A block whose fence names a file is that file. All
-//! blocks share a folder, which has `demos`.
+//! standard error, and a line `...` stands for any lines. A block whose fence names a file is that file. The
+//! blocks of a page share a folder, which has `demos` and `codegen`.
 
-use super::each::alone;
+use super::each::{self, Outcome, alone};
 use libtest_mimic::Trial;
 use lmc::demos::DEMOS;
 use std::fmt::Write;
@@ -15,7 +14,15 @@ use std::process::Command;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("readme": examples_print_what_they_say, the_files_it_names_exist, the_commands_are_listed, the_demos_are_listed, dots_stand_for_any_lines)
+    let of_page = |page: &&'static str| {
+        let page = *page;
+        each::row("readme::examples_print_what_they_say", page, move || examples_print_what_they_say(page))
+    };
+    let mut tests: Vec<Trial> = PAGES.iter().map(of_page).collect();
+    tests.extend(alone!(
+        "readme": every_page_with_blocks_is_run, the_commands_are_listed, the_demos_are_listed, dots_stand_for_any_lines,
+    ));
+    tests
 }
 
 const TOP: &str = env!("CARGO_MANIFEST_DIR");
@@ -33,10 +40,6 @@ struct Example {
     output: Vec<String>,
 }
 
-fn readme() -> String {
-    fs::read_to_string(Path::new(TOP).join("README.md")).expect("README.md is read")
-}
-
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -51,24 +54,26 @@ fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-fn examples(block: &Block) -> Vec<Example> {
+fn examples(page: &str, block: &Block) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     for line in &block.text {
         match (line.strip_prefix("$ "), examples.last_mut()) {
             (Some(command), _) => examples.push(Example { command: command.into(), output: Vec::new() }),
             (None, Some(example)) => example.output.push(line.clone()),
-            (None, None) => panic!("README.md: a console block begins with `{line}`, not with a command"),
+            (None, None) => panic!("{page}: a console block begins with `{line}`, not with a command"),
         }
     }
     examples
 }
 
-/// A folder with the demos, and with lmc first in PATH.
-fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
+/// A fresh folder for the blocks of a page, with links to the demos and to the headers.
+fn folder(page: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages").join(page);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("the folder is made");
-    std::os::unix::fs::symlink(Path::new(TOP).join("demos"), folder.join("demos")).expect("the demos are linked");
+    for linked in ["demos", "codegen"] {
+        std::os::unix::fs::symlink(Path::new(TOP).join(linked), folder.join(linked)).expect("the folder is linked");
+    }
     folder
 }
 
@@ -90,39 +95,49 @@ fn fits(expected: &[String], found: &[String]) -> bool {
     }
 }
 
-fn examples_print_what_they_say() {
-    let folder = folder();
+/// Runs the blocks of a page in a folder of its own, and says how many commands it has.
+fn run(page: &str) -> usize {
+    let text = fs::read_to_string(Path::new(TOP).join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let folder = folder(page);
     let (mut wrong, mut run) = (String::new(), 0);
-    for block in blocks(&readme()) {
+    for block in blocks(&text) {
         if let Some((_, file)) = block.info.split_once(' ') {
             fs::write(folder.join(file), block.text.join("\n") + "\n").expect("the file is written");
         }
         if block.info != "console" {
             continue;
         }
-        for Example { command, mut output } in examples(&block) {
+        for Example { command, mut output } in examples(page, &block) {
             while output.last().is_some_and(String::is_empty) {
                 output.pop();
             }
             let found = printed(&command, &folder);
             if !fits(&output, &found) {
                 let (expected, found) = (output.join("\n"), found.join("\n"));
-                let _ = writeln!(wrong, "$ {command}\nREADME.md says:\n{expected}\nit prints:\n{found}\n");
+                let _ = writeln!(wrong, "$ {command}\n{page} says:\n{expected}\nit prints:\n{found}\n");
             }
             run += 1;
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    assert!(run >= 10, "only {run} examples were found");
+    run
 }
 
-fn the_files_it_names_exist() {
-    let text = readme();
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_-./".contains(c));
-    let ours = ["codegen/", "demos/", "docs/", "lm/", "src/", "tests/", "LICENSE"];
-    let paths = words.filter(|word| ours.iter().any(|top| word.starts_with(top)) && !word.contains("NAME"));
-    let missing: Vec<&str> = paths.filter(|path| !Path::new(TOP).join(path.trim_end_matches('.')).exists()).collect();
-    assert!(missing.is_empty(), "README.md names {missing:?}");
+/// Pages with blocks.
+const PAGES: &[&str] = &["README.md", "docs/tutorial.md", "docs/derivations.md", "docs/embedding.md"];
+
+fn examples_print_what_they_say(page: &str) -> Outcome {
+    if run(page) > 0 { Ok(()) } else { Err("there is no console block".into()) }
+}
+
+/// No page with blocks is left out.
+fn every_page_with_blocks_is_run() {
+    let docs = fs::read_dir(Path::new(TOP).join("docs")).expect("the pages are there");
+    let names = docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().to_string_lossy()));
+    for page in names.chain(["README.md", "CONTRIBUTING.md"].map(String::from)) {
+        let text = fs::read_to_string(Path::new(TOP).join(&page)).unwrap_or_default();
+        assert!(!text.contains("```console") || PAGES.contains(&&*page), "{page} is in no test");
+    }
 }
 
 /// The table of commands has those of `lmc --help`, in that order.
@@ -132,7 +147,7 @@ fn the_commands_are_listed() {
     let commands =
         commands.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.split_whitespace().next());
     let expected: Vec<&str> = commands.filter(|command| *command != "help").collect();
-    let text = readme();
+    let text = fs::read_to_string(Path::new(TOP).join("docs/commands.md")).expect("the page is read");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `lmc "));
     let listed: Vec<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
     assert_eq!(listed, expected);

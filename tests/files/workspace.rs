@@ -1,14 +1,15 @@
-//! What a slice tells of the arena that a call takes (`codegen/src/slices`) is what the call takes, to the byte: of
+//! What a slice tells of the arena that a call takes (`codegen/loops/src/analyses/slices`) is what the call takes, to the byte: of
 //! demos, their derivatives and random programs, in lanes and on threads.
 
 use super::each::{self, Outcome, alone};
-use codegen::{Checks, Jit, Lanes, SourceInfo};
+use loops::Checks;
+use native::{Jit, Lanes, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use common::generate_arrays::drawn;
 use libtest_mimic::Trial;
 use lm::interp::ErrorKind;
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
 use lmc::gradcheck::Random;
@@ -16,6 +17,8 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use loops::Checks;
+use native::{Jit, Lanes, SourceInfo};
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -27,8 +30,8 @@ pub fn tests() -> Vec<Trial> {
 }
 
 /// Lanes of several widths and none; little of LLVM, which changes no number.
-fn ways() -> Vec<codegen::Options> {
-    let way = |lanes, checks| codegen::Options { lanes, checks, opt_level: 0, ..codegen::Options::default() };
+fn ways() -> Vec<native::Options> {
+    let way = |lanes, checks| native::Options { lanes, checks, opt_level: 0, ..native::Options::default() };
     vec![way(Lanes::Off, Checks::Full), way(Lanes::Auto, Checks::Hoisted), way(Lanes::Width(4), Checks::Hoisted)]
 }
 
@@ -48,13 +51,13 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-        let derivatives = ["fwd", "rev"].map(|derivation| f.derived(derivation)).into_iter();
+        let derivatives = [Derivative::Fwd, Derivative::Rev].map(|derivation| f.derived(derivation)).into_iter();
         let derivatives = derivatives.filter(|name| varies && pipeline.require(name).is_ok()).collect();
         let entries = [vec![f.clone()], derivatives].concat();
         Case { pipeline, source: SourceInfo::new("case.ks", text), f, entries }
     }
 
-    fn jit(&self, options: &codegen::Options, threads: usize) -> Jit {
+    fn jit(&self, options: &native::Options, threads: usize) -> Jit {
         let jit = Jit::asking(self.pipeline.program(), &self.entries, &self.source, options);
         let mut jit = jit.unwrap_or_else(|error| panic!("{error}"));
         jit.set_stack(LARGE_STACK as u64 / 2);
@@ -70,7 +73,7 @@ impl Case {
         let mut taken = usize::from(jit.peak() > 0);
         let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
         for name in &self.entries[1..] {
-            let at = if *name == self.f.derived("fwd") { &point } else { &y };
+            let at = if *name == self.f.derived(Derivative::Fwd) { &point } else { &y };
             agrees(jit, name, &[point.clone(), Random::new(7).direction(at)]);
             taken += usize::from(jit.peak() > 0);
         }
@@ -234,7 +237,7 @@ fn errors_of_sizes_are_told() {
     let text = "(def f (Vec Float) ((v : Vec Float) (w : Vec Float)) (ts_add (ts_scale 2.0 v) w))";
     let case = Case::new(text, "f");
     let row = |n: usize| Value::vector((0..n).map(|i| Value::Float(i as f64)).collect());
-    let jit = case.jit(&codegen::Options::default(), 0);
+    let jit = case.jit(&native::Options::default(), 0);
     let told = jit.workspace(&case.f, &[row(3), row(4)]).expect("it has a slice");
     let wanted = jit.call(&case.f, &[row(3), row(4)]).expect_err("the sizes differ");
     assert!(matches!(wanted.kind, ErrorKind::SizeMismatch { .. }));

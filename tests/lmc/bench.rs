@@ -82,7 +82,7 @@ fn the_table_has_a_row_for_each_size_and_entry() {
 #[test]
 fn json_tells_times_ratios_and_counts() {
     let directory = directory("json");
-    let measured = json(&directory, "dot", &["--sizes", "8,64", "--after", "lower", "--derivation", "tupled"]);
+    let measured = json(&directory, "dot", &["--sizes", "8,64", "--after", "lowering", "--derivation", "tupled"]);
     assert_eq!(measured["function"], "dot");
     assert_eq!(measured["input"], "random values");
     assert_eq!(measured["derivation"], "tupled");
@@ -114,7 +114,7 @@ fn json_tells_times_ratios_and_counts() {
 fn the_input_is_what_was_given() {
     let directory = directory("input");
     let multiplications = |fun: &str, args: &[&str]| {
-        let args = [args, &["--entries", "primal", "--after", "lower"]].concat();
+        let args = [args, &["--entries", "primal", "--after", "lowering"]].concat();
         let measured = json(&directory, fun, &args);
         let row = &measured["rows"][0];
         (row["counts"]["multiplications"].as_i64(), row["n"].as_i64())
@@ -133,7 +133,7 @@ fn the_input_is_what_was_given() {
 #[test]
 fn derivatives_are_with_respect_to_what_was_given() {
     let directory = directory("wrt");
-    let all = ["--sizes", "100", "--entries", "fwd,rev,jvp,vjp", "--after", "lower"];
+    let all = ["--sizes", "100", "--entries", "fwd,rev,jvp,vjp", "--after", "lowering"];
     let whole = json(&directory, "scaled", &all);
     let part = json(&directory, "scaled", &[&all[..], &["--wrt", "x"]].concat());
     let multiplications = |measured: &Value, entry: usize| {

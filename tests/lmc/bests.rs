@@ -2,7 +2,6 @@
 //! lanes of every width, in chunks and without, whichever of equals counts, with NaN, infinities and zeros of both
 //! signs.
 
-use codegen::{Jit, Lanes, Math, SourceInfo};
 use lm::interp::Interpreter;
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
@@ -13,6 +12,7 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, Lanes, Math, SourceInfo};
 use std::sync::Arc;
 
 /// A fold over v, from `start`, of what `better` says of the best so far, b, and the element, x.
@@ -151,7 +151,7 @@ impl Case {
         pipeline.require(&FunName::base("f")).unwrap_or_else(|error| panic!("{text}: {error}"));
         let lanes = [Lanes::Off, Lanes::Width(2), Lanes::Width(4), Lanes::Width(8), Lanes::Width(16), Lanes::Auto];
         let way = |lanes| {
-            let options = codegen::Options { lanes, math: Math::Exact, opt_level: 1, ..codegen::Options::default() };
+            let options = native::Options { lanes, math: Math::Exact, opt_level: 1, ..native::Options::default() };
             let info = SourceInfo::new("case.ks", text);
             let jit = Jit::new(pipeline.program(), &[FunName::base("f")], &info, &options);
             (format!("{lanes:?}"), jit.unwrap_or_else(|e| panic!("{text}: {e}")))

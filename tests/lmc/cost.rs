@@ -3,7 +3,7 @@
 use common::cost;
 use common::families::{calls, calls_of_tuples, calls_under_conditionals, doublings, nested_conditionals, sines};
 use lm::interp::{Counts, Interpreter};
-use lm::term::{Expr, FunName, Kind, Op};
+use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::value::Value;
 use lmc::derivation::Derivation;
 use lmc::pipeline::{HEADINGS, Pipeline};
@@ -28,7 +28,7 @@ fn reverse_and_primal(text: &str) -> (u64, u64) {
         let f = FunName::base("f");
         let x = Value::Float(0.75);
         let primal = cost(&mut p, &f, std::slice::from_ref(&x)).arithmetic();
-        let reverse = cost(&mut p, &f.derived("rev"), &[x, Value::Float(1.0)]).arithmetic();
+        let reverse = cost(&mut p, &f.derived(Derivative::Rev), &[x, Value::Float(1.0)]).arithmetic();
         (reverse, primal)
     })
 }
@@ -71,7 +71,7 @@ fn the_derivative_of_a_chain_of_calls_is_as_long_as_the_chain() {
         let text = calls(n, |below| format!("(let (y {below}) (mul y (sin y)))"));
         with_large_stack(|| {
             let mut p = pipeline(&text);
-            p.require(&FunName::base("f").derived("rev")).expect("f derives");
+            p.require(&FunName::base("f").derived(Derivative::Rev)).expect("f derives");
             p.program().defs.values().map(|def| def.body.size()).sum::<usize>()
         })
     };
@@ -110,7 +110,7 @@ fn ex2_has_seven_operations_and_the_right_value() {
     let text = include_str!("../../demos/ex2.ks");
     let mut p = pipeline(text);
     let f = FunName::base("f2");
-    for derivation in ["fwd", "rev"] {
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
         let name = f.derived(derivation);
         let counts = cost(&mut p, &name, &[Value::Float(1.0), Value::Float(1.0)]);
         assert_eq!(counts.arithmetic(), 7);
@@ -142,7 +142,7 @@ fn stages_carry_the_headings_of_the_notes_and_stay_linear_in_size() {
 fn finished_derivatives_add_no_zeros() {
     let text = "(def f Float ((a : Float) (b : Float) (c : Float)) (add (mul a (sin b)) (mul b (add c a))))";
     let mut p = pipeline(text);
-    let name = FunName::base("f").derived("rev");
+    let name = FunName::base("f").derived(Derivative::Rev);
     p.require(&name).expect("f derives");
     assert!(!adds_zero(&p.program().defs[&name].body));
 }

@@ -1,14 +1,15 @@
 //! Counts of what loops do, beside counts by hand. They are of the loops as lowering makes them: what passes change is
 //! the passes' matter.
 
-use codegen::loops::{Counts, Work};
-use codegen::{Jit, LOWER, Options, Selection, SourceInfo};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use loops::analyses::counts::{Counts, Work};
+use loops::{LOWERING, Selection};
+use native::{Jit, Options, SourceInfo};
 
 const PROGRAM: &str = r#"
 (def dot Float ((v : Vec Float) (w : Vec Float))
@@ -56,7 +57,7 @@ fn counts(function: FunName, arguments: &[Value]) -> Counts {
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&function).expect("it derives");
-        let options = Options { passes: Selection::Through(LOWER.into()), ..Options::default() };
+        let options = Options { passes: Selection::Through(LOWERING.into()), ..Options::default() };
         let entries = [function.clone()];
         let jit = Jit::counting(pipeline.program(), &entries, &SourceInfo::new("counts.ks", PROGRAM), &options);
         let jit = jit.expect("it compiles");
@@ -107,7 +108,7 @@ fn the_gradient_of_a_dot_product() {
         (Work::Loaded, 8 * (2 * n + 2 * n)),
         (Work::Stored, 8 * (2 * n + 2 * n)),
     ];
-    expect(name("dot").derived("rev"), &[point, Value::Float(1.0)], &expected);
+    expect(name("dot").derived(Derivative::Rev), &[point, Value::Float(1.0)], &expected);
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn the_gradient_of_a_matrix_product() {
         (Work::Loaded, 8 * 5 * all),
         (Work::Stored, 8 * (2 * all + r * k + k * c)),
     ];
-    expect(name("product").derived("rev"), &[point, matrix(r, c)], &expected);
+    expect(name("product").derived(Derivative::Rev), &[point, matrix(r, c)], &expected);
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn a_bool_is_a_byte() {
 fn zeros_count_by_their_number() {
     for n in [1, 100] {
         let point = Value::Tuple(vec![vector(n), Value::Integer(0)]);
-        expect(name("pick").derived("rev"), &[point, Value::Float(2.0)], &[(Work::Stored, 8 * (n + 1))]);
+        expect(name("pick").derived(Derivative::Rev), &[point, Value::Float(2.0)], &[(Work::Stored, 8 * (n + 1))]);
     }
 }
 

@@ -7,7 +7,6 @@
 //!
 //! A failure is shrunk, and shown as KS text.
 
-use codegen::{Jit, Math, SourceInfo};
 use common::agreement::{all_ways, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate::{Options, programs, text};
 use lm::term::{FunName, Program};
@@ -18,6 +17,7 @@ use lmc::ks::front::load;
 use lmc::ks::source::Source;
 use lmc::pipeline::{Pipeline, Stage};
 use lmc::with_large_stack;
+use native::{Jit, Math, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 
@@ -71,10 +71,10 @@ fn agrees(program: &Program, natively: Option<Math>) -> Result<(), String> {
     ways_agree(&pipeline, &functions, &stages)
 }
 
-fn options(math: Math) -> codegen::Options {
+fn options(math: Math) -> native::Options {
     match math {
-        Math::Exact => codegen::Options::exact(),
-        Math::Fast => codegen::Options::default(),
+        Math::Exact => native::Options::exact(),
+        Math::Fast => native::Options::default(),
     }
 }
 

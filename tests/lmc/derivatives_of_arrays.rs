@@ -8,18 +8,18 @@
 //! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
 //! shrunk.
 
-use codegen::{Jit, SourceInfo};
 use common::agreement::{all_ways, is_close, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate_arrays::{Generated, Options, Signature, program, programs};
 use lm::interp::{ErrorKind, Interpreter};
 use lm::random::SplitMix;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::gradcheck::{self, Random, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::{call_order, with_large_stack};
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::cell::RefCell;
@@ -120,8 +120,8 @@ fn agrees(generated: &Generated, worst: &Worst) -> Result<(), String> {
 /// Native code, if that is asked for.
 fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Result<Option<Jit>, String> {
     let options = match std::env::var("LMC_NATIVE").as_deref() {
-        Ok("exact") => codegen::Options::exact(),
-        Ok("fast") => codegen::Options::default(),
+        Ok("exact") => native::Options::exact(),
+        Ok("fast") => native::Options::default(),
         Ok(other) => return Err(format!("LMC_NATIVE is exact or fast, not {other}")),
         Err(_) => return Ok(None),
     };
@@ -170,14 +170,14 @@ fn arguments(f: &Signature, point: &Value) -> Vec<Value> {
 fn varying_alone(pipeline: &mut Pipeline, f: &Signature) -> Result<(), String> {
     let name = FunName::base(&f.name);
     for k in (0..f.params.len()).filter(|k| f.params[*k].varies()) {
-        let restricted = name.restricted(&[vec![k + 1]]).derived("rev");
+        let restricted = name.restricted(&[vec![k + 1]]).derived(Derivative::Rev);
         pipeline.require(&restricted).map_err(|e| e.to_string())?;
         for point in points(pipeline, f) {
             let call = |name: &FunName, args: &[Value]| {
                 Interpreter::new(pipeline.program()).call(name, args).map_err(|e| format!("{name} at {point}: {e}"))
             };
             let dr = Random::new(4).direction(&call(&name, &arguments(f, &point))?);
-            let all = call(&name.derived("rev"), &[point.clone(), dr.clone()])?;
+            let all = call(&name.derived(Derivative::Rev), &[point.clone(), dr.clone()])?;
             let wanted = arguments(f, &all)[k].clone();
             let found = call(&restricted, &[point.clone(), dr])?;
             if !is_close(&wanted, &found) {
@@ -191,13 +191,13 @@ fn varying_alone(pipeline: &mut Pipeline, f: &Signature) -> Result<(), String> {
 /// Derivatives of `[fwd f]` and `[rev f]`.
 fn second_derivatives(pipeline: &mut Pipeline, f: &Signature, generated: &Generated) -> Result<(), String> {
     let name = FunName::base(&f.name);
-    for derivation in ["fwd", "rev"] {
-        let first = name.derived(derivation);
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
+        let first = name.derived(derivation.clone());
         gradcheck::prepare(pipeline, &first).map_err(|e| e.to_string())?;
         let mut random = Random::new(5);
         let mut at = |point: Value| {
             let value = Interpreter::new(pipeline.program()).call(&name, &arguments(f, &point)).expect("a value");
-            let direction = random.direction(if derivation == "fwd" { &point } else { &value });
+            let direction = random.direction(if derivation == Derivative::Fwd { &point } else { &value });
             Value::Tuple(vec![point, direction])
         };
         let points: Vec<Value> = points(pipeline, f).into_iter().map(&mut at).collect();
@@ -223,7 +223,7 @@ fn cost(pipeline: &mut Pipeline, f: &Signature, worst: &Worst, generated: &Gener
             return Ok(());
         }
         let dr = Random::new(7).direction(&value);
-        let Some((_, reverse, _)) = work(&name.derived("rev"), &[point.clone(), dr]) else { return Ok(()) };
+        let Some((_, reverse, _)) = work(&name.derived(Derivative::Rev), &[point.clone(), dr]) else { return Ok(()) };
         let ratio = reverse / (primal + shared + (point.floats().len() + value.floats().len()) as f64 + 10.0);
         if ratio > worst.lock().expect("the lock is free").0 {
             *worst.lock().expect("the lock is free") = (ratio, generated.text.clone());

@@ -1,10 +1,11 @@
 //! `lmc explain`: every code and every law is explained, and the examples are what they are said to be.
 
-use lmc::ks::diagnostic::{Cause, Diagnostic};
+use lm::term::Derivative;
+use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::explain::{self, Explanation};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
@@ -21,7 +22,6 @@ const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
     ("E111", "20,000 parentheses; see tests/errors.rs"),
     ("E303", "a mistake of the laws"),
     ("E304", "only for users of the library"),
-    ("E305", "only for users of the library"),
 ];
 
 /// The codes that the sources of the compiler give.
@@ -42,18 +42,20 @@ fn used() -> BTreeSet<String> {
     codes
 }
 
-/// The code of a line such as `SyntaxError::Character(_) => "E101",`; those of warnings start with a W.
+/// The code of a row such as `Diagnostic::error("E101", ..` or `Error::OfItself(_) => "E307",`, before a comma; those
+/// of warnings start with a W.
 fn code_of(line: &str) -> Option<&str> {
-    let (_, code) = line.trim_end_matches(',').split_once("=> \"")?;
-    let code = code.strip_suffix('"')?;
-    let digits = code.strip_prefix(['E', 'W'])?;
-    let is_code = digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit());
-    is_code.then_some(code)
+    let is_code = |text: &&str| {
+        let digits = text.strip_prefix(['E', 'W']).unwrap_or_default();
+        digits.len() == 3 && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    let (before_comma, _) = line.rsplit_once("\",")?;
+    before_comma.split('"').find(is_code)
 }
 
 /// The codes of a program's errors and warnings, and of its derivatives'.
 fn errors(text: &str) -> Vec<&'static str> {
-    let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.cause.code()).collect();
+    let codes = |errors: Vec<Diagnostic>| errors.iter().map(|error| error.code).collect();
     let checked = match front::load(&Source::new("example.ks", text)) {
         Ok(checked) => checked,
         Err(errors) => return codes(errors),
@@ -62,11 +64,13 @@ fn errors(text: &str) -> Vec<&'static str> {
     let is_defined = |name: &&lm::term::FunName| checked.program.defs.contains_key(*name);
     let functions = checked.places.keys().filter(|name| name.derivations.is_empty()).filter(is_defined);
     let functions: Vec<_> = functions.cloned().collect();
-    let derivatives =
-        functions.iter().filter(|f| *f.base != *"main").flat_map(|f| [f.derived("fwd"), f.derived("rev")]);
+    let derivatives = functions
+        .iter()
+        .filter(|f| *f.base != *"main")
+        .flat_map(|f| [f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]);
     let wanted: Vec<_> = derivatives.chain(checked.requested.clone()).collect();
     let is_of_numbers = |name: &lm::term::FunName| {
-        let of = lm::term::FunName { derivations: Vec::new(), ..name.clone() };
+        let of = name.as_written();
         let fun = &checked.program.defs[&of].fun;
         fun.argument().is_differentiable() && fun.result.is_differentiable()
     };
@@ -74,7 +78,7 @@ fn errors(text: &str) -> Vec<&'static str> {
     let mut pipeline = Pipeline::new(checked);
     let failures = wanted.iter().filter_map(|name| pipeline.require(name).err());
     let mut codes: Vec<&str> = failures.map(|error| error.code()).collect();
-    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Cause::from(rule).code());
+    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Diagnostic::from(rule).code);
     codes.extend(warnings);
     codes
 }

@@ -1,7 +1,7 @@
 //! Programs in C and Rust call the derivatives that lmc compiled: `demos/run.sh`.
 
 use lm::interp::Interpreter;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::ks::front;
 use lmc::ks::source::Source;
@@ -101,7 +101,7 @@ fn interpreted() -> (Vec<Value>, f64, Vec<f64>) {
         let text = include_str!("../../demos/gmm.ks");
         let mut pipeline = Pipeline::new(front::load(&Source::new("gmm.ks", text)).expect("gmm.ks is right"));
         let gmm = FunName::base("gmm");
-        let rev = gmm.derived("rev");
+        let rev = gmm.derived(Derivative::Rev);
         for name in [&gmm, &rev, &FunName::base("example")] {
             pipeline.require(name).expect("gmm derives");
         }

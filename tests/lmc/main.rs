@@ -11,6 +11,7 @@ mod cost;
 mod counts;
 mod derivatives;
 mod derivatives_of_arrays;
+mod docs;
 mod error_format;
 mod explain;
 mod externals;

@@ -4,11 +4,10 @@
 //! Each program is called at every level of optimisation, on random arguments whose tensors have sizes
 //! that loops get wrong: 0, 1, 2, a prime.
 
-use codegen::{Jit, Math, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::types::Type;
 use lm::value::Value;
 use lmc::gradcheck::{NATIVE_FAST, Random, distance, same_bits};
@@ -16,6 +15,7 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, Math, SourceInfo};
 use std::sync::Arc;
 
 /// A program with its function `f`, and its derivatives where it has any.
@@ -26,7 +26,7 @@ struct Case {
 }
 
 impl Case {
-    fn new(text: &str, derivations: &[&str]) -> Case {
+    fn new(text: &str, derivatives: &[Derivative]) -> Case {
         let source = Source::new("case.ks", text);
         let checked = front::load(&source).unwrap_or_else(|errors| panic!("{text}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
@@ -34,17 +34,17 @@ impl Case {
         let mut entries = vec![f()];
         let fun = &pipeline.program().defs[&f()].fun;
         if fun.argument().is_differentiable() && fun.result.is_differentiable() {
-            let derived = derivations.iter().map(|derivation| f().derived(derivation));
+            let derived = derivatives.iter().map(|derivative| f().derived(derivative.clone()));
             entries.extend(derived.filter(|name| pipeline.require(name).is_ok()));
         }
         Case { pipeline, info: SourceInfo::new("case.ks", text), entries }
     }
 
     fn jit(&self, opt_level: u8) -> Jit {
-        self.compiled(codegen::Options { opt_level, ..codegen::Options::exact() })
+        self.compiled(native::Options { opt_level, ..native::Options::exact() })
     }
 
-    fn compiled(&self, options: codegen::Options) -> Jit {
+    fn compiled(&self, options: native::Options) -> Jit {
         let jit = Jit::new(self.pipeline.program(), &self.entries, &self.info, &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -88,7 +88,7 @@ fn agree_with_derivatives(case: &Case, jits: &[Jit], args: &[Value], random: &mu
     let Some(y) = agree(case, jits, &f(), args) else { return };
     let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
     for name in case.entries[1..].iter().filter(|name| jits[0].module().entry(name).is_some()) {
-        let at = if *name == f().derived("fwd") { &point } else { &y };
+        let at = if *name == f().derived(Derivative::Fwd) { &point } else { &y };
         let direction = random.direction(at);
         agree(case, jits, name, &[point.clone(), direction]);
     }
@@ -124,14 +124,14 @@ impl Sized {
 }
 
 fn check(text: &str) {
-    check_with(text, &["fwd", "rev"]);
+    check_with(text, &[Derivative::Fwd, Derivative::Rev]);
 }
 
-fn check_with(text: &str, derivations: &[&str]) {
+fn check_with(text: &str, derivatives: &[Derivative]) {
     with_large_stack(|| {
-        let case = Case::new(text, derivations);
+        let case = Case::new(text, derivatives);
         let mut jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
-        jits.push(case.compiled(codegen::Options::default()));
+        jits.push(case.compiled(native::Options::default()));
         let params = case.params();
         for (seed, sizes) in
             [vec![0], vec![1], vec![2], vec![7], vec![0, 1, 2, 3, 5], vec![3, 4]].into_iter().enumerate()

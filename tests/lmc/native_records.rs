@@ -1,15 +1,15 @@
 //! Native reverse derivatives of recursive functions: the interpreter's values, memory linear in the depth,
 //! and records that outlive the scopes that made them, but not those that used them.
 
-use codegen::{Jit, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use native::{Jit, SourceInfo};
 use std::fs;
 use std::path::Path;
 
@@ -21,15 +21,15 @@ struct Case {
 }
 
 fn rev() -> FunName {
-    FunName::base("f").derived("rev")
+    FunName::base("f").derived(Derivative::Rev)
 }
 
 impl Case {
     fn new(name: &str, text: &str) -> Case {
-        Case::compiled(name, text, &codegen::Options::exact())
+        Case::compiled(name, text, &native::Options::exact())
     }
 
-    fn compiled(name: &str, text: &str, options: &codegen::Options) -> Case {
+    fn compiled(name: &str, text: &str, options: &native::Options) -> Case {
         let checked = front::load(&Source::new(name, text)).unwrap_or_else(|errors| panic!("{name}: {errors:?}"));
         let mut pipeline = Pipeline::new(checked);
         pipeline.require(&rev()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -72,7 +72,7 @@ const FILES: [&str; 4] = ["recursive_product.ks", "loop_by_recursion.ks", "mutua
 fn fast_native_code_gives_what_the_interpreter_gives() {
     with_large_stack(|| {
         for name in FILES {
-            let case = Case::compiled(name, &text_of(name), &codegen::Options::default());
+            let case = Case::compiled(name, &text_of(name), &native::Options::default());
             for n in [4, 8, 333, 10_000] {
                 let apart = distance(&case.interpreted(n), &case.run(n).0);
                 assert!(apart <= NATIVE_FAST, "{name} at {n}: {apart}");

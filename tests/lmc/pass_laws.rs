@@ -7,9 +7,9 @@ use lm::notation::ks;
 use lm::term::{Def, Program};
 use lm::types::Type;
 use lm::value::Value;
+use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::passes::laws::PASS_LAWS;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 

@@ -1,7 +1,7 @@
 //! No text makes the compiler panic: programs with random tokens replaced, and random tokens.
 
 use common::generate::{self, Options, programs};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lmc::ks::front::load;
 use lmc::ks::render::{Format, render_all};
 use lmc::ks::source::Source;
@@ -205,8 +205,18 @@ fn what_works_on_linear_maps_is_refused() {
     ];
     for text in programs {
         let checked = load(&Source::new("maps.ks", text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
-        for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "sufrevpass", "jacfwd", "jacrev"] {
-            let made = Pipeline::new(checked.clone()).require(&FunName::base("f").derived(derivation));
+        for derivation in [
+            Derivative::D,
+            Derivative::Dt,
+            Derivative::Fwd,
+            Derivative::Rev,
+            Derivative::Jvp,
+            Derivative::Vjp,
+            Derivative::SufRevPass,
+            Derivative::JacFwd,
+            Derivative::JacRev,
+        ] {
+            let made = Pipeline::new(checked.clone()).require(&FunName::base("f").derived(derivation.clone()));
             assert!(matches!(made, Err(Error::NotDifferentiable(_))), "{derivation} of f: {made:?}\n{text}");
         }
     }

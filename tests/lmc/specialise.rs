@@ -1,9 +1,8 @@
 //! `--specialise`: functions that are compiled for numbers give what the interpreter gives where they get these, and an
 //! error otherwise.
 
-use codegen::{Jit, Known, SourceInfo};
 use lm::interp::{ErrorKind, Interpreter};
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::DEMOS;
 use lmc::gradcheck::{NATIVE, Random, distance};
@@ -11,6 +10,8 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use loops::Known;
+use native::{Jit, SourceInfo};
 use std::process::Command;
 
 fn known(text: &str) -> Vec<Known> {
@@ -29,7 +30,7 @@ impl Case {
     fn new(text: &str, name: &FunName, specialise: &str) -> Case {
         let mut pipeline = Pipeline::new(front::load(&Source::new("case.ks", text)).expect("the program is right"));
         pipeline.require(name).expect("it derives");
-        let options = codegen::Options { specialise: known(specialise), ..codegen::Options::default() };
+        let options = native::Options { specialise: known(specialise), ..native::Options::default() };
         let info = SourceInfo::new("case.ks", text);
         let jit = Jit::new(pipeline.program(), std::slice::from_ref(name), &info, &options);
         let jit = jit.unwrap_or_else(|error| panic!("{error}"));
@@ -69,7 +70,7 @@ fn integers_and_sizes_of_vectors() {
     case.refuses(&args(2, 4, 2), 2, 3);
     case.refuses(&args(3, 5, 2), 5, 4);
     case.refuses(&args(3, 4, 1), 1, 2);
-    let rev = Case::new(text, &f.derived("rev"), "v.size=4");
+    let rev = Case::new(text, &f.derived(Derivative::Rev), "v.size=4");
     for n in [0, 1, 4] {
         rev.agrees(&[Value::Tuple(args(n, 4, 2).to_vec()), Value::Float(1.5)]);
     }
@@ -96,7 +97,7 @@ fn derivatives_of_demos() {
     for (name, specialise) in sizes {
         with_large_stack(|| {
             let demo = DEMOS.iter().find(|demo| demo.name == name).expect("it is a demo");
-            let rev = FunName::base(demo.fun).derived("rev");
+            let rev = FunName::base(demo.fun).derived(Derivative::Rev);
             let case = Case::new(demo.text, &rev, specialise);
             let point =
                 Interpreter::new(case.pipeline.program()).call(&FunName::base("example"), &[]).expect("a point");

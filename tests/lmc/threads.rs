@@ -1,7 +1,6 @@
 //! Loops on threads: values and errors are the same, to the bit, with any number of threads, in any order of chunks,
 //! and without.
 
-use codegen::{Jit, Lanes, SourceInfo, abi};
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::term::FunName;
 use lm::value::Value;
@@ -10,6 +9,7 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, Lanes, SourceInfo, abi};
 use std::ffi::c_void;
 use std::path::Path;
 use std::process::Command;
@@ -84,7 +84,7 @@ impl Case {
         Case { pipeline: Pipeline::new(checked), source: SourceInfo::new("case.ks", text) }
     }
 
-    fn jit(&mut self, entries: &[FunName], options: &codegen::Options) -> Jit {
+    fn jit(&mut self, entries: &[FunName], options: &native::Options) -> Jit {
         for name in entries {
             self.pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
@@ -105,7 +105,7 @@ fn integers(numbers: &[i64]) -> Vec<Value> {
 }
 
 /// Native code without threads, and with 1 to 4.
-fn ways(case: &mut Case, entries: &[FunName], options: &codegen::Options) -> Vec<Jit> {
+fn ways(case: &mut Case, entries: &[FunName], options: &native::Options) -> Vec<Jit> {
     let alone = case.jit(entries, options);
     let with = |threads| {
         let mut jit = case.jit(entries, options);
@@ -123,7 +123,7 @@ fn values_do_not_depend_on_threads() {
         let names = ["run_elements", "run_matrix", "run_total", "run_nested", "run_loss", "run_gradient"].map(base);
         // What is called in loops is divided, too, if it is called from outside.
         let entries: Vec<FunName> = names.iter().cloned().chain([base("elements")]).collect();
-        let ways = ways(&mut case, &entries, &codegen::Options::default());
+        let ways = ways(&mut case, &entries, &native::Options::default());
         for name in &names {
             for n in SIZES {
                 let args = integers(&[n, 60_000 / n.max(20)]);
@@ -147,7 +147,7 @@ fn exact_values_are_the_interpreter_s() {
     with_large_stack(|| {
         let mut case = Case::new(PROGRAM);
         let names = ["run_elements", "run_matrix", "run_total", "run_gradient"].map(base);
-        let ways = ways(&mut case, &names, &codegen::Options::exact());
+        let ways = ways(&mut case, &names, &native::Options::exact());
         for name in &names {
             let args = integers(&[65, 2000]);
             let wanted = case.interpret(name, &args).expect("it has a value");
@@ -217,7 +217,7 @@ fn little_work_is_divided_where_there_are_many_elements() {
 fn elements_that_are_only_moved_are_the_same() {
     let mut case = Case::new(PROGRAM);
     let name = base("run_added");
-    let ways = ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default());
+    let ways = ways(&mut case, std::slice::from_ref(&name), &native::Options::default());
     for n in [0, 1, 1000, 30_000, 200_003] {
         let args = integers(&[n, 3]);
         let wanted = case.interpret(&name, &args).expect("it has a value");
@@ -241,7 +241,7 @@ fn chunks_fill_the_lanes() {
 
 fn chunks_are(name: &str, lanes: Lanes, wanted: &[((i64, i64), Vec<i64>)]) {
     let mut case = Case::new(PROGRAM);
-    let jit = case.jit(&[base(name)], &codegen::Options { lanes, ..codegen::Options::default() });
+    let jit = case.jit(&[base(name)], &native::Options { lanes, ..native::Options::default() });
     for ((n, m), chunks) in wanted {
         let (n, m) = (*n, *m);
         let [two, five] = [2, 5].map(|workers| scalar(&jit, name, [n, m], workers));
@@ -267,7 +267,7 @@ fn the_first_error_counts() {
                         w))))))";
         let mut case = Case::new(text);
         let name = base("f");
-        let ways = ways(&mut case, std::slice::from_ref(&name), &codegen::Options::default());
+        let ways = ways(&mut case, std::slice::from_ref(&name), &native::Options::default());
         for bad in [1, 2, 63, 64, 65, 500, 999, 1000] {
             let args = integers(&[1000, bad, 300]);
             let wanted = case.interpret(&name, &args).expect_err("an iteration fails");
@@ -290,8 +290,8 @@ fn memory_may_be_exhausted_in_a_chunk() {
           (sumbuild (size v) (lam (j : Integer) (mul (index j v) (index (sub (sub (size v) j) 1) v))))))))";
     let mut case = Case::new(text);
     let name = base("f");
-    let alone = codegen::Options { lanes: Lanes::Off, ..codegen::Options::default() };
-    let lanes = codegen::Options::default();
+    let alone = native::Options { lanes: Lanes::Off, ..native::Options::default() };
+    let lanes = native::Options::default();
     for (options, bytes, enough) in
         [(&alone, 1 << 22, true), (&alone, 10_000, false), (&lanes, 1 << 26, true), (&lanes, 10_000, false)]
     {

@@ -1,7 +1,7 @@
 //! Derivatives with respect to some of the parameters: `[wrt$1$3.2 f]`, and `--wrt`.
 
 use lm::interp::Interpreter;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::gradcheck::{self, Report};
 use lmc::ks::front;
@@ -56,7 +56,7 @@ fn parts_of_the_argument_vary() {
 /// What `[rev f]` and its restrictions do at one point.
 fn work(f: &FunName) -> u64 {
     with_pipeline(|p| {
-        let rev = f.derived("rev");
+        let rev = f.derived(Derivative::Rev);
         p.require(&rev).unwrap_or_else(|error| panic!("{error}"));
         let v = Value::vector((0..100).map(|i| Value::Float(f64::from(i))).collect());
         let pair = |a, b| Value::Tuple(vec![a, b]);

@@ -1,8 +1,8 @@
 //! The value of each primitive on tensors.
 
 use super::accumulate::Calls;
-use super::space::common_size;
 use super::target::{Target, all_floats, own_floats, shared_floats};
+use super::vector_space::common_size;
 use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
 use crate::tensor::{Position, Tensor};

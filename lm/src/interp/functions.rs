@@ -4,7 +4,7 @@
 //!
 //! The sum is over all Integers, so one of the two must be of finite support ([`Value::Support`]).
 
-use super::space::Change;
+use super::vector_space::Change;
 use super::{Closure, Interpreter, RuntimeError};
 use crate::map;
 use crate::value::Value;

@@ -192,7 +192,7 @@ impl Interpreter<'_> {
         match (x, y) {
             (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
             (Value::Tensor(xs), Value::Tensor(ys)) => {
-                super::space::common_size(xs, ys)?;
+                super::vector_space::common_size(xs, ys)?;
                 count_copy(xs, &mut self.counts);
                 let places = Arc::make_mut(xs).elements_mut();
                 places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))

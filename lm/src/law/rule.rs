@@ -23,26 +23,13 @@ pub struct Named {
 impl Named {
     /// The names of a definition, among functions with these effects.
     pub fn of(def: &Def, effects: &Effects) -> Named {
-        let mut named = Named { terms: HashMap::new(), effects: effects.clone() };
-        named.collect(&def.body);
-        named
-    }
-
-    fn collect(&mut self, e: &Expr) {
-        match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => {}
-            Kind::App(_, args) => args.iter().for_each(|a| self.collect(a)),
-            Kind::Lam(_, body) => self.collect(body),
-            Kind::Let(bindings, body) => {
-                for b in bindings {
-                    self.collect(&b.rhs);
-                    if !self.effects.in_term(&b.rhs) {
-                        self.terms.extend(meanings(b));
-                    }
-                }
-                self.collect(body);
+        let mut terms = HashMap::new();
+        def.body.visit_bindings(|b| {
+            if !effects.in_term(&b.rhs) {
+                terms.extend(meanings(b));
             }
-        }
+        });
+        Named { terms, effects: effects.clone() }
     }
 }
 

@@ -11,7 +11,7 @@
 use super::names::Names;
 use super::operators::{self, FUNCTION_SIGNS, Grouping, PREFIX_LEVEL};
 use crate::prim::Prim;
-use crate::term::{Binding, Constant, Def, Expr, Kind, Op, Pattern};
+use crate::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern};
 use pretty::RcDoc;
 
 /// How linear maps are written.
@@ -52,11 +52,11 @@ fn render(doc: Doc, width: usize) -> String {
 
 /// `f2`, `Df2`, `f2'` for the derivations of the notes; `[fwd [rev f]]` for what they do not name.
 fn function_name(name: &crate::term::FunName) -> String {
-    let base = |name: &crate::term::FunName| crate::term::FunName { derivations: vec![], ..name.clone() }.to_string();
+    let base = |name: &crate::term::FunName| name.as_written().to_string();
     match name.derivations.as_slice() {
-        [d] if &**d == "D" => format!("D{}", base(name)),
-        [d] if &**d == "Dt" => format!("R{}", base(name)),
-        [d] if &**d == "fwd" || &**d == "rev" => format!("{}'", base(name)),
+        [Derivative::D] => format!("D{}", base(name)),
+        [Derivative::Dt] => format!("R{}", base(name)),
+        [Derivative::Fwd | Derivative::Rev] => format!("{}'", base(name)),
         _ => name.to_string(),
     }
 }
@@ -208,7 +208,7 @@ fn sign_of(p: Prim) -> &'static str {
 
 /// A call of a derivative reads `fwd$f(x, dx)`.
 fn called(name: &crate::term::FunName) -> String {
-    let base = crate::term::FunName { derivations: vec![], ..name.clone() };
+    let base = name.as_written();
     name.derivations.iter().map(|d| format!("{d}$")).collect::<String>() + &base.to_string()
 }
 

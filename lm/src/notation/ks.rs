@@ -7,7 +7,7 @@
 
 use crate::notation::names::Names;
 use crate::prim::Prim;
-use crate::term::{Binding, Constant, Def, Expr, Fun, Kind, Op, Pattern, Program, Rule, Var};
+use crate::term::{Binding, Constant, Def, Derivative, Expr, Fun, Kind, Op, Pattern, Program, Rule, Var};
 use crate::types::Type;
 use pretty::{Arena, DocAllocator, DocBuilder};
 use std::collections::HashSet;
@@ -206,7 +206,7 @@ impl<'a> Printer<'a> {
 }
 
 fn jacobian(f: &Fun) -> String {
-    f.name.derived("D").to_string()
+    f.name.derived(Derivative::D).to_string()
 }
 
 fn indent(depth: usize) -> isize {

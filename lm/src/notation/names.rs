@@ -56,7 +56,7 @@ impl Names {
             {
                 self.taken.extend(base_name(op));
             }
-            rest.extend(children(e));
+            rest.extend(e.children());
         }
     }
 
@@ -73,7 +73,7 @@ impl Names {
             }
             return self.give_all(body);
         }
-        children(e).into_iter().for_each(|child| self.give_all(child));
+        e.children().for_each(|child| self.give_all(child));
     }
 
     fn give(&mut self, x: &Var) {
@@ -88,15 +88,6 @@ impl Names {
             name = format!("{wanted}_{count}");
         }
         self.given.insert(x.id(), name);
-    }
-}
-
-fn children(e: &Expr) -> Vec<&Expr> {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => Vec::new(),
-        Kind::App(_, args) => args.iter().collect(),
-        Kind::Let(bindings, body) => bindings.iter().map(|b| &b.rhs).chain([body]).collect(),
-        Kind::Lam(_, body) => vec![body],
     }
 }
 
@@ -130,7 +121,7 @@ mod tests {
         let given = ["x", "x", "x_1", "let", "1", "-2", "a b", "", "x"];
         let e = Expr::tuple(given.map(|name| Expr::var(&supply.fresh(name, Type::Float))));
         let names = Names::of_term(&e);
-        let shown: Vec<String> = children(&e).iter().filter_map(|x| Some(names.of_var(x.as_var()?))).collect();
+        let shown: Vec<String> = e.children().filter_map(|x| Some(names.of_var(x.as_var()?))).collect();
         assert_eq!(shown, ["x", "x_1", "x_1_1", "_let", "_1", "_-2", "a_b", "_", "x_2"]);
     }
 }

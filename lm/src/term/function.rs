@@ -1,78 +1,120 @@
 //! Top-level functions: names, definitions, programs.
 
-use super::{Expr, Span, Supply, Var};
+use super::{Derivative, Expr, Span, Supply, Var};
 use crate::types::Type;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The name of a top-level function: derivations, outermost first, then the base name, then the
+/// The name of a top-level function: derivatives, outermost first, then the base name, then the
 /// argument type where the base name is overloaded.
 ///
 /// Shown as `f`, `[f T]`, `[fwd f]`, `[fwd [rev [f T]]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FunName {
-    /// Such as `fwd`, `rev`; empty for a function as written.
-    pub derivations: Vec<Arc<str>>,
+    /// The versions of the function that native code has, outermost first; empty in terms.
+    pub versions: Vec<Version>,
+    /// The derivatives, outermost first; empty for a function as written.
+    pub derivations: Vec<Derivative>,
     /// The name in the source.
     pub base: Arc<str>,
     /// The argument type, when several functions share the base name.
     pub overload: Option<Type>,
 }
 
+/// A version of a function that native code has beside it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// The function that C calls: `[c f]`.
+    CInterface,
+    /// The copy for tensors whose rows differ in size: `[jagged f]`.
+    Jagged,
+    /// The function that tells how much memory f needs: `[workspace f]`.
+    Workspace,
+    /// The function whose result is added to destinations; the text says which parts of it.
+    Destinations(Arc<str>),
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Version::CInterface => "c",
+            Version::Jagged => "jagged",
+            Version::Workspace => "workspace",
+            Version::Destinations(parts) => parts,
+        })
+    }
+}
+
 impl FunName {
-    /// A function as written, not overloaded.
+    /// Returns the name of a function as written, not overloaded.
     pub fn base(name: &str) -> FunName {
-        FunName { derivations: Vec::new(), base: name.into(), overload: None }
+        FunName { versions: Vec::new(), derivations: Vec::new(), base: name.into(), overload: None }
     }
 
-    /// `[derivation self]`.
-    pub fn derived(&self, derivation: &str) -> FunName {
+    /// Returns `[derivative self]`.
+    pub fn derived(&self, derivative: Derivative) -> FunName {
         let mut name = self.clone();
-        name.derivations.insert(0, derivation.into());
+        name.derivations.insert(0, derivative);
         name
     }
 
-    /// `[wrt$1$3.2 self]`: the same function, of which only those parts of the argument vary: parameters,
+    /// Returns the name of a version of the function in native code.
+    pub fn version(&self, version: Version) -> FunName {
+        let mut name = self.clone();
+        name.versions.insert(0, version);
+        name
+    }
+
+    /// Returns the outermost derivative.
+    pub fn derivative(&self) -> Option<&Derivative> {
+        self.derivations.first()
+    }
+
+    /// Returns the name without its n outermost derivatives. Panics where it has fewer.
+    pub fn without_derivatives(&self, n: usize) -> FunName {
+        FunName { derivations: self.derivations[n..].to_vec(), ..self.clone() }
+    }
+
+    /// Returns the outermost derivative, and the name of the function that it is the derivative of.
+    pub fn underived(&self) -> Option<(Derivative, FunName)> {
+        self.derivative().map(|derivative| (derivative.clone(), self.without_derivatives(1)))
+    }
+
+    /// Returns the name of the function as written, of which this is a derivative, or which it is.
+    pub fn as_written(&self) -> FunName {
+        FunName { derivations: Vec::new(), ..self.clone() }
+    }
+
+    /// Returns `[wrt$1$3.2 self]`: the same function, of which only those parts of the argument vary: parameters,
     /// or components of them, from 1.
     pub fn restricted(&self, varying: &[Path]) -> FunName {
-        let part = |path: &Path| format!("${}", path.iter().map(usize::to_string).collect::<Vec<_>>().join("."));
-        self.derived(&format!("{WRT}{}", varying.iter().map(part).collect::<String>()))
+        self.derived(Derivative::Wrt(varying.into()))
     }
 
-    /// What varies, when the name says so.
-    pub fn varying(&self) -> Option<Vec<Path>> {
-        varying(self.derivations.first()?)
+    /// Returns what varies, when the name says so.
+    pub fn varying(&self) -> Option<&[Path]> {
+        self.derivative()?.varying()
     }
 
-    /// The function without a restriction of what varies.
+    /// Returns the function without a restriction of what varies.
     pub fn unrestricted(&self) -> FunName {
-        match self.varying() {
-            Some(_) => FunName { derivations: self.derivations[1..].to_vec(), ..self.clone() },
-            None => self.clone(),
-        }
+        self.without_derivatives(usize::from(self.varying().is_some()))
     }
 }
 
 /// A way to a part of a function's argument: the parameter, then components, from 1.
 pub type Path = Vec<usize>;
 
-const WRT: &str = "wrt";
-
-/// What a derivation `wrt$1$3.2` lets vary; `None` for any other.
-pub fn varying(derivation: &str) -> Option<Vec<Path>> {
-    let paths = derivation.strip_prefix(WRT)?.strip_prefix('$')?;
-    paths.split('$').map(|path| path.split('.').map(|i| i.parse().ok().filter(|i| *i > 0)).collect()).collect()
-}
-
 impl fmt::Display for FunName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.derivations.iter().try_for_each(|d| write!(f, "[{d} "))?;
+        self.versions.iter().try_for_each(|version| write!(f, "[{version} "))?;
+        self.derivations.iter().try_for_each(|derivative| write!(f, "[{derivative} "))?;
         match &self.overload {
             Some(ty) => write!(f, "[{} {ty}]", self.base)?,
             None => write!(f, "{}", self.base)?,
         }
-        self.derivations.iter().try_for_each(|_| write!(f, "]"))
+        (0..self.versions.len() + self.derivations.len()).try_for_each(|_| write!(f, "]"))
     }
 }
 
@@ -119,7 +161,7 @@ impl Fun {
         };
         match self.name.varying() {
             None => self.argument(),
-            Some(paths) => match paths.as_slice() {
+            Some(paths) => match paths {
                 [one] => part(one),
                 many => Type::tuple(many.iter().map(part)),
             },

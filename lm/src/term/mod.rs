@@ -8,13 +8,17 @@
 //!
 //! Source: working notes, Fig. 1, with linear maps as terms (Fig. 3).
 
+mod derivative;
 mod expr;
 mod function;
 mod op;
+mod walk;
 
+pub use derivative::{Derivative, Mode, UnknownDerivative};
 pub use expr::{Binding, Expr, Kind, Pattern, place};
-pub use function::{Def, Fun, FunName, Path, Program, Rule, varying};
+pub use function::{Def, Fun, FunName, Path, Program, Rule, Version};
 pub use op::Op;
+pub use walk::Atom;
 
 use crate::types::Type;
 use std::hash::{Hash, Hasher};

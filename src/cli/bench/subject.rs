@@ -10,17 +10,16 @@ use crate::cli::failure::Failure;
 use crate::cli::input::{Input, shown};
 use crate::cli::watch::Watch;
 use crate::gradcheck::{Random, example};
-use crate::ks::check::{CheckError, Checked};
-use crate::ks::diagnostic::{Cause, Diagnostic};
+use crate::ks::check::Checked;
+use crate::ks::diagnostic::Diagnostic;
 use crate::ks::front;
 use crate::ks::source::Source;
-use codegen::{Jit, Prepared, SourceInfo};
 use lm::interp::RuntimeError;
 use lm::random::SplitMix;
 use lm::scope::free_variables;
 use lm::term::{Fun, FunName, Program};
-use lm::types::Type;
 use lm::value::Value;
+use native::{Jit, Prepared, SourceInfo};
 use std::sync::Arc;
 
 /// What is measured.
@@ -41,7 +40,7 @@ enum Argument {
     Generated,
 }
 
-type Compile = fn(&Program, &[FunName], &SourceInfo, &codegen::Options) -> Result<Jit, codegen::Error>;
+type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result<Jit, native::Error>;
 
 impl Subject {
     /// Reads the program, and makes the derivatives.
@@ -104,7 +103,7 @@ impl Subject {
     }
 
     /// Native code, by one of the JIT's ways to make it.
-    pub(super) fn compiled(&self, compile: Compile, native: &codegen::Options) -> Result<Jit, Failure> {
+    pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
         jit.set_stack(crate::stack_size() as u64 / 2);
@@ -212,8 +211,8 @@ fn written(
     let written = written.map_err(|errors| shown(text, &errors, format))?;
     let checked = front::load_for(&written.program, options.derivation, &watch.timings);
     let checked = checked.map_err(|errors| match wrong_type(&errors, &written.name) {
-        Some([found, wanted]) => {
-            let message = format!("the argument has type `{found}`, but `{}` takes `{wanted}`", fun.name);
+        Some(has_type) => {
+            let message = format!("the argument {has_type}, but `{}` takes `{}`", fun.name, fun.argument());
             Failure::WrongAt(text.name().into(), text.position(0), message)
         }
         None => shown(text, &written.placed(errors), format),
@@ -227,14 +226,11 @@ fn written(
     }
 }
 
-/// The type of the argument's text, and the one that it should have.
-fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<[&'e Type; 2]> {
-    errors.iter().find_map(|error| match &error.cause {
-        Cause::Check(CheckError::WrongResult { name, found, declared }) if *name == argument.to_string() => {
-            Some([found, declared])
-        }
-        _ => None,
-    })
+/// The words `has type T` on the argument's text, where that is what is wrong with it.
+fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<&'e str> {
+    let of_body = format!("the body of `{argument}` ");
+    let wrong = errors.iter().find(|error| error.code == "E216" && error.message.starts_with(&of_body))?;
+    wrong.label.as_ref()?.strip_prefix("this ")
 }
 
 /// Errors: there are no sizes where they are needed, or there can be no random argument.

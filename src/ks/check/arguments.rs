@@ -4,11 +4,12 @@
 //!
 //! S chooses among several functions of the name.
 
-use crate::ks::check::call::{gather, types};
+use crate::ks::check::checker::Checker;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_projection, is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker, builtins};
+use crate::ks::check::terms::{gather, types};
+use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::scheme::Rule;
 use lm::scope::renamed;
@@ -134,7 +135,7 @@ impl Checker {
         }
         for arg in &args {
             if let Argument::Named(name, span) = arg {
-                self.fail::<()>(CheckError::FunctionAsValue(name.to_string()), *span);
+                self.fail::<()>(error::function_as_value(name), *span);
             }
         }
         None
@@ -201,7 +202,7 @@ impl Checker {
         let Kind::Lam(x, body) = copy.kind() else { panic!("{copy:?} is no function") };
         if arg.ty() != x.ty() {
             let expected = vec![x.ty().to_string()];
-            return self.fail(CheckError::WrongArguments { name: name.to_string(), expected, found }, span);
+            return self.fail(error::wrong_arguments(name, &expected, &found), span);
         }
         let binding = Binding { pattern: Pattern::Var(x.clone()), rhs: arg };
         Some(Expr::block(vec![binding], body.clone()).at(span))

@@ -2,8 +2,9 @@
 //! like on tensors with discrete parts.
 
 use crate::ks::check::builtins::sparse_parts;
-use crate::ks::check::call::apply;
-use crate::ks::check::{CheckError, Checker};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
+use crate::ks::check::terms::apply;
 use lm::prim::Prim;
 use lm::shape;
 use lm::term::{Expr, Kind, Op, Span};
@@ -27,7 +28,7 @@ impl Checker {
         let (bindings, shape) = self.name_of(shape);
         match shape::zeros(ty, &shape, &mut self.supply) {
             Some(zero) => Some(Expr::block(bindings, placed(&zero, span))),
-            None => self.fail(CheckError::NotSupported(format!("zeros of type `{ty}` are")), span),
+            None => self.fail(error::not_supported(&format!("zeros of type `{ty}` are")), span),
         }
     }
 

@@ -5,9 +5,11 @@
 //! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
 //! rows, too, made from their text.
 
-use crate::ks::check::generic;
+use crate::ks::check::terms::argument_type;
+use crate::ks::check::written;
 use lm::prim::{ALL, Derivative, Prim};
 use lm::scheme::{Named, Rule};
+use lm::term::{Fun, FunName};
 use lm::types::Type;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -26,7 +28,7 @@ pub enum Meaning {
     /// The primitive applied to the arguments, on all types that the core has it for: `$prim$add`.
     /// Printed programs that define an `add` of their own need this name.
     Primitive(Prim),
-    /// The body of the definition of that number in [`generic`].
+    /// The body of the definition of that number in `arrays.ks`.
     Generic(usize),
     /// The shape of the argument.
     Shape,
@@ -169,12 +171,12 @@ static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
         let rules = row.typings().iter().map(|text| Rule::parse(text)).collect();
         (row, rules)
     };
-    let generic = |(i, g): (usize, &generic::Definition)| {
+    let generic = |(i, g): (usize, &written::Definition)| {
         // The table lives as long as the program.
         let typing: &'static str = g.typing.clone().leak();
         Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
     };
-    let generics = generic::DEFINITIONS.iter().enumerate().map(generic);
+    let generics = written::DEFINITIONS.iter().enumerate().map(generic);
     written.chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
 });
 
@@ -317,14 +319,45 @@ fn is_numeric(ty: &Type) -> bool {
     }
 }
 
+/// The built-in as a function of the argument type `s`.
+pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
+    let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
+    parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
+        let result = select(base, &params)?.result(&params)?;
+        Some(Fun { name: FunName::base(base), params, result })
+    })
+}
+
+/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
+/// that are for one type only.
+pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
+    match &name.overload {
+        Some(ty) => vec![ty.clone()],
+        None => {
+            let all = rules(&name.base).filter_map(|rule| rule.only_arguments());
+            all.map(|types| argument_type(&types)).collect()
+        }
+    }
+}
+
 /// Every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|(name, ..)| *name).chain(generic::DEFINITIONS.iter().map(|g| &*g.name))
+    ROWS.iter().map(|(name, ..)| *name).chain(written::DEFINITIONS.iter().map(|g| &*g.name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
+
+    /// The page of the language describes every built-in.
+    #[test]
+    fn the_page_describes_every_name() {
+        let page = include_str!("../../../docs/language.md");
+        let words: HashSet<&str> = page.split(|c: char| c.is_whitespace() || "`(),".contains(c)).collect();
+        let missing: Vec<_> = names().filter(|name| !words.contains(name)).collect();
+        assert!(missing.is_empty(), "docs/language.md does not describe {missing:?}");
+    }
 
     #[test]
     fn every_primitive_has_a_surface_name() {

@@ -4,12 +4,13 @@
 //! the core a call has one argument per parameter, so tuples are taken apart or put together here.
 
 use crate::ks::check::arguments::Argument;
-use crate::ks::check::builtins::{self, Builtin, Meaning};
+use crate::ks::check::builtins::{self, Builtin, Meaning, builtin_function};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::copies::takes_functions;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
-use crate::ks::check::second_order::takes_functions;
-use crate::ks::check::signatures::{argument_type, derivations};
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::check::terms::{apply, argument_type, gather, types};
+use crate::ks::check::{derived, error};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
@@ -62,21 +63,21 @@ impl Checker {
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
         let builtins: Vec<&str> = builtins::names().collect();
         let suggestion = closest(name, self.functions.names().chain(builtins));
-        self.fail(CheckError::UnknownFunction { name: name.into(), suggestion }, span)
+        self.fail(error::unknown_function(name, suggestion), span)
     }
 
     /// `(get$i$n t)`, `(lmGet$i$n t)`.
     fn get(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let (family, indices) = name.split_once('$')?;
         let Some((i, n)) = projection(indices) else {
-            return self.fail(CheckError::BadProjection(name.into()), span);
+            return self.fail(error::bad_projection(name), span);
         };
         let op = if family == "get" { Op::Get(i, n) } else { Op::LmGet(i, n) };
         let tuple = gather(args, span);
         let found = tuple.ty().clone();
         match Expr::try_app(op, vec![tuple], span) {
             Some(e) => Some(e),
-            None => self.fail(CheckError::WrongProjection { name: name.into(), found }, span),
+            None => self.fail(error::wrong_projection(name, &found), span),
         }
     }
 
@@ -224,14 +225,14 @@ impl Checker {
             return None;
         }
         if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
-            return self.fail(CheckError::LambdaAsArgument(name.to_string()), span);
+            return self.fail(error::lambda_as_argument(name), span);
         }
         let (expected, arities) = self.alternatives(name);
         let error = match arities.first() {
             Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
-                CheckError::WrongArity { name: name.to_string(), expected, found: args.len() }
+                error::wrong_arity(name, expected, args.len())
             }
-            _ => CheckError::WrongArguments { name: name.to_string(), expected, found: types(args) },
+            _ => error::wrong_arguments(name, &expected, &types(args)),
         };
         self.fail(error, span)
     }
@@ -249,7 +250,7 @@ impl Checker {
             funs.extend(builtins_of(name, ty, &funs));
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(derivations(name), fun, &mut { known }));
+        let derived = funs.iter().filter_map(|fun| derived::derive_all(&name.derivations, fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {
@@ -261,25 +262,5 @@ impl Checker {
 }
 
 fn builtins_of(name: &FunName, ty: &Type, found: &[Fun]) -> Option<Fun> {
-    if found.is_empty() { super::signatures::builtin_function(&name.base, ty) } else { None }
-}
-
-/// The types of arguments.
-pub(super) fn types(args: &[Expr]) -> Vec<Type> {
-    args.iter().map(|arg| arg.ty().clone()).collect()
-}
-
-/// The one argument, or the tuple of all.
-pub(super) fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
-    match args.len() {
-        1 => args.remove(0),
-        _ => apply(Op::Tuple, args, span),
-    }
-}
-
-/// The operator applied to arguments that were checked to fit it.
-pub(super) fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
-    let shown = format!("{op:?}");
-    Expr::try_app(op, args, span)
-        .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
+    if found.is_empty() { builtin_function(&name.base, ty) } else { None }
 }

@@ -5,73 +5,15 @@
 
 use crate::derivation::Derivation;
 use crate::ks::check::builtins::PRIMITIVE_PREFIX;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
-use crate::ks::check::{CheckError, Checker, derived};
-use crate::ks::diagnostic::Diagnostic;
+use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
-
-/// A parameter; without a type when that is wrong.
-#[derive(Clone, Debug)]
-pub struct Param {
-    /// The name.
-    pub name: Arc<str>,
-    /// The type.
-    pub ty: Option<Type>,
-}
-
-/// A definition whose body is not checked yet. Parts that are wrong are missing.
-#[derive(Clone, Debug)]
-pub struct Header<'a> {
-    /// As written.
-    pub name: Option<FunName>,
-    /// The declared result type.
-    pub result: Option<Type>,
-    /// The parameters as written.
-    pub params: Option<Vec<Param>>,
-    /// The body; none of a function that is implemented elsewhere.
-    pub body: Option<&'a Sexp>,
-    /// The place of the name.
-    pub span: Span,
-    /// Whether it comes from the prelude.
-    pub is_prelude: bool,
-}
-
-impl Header<'_> {
-    /// The parameter types, when all are right.
-    pub fn types(&self) -> Option<Vec<Type>> {
-        self.params.as_ref()?.iter().map(|p| p.ty.clone()).collect()
-    }
-}
-
-/// A rewrite rule whose sides are not checked yet.
-#[derive(Debug)]
-pub struct RuleHead<'a> {
-    /// What diagnostics call it.
-    pub name: Arc<str>,
-    /// What stands for any term; missing when wrong.
-    pub params: Option<Vec<Param>>,
-    /// What is replaced.
-    pub template: &'a Sexp,
-    /// What replaces it.
-    pub replacement: &'a Sexp,
-    /// The place of the name.
-    pub span: Span,
-}
-
-/// A top-level form.
-#[derive(Debug)]
-pub enum Item<'a> {
-    /// A definition.
-    Def(Header<'a>),
-    /// `(gdef derivative name derivation)`: the name of the derivative, how it is made, and its place.
-    Gdef(FunName, Option<Derivation>, Span),
-    /// A rewrite rule.
-    Rule(RuleHead<'a>),
-}
 
 /// Lets a type pass, or reports it.
 pub type Admit = fn(&mut Checker, Option<Type>, Span) -> Option<Type>;
@@ -145,7 +87,7 @@ impl Checker {
     fn defined_name(&mut self, s: &Sexp) -> Option<FunName> {
         let name = self.fun_name(s)?;
         match name.base.starts_with(PRIMITIVE_PREFIX) {
-            true if name.derivations.is_empty() => self.fail(CheckError::Reserved(name.base.to_string()), s.span),
+            true if name.derivations.is_empty() => self.fail(error::reserved(&name.base), s.span),
             true | false => Some(name),
         }
     }
@@ -187,7 +129,7 @@ impl Checker {
     /// The name of a variable where it is bound.
     pub(super) fn binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
         match symbol(s) {
-            Some(name) if is_reserved(name) => self.fail(CheckError::Reserved(name.to_string()), s.span),
+            Some(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
             Some(name) => Some(name.clone()),
             None if s.shape == Shape::Bad => None,
             None => self.malformed("variable name", "x", s.span),
@@ -203,8 +145,8 @@ impl Checker {
                     first.insert(name, *span);
                 }
                 Some(before) => {
-                    let error = CheckError::DuplicateVariable(name.to_string(), what);
-                    self.errors.push(Diagnostic::new(error, *span).related(*before, "first bound here"));
+                    let error = error::duplicate_variable(name, what).related(*before, "first bound here");
+                    self.fail::<()>(error, *span);
                 }
             }
         }
@@ -218,22 +160,22 @@ impl Checker {
         };
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
-        if !derived::is_derivation(word) {
-            let suggestion = super::suggest::closest(word, derived::names());
-            return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, derivative.span);
-        }
+        let Ok(derived) = word.parse() else {
+            let suggestion = super::suggest::closest(word, derived::words());
+            return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
+        };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
             None => None,
             Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
             Some((place, Some(word))) => match Derivation::named(word) {
                 None => {
                     let suggestion = super::suggest::closest(word, Derivation::ALL.into_iter().map(Derivation::name));
-                    return self.fail(CheckError::UnknownDerivation { name: word.to_string(), suggestion }, place);
+                    return self.fail(error::unknown_derivation(word, suggestion), place);
                 }
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(word), derivation, span))
+        Some(Item::Gdef(name.derived(derived), derivation, span))
     }
 
     /// `(rule "name" params template replacement)`.
@@ -245,7 +187,7 @@ impl Checker {
     }
 
     pub(super) fn malformed<T>(&mut self, what: &'static str, grammar: &'static str, span: Span) -> Option<T> {
-        self.fail(CheckError::Malformed { what, grammar }, span)
+        self.fail(error::malformed(what, grammar), span)
     }
 }
 

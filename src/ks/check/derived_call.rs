@@ -4,11 +4,12 @@
 //! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
-use crate::ks::check::call::{apply, types};
-use crate::ks::check::signatures::{argument_type, builtin_arguments, builtin_function, derivations};
-use crate::ks::check::{CheckError, Checker, builtins, derived};
+use crate::ks::check::builtins::{builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::terms::{apply, argument_type, types};
+use crate::ks::check::{builtins, derived, error};
 use lm::prim::Prim;
-use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
+use lm::term::{Def, Derivative, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ impl Checker {
             return self.orphan_call(name, args, span);
         }
         if self.is_second_order(name) {
-            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+            return self.fail(error::derivative_of_second_order(&name.base), span);
         }
         let argument = argument_type(&types(&args));
         let reported = self.errors.len();
@@ -28,7 +29,7 @@ impl Checker {
             // What has no record has an error, here or in its own definition.
             let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
             let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
-            let base = derived::base_argument(derivations(name), &argument).and_then(|s| self.base_function(name, &s));
+            let base = derived::base_argument(&name.derivations, &argument).and_then(|s| self.base_function(name, &s));
             if let Some(base) = base.filter(|_| !is_reported) {
                 self.has_gradient(name, &base, span)?;
             }
@@ -36,7 +37,7 @@ impl Checker {
         };
         let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
         if is_builtin && self.functions.derivative(&fun.name).is_none() {
-            let is_jacobian = matches!(&*name.derivations[0], "D" | "Dt");
+            let is_jacobian = matches!(name.derivations[0], Derivative::D | Derivative::Dt);
             let fits = is_jacobian && builtins::select(&name.base, &types(&args)).is_some();
             let base = if fits { Fun { params: types(&args), ..base } } else { base };
             return self.builtin_derivative(name, &base, args, span);
@@ -47,10 +48,10 @@ impl Checker {
     /// Reports a gradient of a function that has none.
     pub(super) fn has_gradient(&mut self, name: &FunName, base: &Fun, span: Span) -> Option<()> {
         let mut record = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        match derived::without_gradient(derivations(name), base, &mut record) {
+        match derived::without_gradient(&name.derivations, base, &mut record) {
             Some(f) => {
                 let (name, of, result) = (name.to_string(), f.name.to_string(), f.result);
-                self.fail(CheckError::NoGradient { name, of, result }, span)
+                self.fail(error::no_gradient(name, of, &result), span)
             }
             None => Some(()),
         }
@@ -61,10 +62,10 @@ impl Checker {
         // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
         let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
         let inner = name.derivations.get(1..).unwrap_or_default();
-        let op = match &*name.derivations[0] {
-            "D" if is_function => {
+        let op = match &name.derivations[0] {
+            Derivative::D if is_function => {
                 let mut record = |f: &Fun| self.record(f, span);
-                let inner = derived::derive_all(inner.iter().map(|d| &**d), base, &mut record);
+                let inner = derived::derive_all(inner, base, &mut record);
                 Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
             }
             _ => Op::Call(Arc::new(fun)),
@@ -74,14 +75,14 @@ impl Checker {
 
     /// The function that a call of a derivative is about, and the derivative; `None` where none fits.
     fn differentiated(&mut self, name: &FunName, argument: &Type, span: Span) -> Option<(Fun, Fun)> {
-        let candidates = match derived::base_argument(derivations(name), argument) {
+        let candidates = match derived::base_argument(&name.derivations, argument) {
             Some(s) => self.base_function(name, &s).into_iter().collect(),
-            None if derivations(name).any(derived::is_half) => self.named(name),
+            None if name.derivations.iter().any(Derivative::is_half) => self.named(name),
             None => Vec::new(),
         };
         candidates.into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
-            let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+            let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
             let fun = derived::from_anywhere(fun, argument);
             (fun.argument() == *argument).then_some((base, fun))
         })
@@ -99,7 +100,7 @@ impl Checker {
     pub(super) fn jacobian_at(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let at = self.named(name).into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
-            let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+            let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
             Expr::try_app(Op::JacobianAt(Arc::new(fun)), args.clone(), span)
         });
         if at.is_some() { at } else { self.wrong_arguments(name, &args, span) }
@@ -124,20 +125,16 @@ impl Checker {
     /// functions that call them.
     fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
-        let derivation = match name.derivations.as_slice() {
-            [only] => &**only,
-            _ => "",
-        };
-        let body = match (derivation, row.primitive(&base.params)) {
-            ("D", Some(prim)) => self.jacobian(prim, base, args, span),
-            ("Dt", Some(prim)) => {
+        let body = match (name.derivations.as_slice(), row.primitive(&base.params)) {
+            ([Derivative::D], Some(prim)) => self.jacobian(prim, base, args, span),
+            ([Derivative::Dt], Some(prim)) => {
                 let jacobian = self.jacobian(prim, base, args, span);
                 apply(Op::Prim(Prim::LmTranspose), vec![jacobian], span)
             }
             _ => {
                 let base = self.defined_builtin(base, span)?;
                 let mut record = |f: &Fun| self.record(f, span);
-                let fun = derived::derive_all(derivations(name), &base, &mut record)?;
+                let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
                 self.call_derivative(name, &base, fun, args, span)
             }
         };

@@ -2,10 +2,11 @@
 //!
 //! `None` stands for a term with an error; it is reported where it is found, and never again.
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{CheckError, Checker};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Constant, Expr, FunName, Op, Span};
 use std::sync::Arc;
@@ -21,7 +22,7 @@ impl Checker {
             Shape::List(items) => self.list(items, s.span),
             Shape::Bracket(_) => {
                 let name = self.fun_name(s)?;
-                self.fail(CheckError::FunctionAsValue(name.to_string()), s.span)
+                self.fail(error::function_as_value(name), s.span)
             }
             Shape::Bad => None,
         }
@@ -30,18 +31,18 @@ impl Checker {
     fn name(&mut self, name: &Arc<str>, span: Span) -> Option<Expr> {
         match self.scope.get(name) {
             Some(Meaning::Variable(x)) => return Some(Expr::var(x).at(span)),
-            Some(Meaning::Function(_)) => return self.fail(CheckError::FunctionAsValue(name.to_string()), span),
+            Some(Meaning::Function(_)) => return self.fail(error::function_as_value(name), span),
             Some(Meaning::Unknown) => return None,
             None => {}
         }
         match &**name {
             "true" => Some(Expr::constant(Constant::Bool(true)).at(span)),
             "false" => Some(Expr::constant(Constant::Bool(false)).at(span)),
-            word if is_reserved(word) => self.fail(CheckError::Reserved(word.into()), span),
-            word if self.is_function(word) => self.fail(CheckError::FunctionAsValue(word.into()), span),
+            word if is_reserved(word) => self.fail(error::reserved(word), span),
+            word if self.is_function(word) => self.fail(error::function_as_value(word), span),
             word => {
                 let suggestion = pointed(word).or_else(|| closest(word, self.scope.names()));
-                self.fail(CheckError::UnknownVariable { name: word.into(), suggestion }, span)
+                self.fail(error::unknown_variable(word, suggestion), span)
             }
         }
     }
@@ -119,12 +120,10 @@ impl Checker {
             }
             "lam" => {
                 self.lambda(items, span);
-                self.fail(CheckError::LambdaAsValue, span)
+                self.fail(error::lambda_as_value(), span)
             }
             "$zero" | "$zeros" | "$difference" if self.expansion.is_some() => self.vector_form(word, args, span),
-            _ if is_reserved(word) && !self.is_function(word) => {
-                self.fail(CheckError::Reserved(word.to_string()), items[0].span)
-            }
+            _ if is_reserved(word) && !self.is_function(word) => self.fail(error::reserved(word), items[0].span),
             _ => self.call_by_name(word, items, span),
         }
     }
@@ -135,7 +134,7 @@ impl Checker {
             Some(Meaning::Variable(x)) if !self.is_function(word) => {
                 self.judge_all(&items[1..]);
                 let ty = x.ty().clone();
-                self.fail(CheckError::NotAFunction { name: word.to_string(), ty }, items[0].span)
+                self.fail(error::not_a_function(word, &ty), items[0].span)
             }
             Some(Meaning::Unknown) if !self.is_function(word) => self.judge_all(&items[1..]),
             Some(Meaning::Variable(_) | Meaning::Unknown) | None => {
@@ -152,7 +151,7 @@ impl Checker {
         let types = (then.ty().clone(), otherwise.ty().clone());
         match Expr::try_app(Op::If, vec![condition, then, otherwise], span) {
             Some(e) => Some(e),
-            None => self.fail(CheckError::BranchesDisagree { then: types.0, otherwise: types.1 }, span),
+            None => self.fail(error::branches_disagree(&types.0, &types.1), span),
         }
     }
 
@@ -166,7 +165,7 @@ impl Checker {
         let c = self.expr(s)?;
         match c.ty() {
             lm::types::Type::Bool => Some(c),
-            found => self.fail(CheckError::NotBool { form, found: found.clone() }, s.span),
+            found => self.fail(error::not_bool(form, found), s.span),
         }
     }
 }

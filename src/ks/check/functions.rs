@@ -1,7 +1,7 @@
 //! The functions of a program, by name and argument type.
 
 use indexmap::{IndexMap, IndexSet};
-use lm::term::{Fun, FunName, Span};
+use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -76,13 +76,13 @@ impl Functions {
     }
 
     /// The derivatives written by hand of those derivations and base name.
-    pub fn derivatives(&self, derivations: &[Arc<str>], base: &str) -> impl Iterator<Item = &Entry> {
+    pub fn derivatives(&self, derivations: &[Derivative], base: &str) -> impl Iterator<Item = &Entry> {
         self.derived.values().filter(move |e| e.fun.name.derivations == derivations && *e.fun.name.base == *base)
     }
 
     /// The second halves of reverse derivatives written by hand, each with its place.
     pub fn second_halves(&self) -> impl Iterator<Item = (Arc<Fun>, Span)> {
-        let is_one = |e: &&Entry| e.fun.name.derivations.first().is_some_and(|d| &**d == "sufrevpass");
+        let is_one = |e: &&Entry| e.fun.name.derivative() == Some(&Derivative::SufRevPass);
         self.derived.values().filter(is_one).map(|e| (e.fun.clone(), e.span))
     }
 

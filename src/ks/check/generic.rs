@@ -10,66 +10,14 @@
 //! The whole stands where the call stands, so that a run-time error is one of the call.
 
 use crate::ks::check::builtins::Builtin;
-use crate::ks::check::call::types;
-use crate::ks::check::names::symbol;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker};
-use crate::ks::reader::{Sexp, Shape, read};
-use lm::scheme::Named;
+use crate::ks::check::terms::types;
+use crate::ks::check::written::DEFINITIONS;
+use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;
-use std::sync::{Arc, LazyLock};
-
-/// A built-in as it is written.
-#[derive(Debug)]
-pub struct Definition {
-    /// The name.
-    pub name: Arc<str>,
-    /// The typing, in the notation of [`lm::scheme`].
-    pub typing: String,
-    params: Vec<Arc<str>>,
-    body: Sexp,
-}
-
-/// All of them.
-pub static DEFINITIONS: LazyLock<Vec<Definition>> =
-    LazyLock::new(|| read(include_str!("../arrays.ks")).forms.iter().map(definition).collect());
-
-/// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.
-fn definition(form: &Sexp) -> Definition {
-    let [_, name, result, params, body] = list(form) else { panic!("arrays.ks: malformed definition {form:?}") };
-    let params = list(params);
-    let params = if params.first().is_some_and(|p| symbol(p).is_some()) {
-        vec![params]
-    } else {
-        params.iter().map(list).collect()
-    };
-    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(result)]);
-    let typing = typing.collect::<Vec<_>>().join(" ");
-    let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("arrays.ks: {s:?} is no name")).clone();
-    Definition { name: named(name), typing, params: params.iter().map(|p| named(&p[0])).collect(), body: body.clone() }
-}
-
-fn list(s: &Sexp) -> &[Sexp] {
-    match &s.shape {
-        Shape::List(items) => items,
-        _ => panic!("arrays.ks: {s:?} is no list"),
-    }
-}
-
-fn type_text(items: &[Sexp]) -> String {
-    match items {
-        [one] => text(one),
-        several => format!("({})", several.iter().map(text).collect::<Vec<_>>().join(" ")),
-    }
-}
-
-fn text(s: &Sexp) -> String {
-    symbol(s).map_or_else(
-        || format!("({})", list(s).iter().map(text).collect::<Vec<_>>().join(" ")),
-        |name| name.to_string(),
-    )
-}
 
 /// The copy of a body that stands at a call.
 fn placed(s: &Sexp, span: Span) -> Sexp {
@@ -78,12 +26,6 @@ fn placed(s: &Sexp, span: Span) -> Sexp {
         shape => shape.clone(),
     };
     Sexp { shape, span }
-}
-
-/// What the type variables of a definition stand for while its body is checked.
-#[derive(Debug)]
-pub struct Expansion {
-    types: Named,
 }
 
 impl Checker {
@@ -101,7 +43,7 @@ impl Checker {
                 bindings.push(Binding { pattern: Pattern::Var(x), rhs: arg });
             }
         }
-        let outer = self.expansion.replace(Expansion { types: bound });
+        let outer = self.expansion.replace(bound);
         let body = self.expr(&placed(&definition.body, span));
         self.expansion = outer;
         self.scope = outer_scope;
@@ -112,7 +54,7 @@ impl Checker {
 
     /// The type that a name stands for in the definition that is expanded.
     pub(super) fn type_variable(&self, name: &str) -> Option<Type> {
-        let types = &self.expansion.as_ref()?.types;
+        let types = self.expansion.as_ref()?;
         types.iter().find(|(variable, _)| **variable == *name).map(|(_, ty)| ty.clone())
     }
 
@@ -132,24 +74,11 @@ impl Checker {
                 let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);
                 if ty.shape() != *shape.ty() {
                     let found = shape.ty().clone();
-                    return self.fail(CheckError::WrongShape { tensor: ty, found }, span);
+                    return self.fail(error::wrong_shape(&ty, &found), span);
                 }
                 self.zeros(&ty, shape, span)
             }
             _ => panic!("arrays.ks: malformed `{word}`"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn definitions_are_read() {
-        let map = DEFINITIONS.iter().find(|g| &*g.name == "map").expect("map is there");
-        assert_eq!(map.typing, "(Lam s t) (Tensor i s) -> (Tensor i t)");
-        assert_eq!(map.params.len(), 2);
-        assert!(DEFINITIONS.iter().all(|g| lm::scheme::Rule::parse(&g.typing).at_arity(g.params.len()).is_some()));
     }
 }

@@ -4,25 +4,25 @@
 //! which needs f and all that f calls, checked. So definitions that call the halves of f are checked after
 //! those that f needs.
 
-use crate::ks::check::declaration::Header;
-use crate::ks::check::names::old_spelling;
-use crate::ks::check::{CheckError, Checker, derived};
-use crate::ks::diagnostic::Diagnostic;
+use crate::ks::check::checker::Checker;
+use crate::ks::check::head::Header;
+use crate::ks::check::names::{old_spelling, symbol};
+use crate::ks::check::{builtins, derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
-use lm::term::{Fun, FunName, Span};
+use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
 impl Checker {
     /// The B of a function; `None` where there is none, which is reported.
     pub(super) fn record(&mut self, f: &Fun, span: Span) -> Option<Type> {
-        let written = |half: &str| self.functions.derivative(&f.name.derived(half));
-        if let Some(first) = written("suffwdpass") {
+        let written = |half: Derivative| self.functions.derivative(&f.name.derived(half));
+        if let Some(first) = written(Derivative::SufFwdPass) {
             return first.fun.result.as_tuple().and_then(|parts| parts.get(1)).cloned();
         }
         // A stage of a derivation may have the second half alone.
-        if let Some(second) = written("sufrevpass") {
+        if let Some(second) = written(Derivative::SufRevPass) {
             return second.fun.params.get(1).cloned();
         }
         if let Some(known) = self.records.get(&f.name) {
@@ -35,56 +35,56 @@ impl Checker {
 
     fn derived_record(&mut self, f: &Fun, span: Span) -> Option<Type> {
         let mut f = f.clone();
-        let base = FunName { derivations: Vec::new(), ..f.name.clone() };
+        let base = f.name.as_written();
         if self.functions.overloads(&base.base).is_empty() {
             let of_builtin = self.only_argument_of(&f)?;
             f.name.overload = self.defined_builtin(&of_builtin, span)?.name.overload;
         } else if !self.checked.program.has(&base) && !self.checked.prelude.contains_key(&base) {
-            let half = f.name.derived("suffwdpass").to_string();
-            return if self.unsound.contains(&base) { None } else { self.fail(CheckError::UnknownRecord(half), span) };
+            let half = f.name.derived(Derivative::SufFwdPass).to_string();
+            return if self.unsound.contains(&base) { None } else { self.fail(error::unknown_record(half), span) };
         }
         let record = self.options.record?;
         let mut checked = self.checked.clone();
-        checked.program.defs.extend(self.second_order.made().map(|def| (def.fun.name.clone(), def.clone())));
+        checked.program.defs.extend(self.copies.made().map(|def| (def.fun.name.clone(), def.clone())));
         checked.program.supply = self.supply.clone();
         match record(checked, &f.name) {
             Ok(record) => Some(record),
-            Err(error) => {
-                self.errors.push(Diagnostic::new(error, span));
-                None
-            }
+            Err(error) => self.fail(error, span),
         }
     }
 
     /// The built-in itself, of which f is a derivative or which it is.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
-        let argument = derived::base_argument(f.name.derivations.iter().map(|d| &**d), &f.argument())?;
-        super::signatures::builtin_function(&f.name.base, &argument)
+        let argument = derived::base_argument(&f.name.derivations, &f.argument())?;
+        builtins::builtin_function(&f.name.base, &argument)
     }
 
     /// Reports halves by hand without the other half, or for another record.
     pub(super) fn check_halves(&mut self, headers: &[Header]) {
-        let other = |half: &str| if half == "suffwdpass" { "sufrevpass" } else { "suffwdpass" };
+        let other = |half: &Derivative| match half {
+            Derivative::SufFwdPass => Derivative::SufRevPass,
+            _ => Derivative::SufFwdPass,
+        };
         let written: Vec<(FunName, Span)> = headers.iter().filter_map(|h| Some((h.name.clone()?, h.span))).collect();
         for (name, span) in &written {
-            let Some(half) = name.derivations.first().filter(|d| derived::is_half(d)) else { continue };
+            let Some(half) = name.derivative().filter(|d| d.is_half()) else { continue };
             let mut partner = name.clone();
-            partner.derivations[0] = Arc::from(other(half));
+            partner.derivations[0] = other(half);
             if !written.iter().any(|(name, _)| *name == partner) && !self.options.orphan_derivatives {
                 let (written, missing) = (name.to_string(), partner.to_string());
-                self.fail::<()>(CheckError::OneHalf { written, missing }, *span);
+                self.fail::<()>(error::one_half(written, missing), *span);
             }
         }
         let seconds: Vec<(Arc<Fun>, Span)> = self.functions.second_halves().collect();
         for (second, span) in seconds {
             let mut first = second.name.clone();
-            first.derivations[0] = "suffwdpass".into();
+            first.derivations[0] = Derivative::SufFwdPass;
             let record = self.functions.derivative(&first).and_then(|e| e.fun.result.as_tuple()?.get(1).cloned());
             if let Some(record) = record.filter(|record| *record != second.params[1]) {
                 let name = second.name.to_string();
                 let expected = format!("`{} -> {}`", Type::tuple([second.params[0].clone(), record]), second.result);
                 let found = format!("`{} -> {}`", second.argument(), second.result);
-                self.fail::<()>(CheckError::WrongDerivative { name, expected, found }, span);
+                self.fail::<()>(error::wrong_derivative(name, &expected, &found), span);
             }
         }
     }
@@ -146,7 +146,7 @@ impl Mentions {
         match &s.shape {
             Shape::Symbol(name) => {
                 let old = old_spelling(name);
-                let is_half = is_of_half || old.iter().flat_map(|n| &n.derivations).any(|d| derived::is_half(d));
+                let is_half = is_of_half || old.iter().flat_map(|n| &n.derivations).any(Derivative::is_half);
                 let base = old.map_or(name.clone(), |n| n.base);
                 self.names.extend([name.clone(), base.clone()]);
                 if is_half {
@@ -155,10 +155,14 @@ impl Mentions {
             }
             Shape::List(items) => items.iter().for_each(|item| self.collect(item, false)),
             Shape::Bracket(items) => {
-                let is_half = matches!(items.first().map(|s| &s.shape), Some(Shape::Symbol(d)) if derived::is_half(d));
+                let is_half = items.first().and_then(symbol).is_some_and(|word| is_half(word));
                 items.iter().for_each(|item| self.collect(item, is_of_half || is_half));
             }
             Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::Bad => {}
         }
     }
+}
+
+fn is_half(word: &str) -> bool {
+    word.parse().is_ok_and(|derivative: Derivative| derivative.is_half())
 }

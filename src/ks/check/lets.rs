@@ -4,10 +4,11 @@
 //!
 //! A chain of lets, each the body of the one before, becomes one flat block.
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Pattern, Span};
 use lm::types::Type;
@@ -153,11 +154,11 @@ impl Checker {
     fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span) -> Option<Pattern> {
         if let Some(inner) = names.iter().find(|name| matches!(name.shape, Shape::List(_)) && is_pattern(name)) {
             names.iter().for_each(|name| self.bind_unknown(name));
-            return self.fail(CheckError::NestedPattern, inner.span);
+            return self.fail(error::nested_pattern(), inner.span);
         }
         let parts = ty.as_ref().and_then(Type::as_tuple).filter(|parts| parts.len() == names.len());
         if let (Some(found), None) = (&ty, parts) {
-            let error = CheckError::WrongPattern { variables: names.len(), found: found.clone() };
+            let error = error::wrong_pattern(names.len(), found);
             self.fail::<()>(error, span);
         }
         let mut bound = Vec::new();

@@ -4,9 +4,10 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::ks::check::checker::Checker;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{CheckError, Checker, derived};
+use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -36,7 +37,7 @@ impl Checker {
     /// A function's name: a symbol or a bracket.
     pub(super) fn fun_name(&mut self, s: &Sexp) -> Option<FunName> {
         match &s.shape {
-            Shape::Symbol(name) if is_reserved(name) => self.fail(CheckError::Reserved(name.to_string()), s.span),
+            Shape::Symbol(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
             Shape::Symbol(name) => Some(FunName::base(name)),
             Shape::Bracket(items) => self.structured_name(items, s.span),
             Shape::Bad => None,
@@ -54,31 +55,31 @@ impl Checker {
             return Some(FunName { overload: Some(ty), ..base? });
         }
         let inner = self.fun_name(second);
-        if !derived::is_derivation(head) {
-            let suggestion = closest(head, derived::names());
-            return self.fail(CheckError::UnknownDerivation { name: head.to_string(), suggestion }, first.span);
-        }
-        Some(inner?.derived(head))
+        let Ok(derivative) = head.parse() else {
+            let suggestion = closest(head, derived::words());
+            return self.fail(error::unknown_derivation(head, suggestion), first.span);
+        };
+        Some(inner?.derived(derivative))
     }
 
     fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
         let grammar = "f, [f T], [derivation f] or [derivation [f T]]";
-        self.fail(CheckError::Malformed { what: "function name", grammar }, span)
+        self.fail(error::malformed("function name", grammar), span)
     }
 }
 
 /// The function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
 pub fn old_spelling(name: &str) -> Option<FunName> {
-    if let Some((derivation, rest)) = name.split_once('$')
-        && derived::is_derivation(derivation)
+    if let Some((word, rest)) = name.split_once('$')
+        && let Ok(derivative) = word.parse()
         && !rest.is_empty()
     {
         let inner = old_spelling(rest).unwrap_or_else(|| FunName::base(rest));
-        return Some(inner.derived(derivation));
+        return Some(inner.derived(derivative));
     }
     let (base, mangled) = name.rsplit_once('@')?;
     let overload = Some(unmangle(mangled)?);
-    (!base.is_empty()).then(|| FunName { derivations: Vec::new(), base: base.into(), overload })
+    (!base.is_empty()).then(|| FunName { overload, ..FunName::base(base) })
 }
 
 /// `f` Float, `i` Integer, `b` Bool, `v` Vec of what follows; several are a tuple.

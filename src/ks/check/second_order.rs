@@ -9,12 +9,12 @@
 //! copy, so a definition may call itself, with the functions it was given. One that gives itself ever
 //! other functions is refused. So no term after the checker takes a function, built-ins apart.
 
-use crate::ks::check::call::apply;
-use crate::ks::check::declaration::{Header, Param};
+use crate::ks::check::checker::Checker;
+use crate::ks::check::copies::{Copy, Definition, is_function, takes_functions};
+use crate::ks::check::error;
+use crate::ks::check::head::Header;
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::{CheckError, Checker};
-use crate::ks::reader::Sexp;
-use indexmap::IndexMap;
+use crate::ks::check::terms::apply;
 use lm::alpha;
 use lm::scope::{free_variables, renamed, substitute};
 use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
@@ -28,68 +28,27 @@ const MOST_NESTED: usize = 16;
 /// and their functions at most so large, in nodes.
 const LARGEST: usize = 100_000;
 
-/// The definitions that take functions, and their copies.
-#[derive(Debug, Default)]
-pub struct SecondOrder {
-    definitions: IndexMap<FunName, Definition>,
-    copies: Vec<Copy>,
-    /// The definitions of which copies are being made.
-    in_progress: Vec<FunName>,
-}
-
-#[derive(Clone, Debug)]
-struct Definition {
-    params: Vec<Param>,
-    body: Sexp,
-}
-
-#[derive(Debug)]
-struct Copy {
-    /// The functions that it is made for, as a definition that gives their tuple, with what they use of
-    /// the place of a call as parameters.
-    made_for: Def,
-    fun: Arc<Fun>,
-    /// Missing while it is made, and when it is wrong.
-    def: Option<Def>,
-}
-
-impl SecondOrder {
-    /// The copies, in the order in which they were asked for.
-    pub fn made(&self) -> impl Iterator<Item = &Def> {
-        self.copies.iter().filter_map(|copy| copy.def.as_ref())
-    }
-}
-
-/// Whether calls of the function are calls of copies.
-pub fn takes_functions(fun: &Fun) -> bool {
-    fun.params.iter().any(is_function)
-}
-
-fn is_function(ty: &Type) -> bool {
-    matches!(ty, Type::Lam(..))
-}
-
 impl Checker {
     /// Keeps a definition that takes functions for the calls of it.
     pub(super) fn keep_second_order(&mut self, header: &Header, fun: Option<&Arc<Fun>>) {
         let parts = (fun.filter(|fun| takes_functions(fun)), &header.params, header.body);
         if let (Some(fun), Some(params), Some(body)) = parts {
             let definition = Definition { params: params.clone(), body: body.clone() };
-            self.second_order.definitions.insert(fun.name.clone(), definition);
+            self.copies.definitions.insert(fun.name.clone(), definition);
         }
     }
 
     /// Checks a definition for functions of which only the types are known, as a body is checked once
     /// whether it is called or not.
     pub(super) fn for_any_functions(&mut self, fun: &Arc<Fun>) {
-        let kept = self.second_order.copies.len();
+        let kept = self.copies.all.len();
         let mut any = |ty: &Type| match ty {
             Type::Lam(s, t) => Some(Expr::lam(self.supply.fresh("x", (**s).clone()), Expr::dummy((**t).clone()))),
             _ => None,
         };
         let functions: Vec<Expr> = fun.params.iter().filter_map(&mut any).collect();
         self.copy_for(fun, &functions, &[], self.place_of(fun));
-        self.second_order.copies.truncate(kept);
+        self.copies.all.truncate(kept);
     }
 
     /// Whether all functions of the name take functions.
@@ -119,31 +78,31 @@ impl Checker {
     /// The copy of a definition for some functions, which use some variables.
     fn copy_for(&mut self, fun: &Arc<Fun>, functions: &[Expr], used: &[Var], span: Span) -> Option<Arc<Fun>> {
         let made_for = Def::new(fun.name.clone(), used.to_vec(), Expr::tuple(functions.to_vec()));
-        let mut copies = self.second_order.copies.iter();
+        let mut copies = self.copies.all.iter();
         if let Some(copy) = copies.find(|copy| alpha::defs(&copy.made_for, &made_for)) {
             return Some(copy.fun.clone());
         }
-        let nested = self.second_order.in_progress.iter().filter(|name| **name == fun.name).count();
+        let nested = self.copies.in_progress.iter().filter(|name| **name == fun.name).count();
         if nested >= MOST_NESTED || made_for.body.size() > LARGEST {
-            return self.fail(CheckError::EndlessFunctions(fun.name.to_string()), span);
+            return self.fail(error::endless_functions(&fun.name), span);
         }
-        let definition = self.second_order.definitions.get(&fun.name)?.clone();
+        let definition = self.copies.definitions.get(&fun.name)?.clone();
         let values = fun.params.iter().filter(|ty| !is_function(ty)).cloned();
         let params = used.iter().map(|x| x.ty().clone()).chain(values).collect();
         let name = self.name_of_copy(&fun.name.base);
         let copy = Arc::new(Fun { name, params, result: fun.result.clone() });
-        let place = self.second_order.copies.len();
-        self.second_order.copies.push(Copy { made_for, fun: copy.clone(), def: None });
-        self.second_order.in_progress.push(fun.name.clone());
+        let place = self.copies.all.len();
+        self.copies.all.push(Copy { made_for, fun: copy.clone(), def: None });
+        self.copies.in_progress.push(fun.name.clone());
         let made = self.copied(&definition, functions, used, &copy);
-        self.second_order.in_progress.pop();
-        self.second_order.copies[place].def = made;
+        self.copies.in_progress.pop();
+        self.copies.all[place].def = made;
         Some(copy)
     }
 
     fn name_of_copy(&self, base: &str) -> FunName {
         let is_taken = |name: &FunName| {
-            let copies = &self.second_order.copies;
+            let copies = &self.copies.all;
             self.is_function(&name.base) || copies.iter().any(|copy| copy.fun.name == *name)
         };
         let mut names = (1..).map(|i| FunName::base(&format!("{base}${i}")));
@@ -170,8 +129,8 @@ impl Checker {
         let body = body?;
         if *body.ty() != fun.result {
             let (declared, found) = (fun.result.clone(), body.ty().clone());
-            let name = self.second_order.in_progress.last()?.to_string();
-            return self.fail(CheckError::WrongResult { name, declared, found }, definition.body.span);
+            let name = self.copies.in_progress.last()?.to_string();
+            return self.fail(error::wrong_result(name, &declared, &found), definition.body.span);
         }
         Some(Def { fun: fun.clone(), params, body })
     }

@@ -1,12 +1,13 @@
 //! Signatures: which function each definition defines, and of which types.
 
 use crate::derivation::Derivation;
-use crate::ks::check::builtins;
-use crate::ks::check::declaration::Header;
+use crate::ks::check::builtins::{self, builtin_arguments, builtin_function};
+use crate::ks::check::checker::Checker;
 use crate::ks::check::functions::Entry;
-use crate::ks::check::{CheckError, Checker, derived};
-use crate::ks::diagnostic::Diagnostic;
-use lm::term::{Fun, FunName, Span};
+use crate::ks::check::head::Header;
+use crate::ks::check::terms::argument_type;
+use crate::ks::check::{derived, error};
+use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl Checker {
         let overload = name.overload.clone().or_else(|| is_overloaded(header, all).then(|| fun.argument()));
         let fun = Arc::new(Fun { name: FunName { overload, ..name.clone() }, ..fun });
         if *name.base == *"main" && (!fun.params.is_empty() || fun.result != Type::Integer) {
-            self.fail::<()>(CheckError::WrongMain, header.span);
+            self.fail::<()>(error::wrong_main(), header.span);
         }
         let entry = Entry { fun: fun.clone(), span: header.span, is_prelude: header.is_prelude };
         match self.functions.add(entry) {
@@ -47,7 +48,7 @@ impl Checker {
             Some(ty) if *ty != fun.argument() => {
                 let (name, found) = (fun.name.to_string(), arrow(fun));
                 let expected = format!("`{ty} -> {}`", fun.result);
-                self.fail(CheckError::WrongDerivative { name, expected, found }, span)
+                self.fail(error::wrong_derivative(name, &expected, &found), span)
             }
             Some(_) | None => Some(()),
         }
@@ -61,7 +62,7 @@ impl Checker {
         let fun = Arc::new(self.demanded(name, &found, header.span)?);
         if fun.argument() != found.argument() || fun.result != found.result {
             let (name, expected, found) = (fun.name.to_string(), arrow(&fun), arrow(&found));
-            return self.fail(CheckError::WrongDerivative { name, expected, found }, header.span);
+            return self.fail(error::wrong_derivative(name, &expected, &found), header.span);
         }
         match self.functions.add_derived(Entry { fun: fun.clone(), span: header.span, is_prelude: false }) {
             Ok(()) => Some(fun),
@@ -78,9 +79,9 @@ impl Checker {
             return if self.options.orphan_derivatives { Some(found.clone()) } else { self.unknown(&name.base, span) };
         }
         if self.is_second_order(name) {
-            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+            return self.fail(error::derivative_of_second_order(&name.base), span);
         }
-        let base = derived::base_argument(derivations(name), &found.argument());
+        let base = derived::base_argument(&name.derivations, &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
         let said = match (found.params.as_slice(), &found.result) {
@@ -96,15 +97,15 @@ impl Checker {
                     true => Some(said.clone()),
                     false => self.record(f, span),
                 };
-                derived::derive_all(derivations(name), &base, &mut record)
+                derived::derive_all(&name.derivations, &base, &mut record)
             }
             None => {
                 let candidates = self.functions.overloads(&name.base).iter();
                 let mut record = |_: &Fun| Some(said.clone());
-                let derived = candidates.filter_map(|e| derived::derive_all(derivations(name), &e.fun, &mut record));
+                let derived = candidates.filter_map(|e| derived::derive_all(&name.derivations, &e.fun, &mut record));
                 let expected = derived.map(|fun| arrow(&fun)).collect::<Vec<_>>().join(" or ");
                 let expected = if expected.is_empty() { "that of the built-in".into() } else { expected };
-                self.fail(CheckError::WrongDerivative { name: name.to_string(), expected, found: arrow(found) }, span)
+                self.fail(error::wrong_derivative(name, &expected, &arrow(found)), span)
             }
         }
     }
@@ -137,14 +138,14 @@ impl Checker {
         let before = self.checked.chosen.insert(fun.name.clone(), derivation);
         if let Some(before) = before.filter(|before| *before != derivation) {
             let (first, second) = (before.name(), derivation.name());
-            self.fail::<()>(CheckError::TwoDerivations { of: fun.name.to_string(), first, second }, span);
+            self.fail::<()>(error::two_derivations(&fun.name, first, second), span);
         }
     }
 
     /// The derivative a `gdef` asks for.
     pub(super) fn requested(&mut self, name: FunName, span: Span) -> Option<FunName> {
         if self.is_second_order(&name) {
-            return self.fail(CheckError::DerivativeOfSecondOrder(name.base.to_string()), span);
+            return self.fail(error::derivative_of_second_order(&name.base), span);
         }
         let candidates: Vec<String> =
             self.functions.overloads(&name.base).iter().map(|e| e.fun.name.to_string()).collect();
@@ -154,12 +155,10 @@ impl Checker {
                 Some(FunName { overload: fun.name.overload, ..name })
             }
             None if self.functions.is_broken(&name.base) => None,
-            None if candidates.len() > 1 => {
-                self.fail(CheckError::Ambiguous { name: name.base.to_string(), candidates }, span)
-            }
+            None if candidates.len() > 1 => self.fail(error::ambiguous(&name.base, &candidates), span),
             None if builtins::rows(&name.base).next().is_some() => self.requested_of_builtin(name, span),
             None => {
-                let shown = FunName { derivations: Vec::new(), ..name }.to_string();
+                let shown = name.as_written().to_string();
                 self.unknown(&shown, span)
             }
         }
@@ -169,8 +168,8 @@ impl Checker {
     fn requested_of_builtin(&mut self, name: FunName, span: Span) -> Option<FunName> {
         let arguments = builtin_arguments(&name);
         let [argument] = arguments.as_slice() else {
-            let candidates = arguments.iter().map(|ty| format!("[{} {ty}]", name.base)).collect();
-            return self.fail(CheckError::Ambiguous { name: name.base.to_string(), candidates }, span);
+            let candidates: Vec<String> = arguments.iter().map(|ty| format!("[{} {ty}]", name.base)).collect();
+            return self.fail(error::ambiguous(&name.base, &candidates), span);
         };
         match builtin_function(&name.base, argument) {
             Some(fun) => {
@@ -178,17 +177,16 @@ impl Checker {
                 Some(FunName { overload: base.name.overload.clone(), ..name })
             }
             None => {
-                let shown = FunName { derivations: Vec::new(), ..name }.to_string();
+                let shown = name.as_written().to_string();
                 self.unknown(&shown, span)
             }
         }
     }
 
     fn duplicate<T>(&mut self, fun: &Fun, span: Span, first: Span) -> Option<T> {
-        let name = FunName { overload: None, ..fun.name.clone() }.to_string();
-        let error = CheckError::DuplicateDefinition { name, argument: fun.argument() };
-        self.errors.push(Diagnostic::new(error, span).related(first, "first defined here"));
-        None
+        let name = FunName { overload: None, ..fun.name.clone() };
+        let error = error::duplicate_definition(name, &fun.argument());
+        self.fail(error.related(first, "first defined here"), span)
     }
 }
 
@@ -207,43 +205,9 @@ fn is_overloaded(header: &Header, all: &[Header]) -> bool {
     !stands_for_prelude && same().count() > 1
 }
 
-/// The built-in as a function of the argument type `s`.
-pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
-    let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
-    parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
-        let result = builtins::select(base, &params)?.result(&params)?;
-        Some(Fun { name: FunName::base(base), params, result })
-    })
-}
-
-/// The type of the one argument, or of the tuple of all.
-pub fn argument_type(types: &[Type]) -> Type {
-    match types {
-        [one] => one.clone(),
-        many => Type::tuple(many.iter().cloned()),
-    }
-}
-
-/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
-/// that are for one type only.
-pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
-    match &name.overload {
-        Some(ty) => vec![ty.clone()],
-        None => {
-            let all = builtins::rules(&name.base).filter_map(|rule| rule.only_arguments());
-            all.map(|types| argument_type(&types)).collect()
-        }
-    }
-}
-
 /// Whether a name's outermost derivation is the first half.
 fn is_first_half(name: &FunName) -> bool {
-    name.derivations.first().is_some_and(|d| &**d == "suffwdpass")
-}
-
-/// The derivations of a name, outermost first.
-pub fn derivations(name: &FunName) -> impl DoubleEndedIterator<Item = &str> {
-    name.derivations.iter().map(|d| &**d)
+    name.derivative() == Some(&Derivative::SufFwdPass)
 }
 
 fn arrow(fun: &Fun) -> String {

@@ -3,6 +3,8 @@ use crate::ks::front::{load, load_stage, prelude, prelude_forms};
 use crate::ks::reader::read;
 use crate::ks::source::Source;
 use crate::with_large_stack;
+use indexmap::IndexSet;
+use lm::term::*;
 use lm::types::Type;
 
 fn program(text: &str) -> Checked {
@@ -169,7 +171,10 @@ fn the_language_tests_call_every_builtin() {
             let path = entry.expect("the folder can be read").path();
             if path.extension().is_some_and(|extension| extension == "ks") {
                 let text = std::fs::read_to_string(path).expect("the program can be read");
-                let mut checker = Checker::new(Options { record: Some(pipeline::record), ..Options::default() });
+                let mut checker = Checker::new(CheckOptions {
+                    record: Some(|program, f| Ok(crate::pipeline::record(program, f)?)),
+                    ..CheckOptions::default()
+                });
                 checker.program(&read(&text).forms, &prelude_forms());
                 for (name, args) in &checker.called {
                     let typing = builtins::typing_of(name, args).expect("the call was checked");

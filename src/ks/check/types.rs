@@ -2,8 +2,9 @@
 //!
 //!   T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
 
+use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::suggest::closest;
-use crate::ks::check::{CheckError, Checker};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::Span;
 use lm::types::Type;
@@ -50,7 +51,7 @@ impl Checker {
     pub(super) fn supported_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
         let ty = ty?;
         match unsupported_part(&ty) {
-            Some(what) => self.fail(CheckError::NotSupported(format!("`{ty}`: {what} are")), span),
+            Some(what) => self.fail(error::not_supported(&format!("`{ty}`: {what} are")), span),
             None => Some(ty),
         }
     }
@@ -75,7 +76,7 @@ impl Checker {
         }
         let known = SCALARS.iter().map(|(scalar, _)| *scalar).chain(CONSTRUCTORS);
         let suggestion = closest(name, known);
-        self.fail(CheckError::UnknownType { name: name.into(), suggestion }, span)
+        self.fail(error::unknown_type(name, suggestion), span)
     }
 
     fn compound(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
@@ -124,7 +125,7 @@ impl Checker {
     fn malformed_type<T>(&mut self, span: Span) -> Option<T> {
         let grammar = "Float, Integer, Bool, String, (Tuple T ...), (Vec T), (Tensor d T) with d from 1 to 64, \
             (Lam S T) or (LM S T)";
-        self.fail(CheckError::Malformed { what: "type", grammar }, span)
+        self.fail(error::malformed("type", grammar), span)
     }
 }
 

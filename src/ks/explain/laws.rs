@@ -1,6 +1,6 @@
 //! A law at length: what its signs mean, where it is applied, and an instance of it.
 
-use crate::passes::laws::{PASS_LAWS, PassLaw};
+use crate::derive::passes::laws::{PASS_LAWS, PassLaw};
 use crate::schedule::SCHEDULES;
 use lm::law::{self, Law};
 use lm::notation::infix::{Format, term};

@@ -112,7 +112,7 @@ pub fn tree(text: &str) -> List<'_> {
                 here.end = before;
                 return open.swap_remove(0);
             }
-            Token::Wrong(error, _) => panic!("the reader let this pass: {error}"),
+            Token::Wrong(error, _) => panic!("the reader let this pass: {error:?}"),
         }
     }
 }

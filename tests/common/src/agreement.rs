@@ -4,7 +4,7 @@ use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::map;
 use lm::notation::ks;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, Derivative, FunName, Program};
 use lm::value::Value;
 use lmc::gradcheck::{Random, same_bits};
 use lmc::ks::diagnostic::Diagnostic;
@@ -18,8 +18,15 @@ const ROUNDING: f64 = 1e-12;
 
 /// The derivatives that are compared.
 pub fn all_ways(f: &FunName) -> Vec<FunName> {
-    let derivations = ["fwd", "rev", "D", "jvp", "suffwdpass", "sufrevpass"];
-    derivations.iter().map(|derivation| f.derived(derivation)).collect()
+    let derivations = [
+        Derivative::Fwd,
+        Derivative::Rev,
+        Derivative::D,
+        Derivative::Jvp,
+        Derivative::SufFwdPass,
+        Derivative::SufRevPass,
+    ];
+    derivations.into_iter().map(|derivation| f.derived(derivation)).collect()
 }
 
 /// The texts of the stages, with all that they call, read back. Stages of different names share a text.
@@ -79,19 +86,19 @@ pub fn ways_agree_at(
     let whole = if let [one] = point { one.clone() } else { Value::Tuple(point.to_vec()) };
     let value = call(f, point)?;
     let (ds, dr) = (random.direction(&whole), random.direction(&value));
-    let forward = call(&f.derived("fwd"), &[whole.clone(), ds.clone()])?;
-    let reverse = call(&f.derived("rev"), &[whole.clone(), dr.clone()])?;
+    let forward = call(&f.derived(Derivative::Fwd), &[whole.clone(), ds.clone()])?;
+    let reverse = call(&f.derived(Derivative::Rev), &[whole.clone(), dr.clone()])?;
 
-    let both = pair(call(&f.derived("jvp"), &[whole, ds.clone()])?);
+    let both = pair(call(&f.derived(Derivative::Jvp), &[whole, ds.clone()])?);
     same("the value of [jvp f]", same_bits(&both.0, &value))?;
     same("the derivative of [jvp f]", is_close(&both.1, &forward))?;
-    let (first, record) = pair(call(&f.derived("suffwdpass"), point)?);
+    let (first, record) = pair(call(&f.derived(Derivative::SufFwdPass), point)?);
     same("the value of [suffwdpass f]", same_bits(&first, &value))?;
-    same("[sufrevpass f]", is_close(&call(&f.derived("sufrevpass"), &[dr.clone(), record])?, &reverse))?;
+    same("[sufrevpass f]", is_close(&call(&f.derived(Derivative::SufRevPass), &[dr.clone(), record])?, &reverse))?;
 
     for (program, when) in [(unoptimised, "unoptimised"), (program, "optimised")] {
         let mut cx = Interpreter::new(program);
-        let Value::Map(m) = cx.call(&f.derived("D"), point).map_err(|e| e.to_string())? else {
+        let Value::Map(m) = cx.call(&f.derived(Derivative::D), point).map_err(|e| e.to_string())? else {
             return Err("[D f] gives no map".into());
         };
         let ahead = map::apply(&mut cx, &m, &ds).map_err(|e| format!("the {when} [D f], applied: {e}"))?;

@@ -4,7 +4,7 @@
 use lm::notation::infix::Format;
 use lm::term::{self, Program, Supply};
 use lmc::cl::{self, Argument, Term, print};
-use lmc::passes::anf;
+use lmc::derive::passes::anf;
 use std::collections::BTreeSet;
 
 /// The values of the environment that a term uses, by the rules of Fig. 11 alone.

@@ -2,7 +2,7 @@
 
 use lm::interp::{Counts, Interpreter};
 use lm::map;
-use lm::term::{Expr, FunName, Kind, Op};
+use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
@@ -74,7 +74,7 @@ impl Measured {
     ///
     /// Errors: a derivation, or a call that fails.
     pub fn new(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<Measured, String> {
-        let (vjp, rev) = (f.derived("vjp"), f.derived("rev"));
+        let (vjp, rev) = (f.derived(Derivative::Vjp), f.derived(Derivative::Rev));
         for name in [f, &vjp, &rev] {
             p.require(name).map_err(|error| format!("{name}: {error}"))?;
         }

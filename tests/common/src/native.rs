@@ -2,11 +2,10 @@
 //! chosen sizes.
 
 use super::generate_arrays::Signature;
-use codegen::{Checks, Jit, SourceInfo};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::random::SplitMix;
 use lm::tensor::Tensor;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
@@ -15,12 +14,14 @@ use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
+use loops::Checks;
+use native::{Jit, SourceInfo};
 use std::sync::Arc;
 
 /// Returns options for exact arithmetic, where the level of optimisation is not the point: LLVM takes a third of the
 /// time.
-pub fn unoptimised() -> codegen::Options {
-    codegen::Options { opt_level: 0, ..codegen::Options::exact() }
+pub fn unoptimised() -> native::Options {
+    native::Options { opt_level: 0, ..native::Options::exact() }
 }
 
 /// A way to compile, and what is asked of it.
@@ -29,7 +30,7 @@ pub struct Way {
     /// For messages.
     pub name: String,
     /// How to compile.
-    pub options: codegen::Options,
+    pub options: native::Options,
     /// The largest difference from the interpreter that agrees.
     pub limit: f64,
     /// Numbers below that are what cancelling terms left: they may differ as that number may.
@@ -43,7 +44,7 @@ pub struct Way {
 
 impl Way {
     /// A way that is asked for the interpreter's errors, and its values to [`NATIVE`].
-    pub fn new(name: &str, options: codegen::Options) -> Way {
+    pub fn new(name: &str, options: native::Options) -> Way {
         Way { name: name.to_string(), options, limit: NATIVE, floor: 0.0, same_errors: true, threads: vec![] }
     }
 }
@@ -76,7 +77,8 @@ impl Case {
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));
         let fun = &pipeline.program().defs[&f].fun;
         let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-        let derivatives = if varies { ["fwd", "rev"].map(|name| f.derived(name)).to_vec() } else { vec![] };
+        let derivatives =
+            if varies { [Derivative::Fwd, Derivative::Rev].map(|name| f.derived(name)).to_vec() } else { vec![] };
         for name in &derivatives {
             pipeline.require(name).unwrap_or_else(|error| panic!("{text}: {error}"));
         }
@@ -131,7 +133,7 @@ impl Case {
         let Some(y) = self.agree(&f, args) else { return };
         let point = if let [one] = args { one.clone() } else { Value::Tuple(args.to_vec()) };
         for name in self.derivatives.clone() {
-            let at = if name == f.derived("fwd") { &point } else { &y };
+            let at = if name == f.derived(Derivative::Fwd) { &point } else { &y };
             self.agree(&name, &[point.clone(), Random::new(7).direction(at)]);
         }
     }

@@ -7,7 +7,6 @@
 //! into chunks, and is called on 2 and 4 threads, too.
 
 use super::native::Way;
-use codegen::{Checks, Forward, Lanes, Math, Options};
 use lmc::derivation::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
 

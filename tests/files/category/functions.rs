@@ -1,6 +1,7 @@
 //! `[CL f]` is f, and has its derivatives.
 
 use super::*;
+use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -40,13 +41,24 @@ fn cl_of_a_function_is_the_function_and_has_its_derivatives() {
             FunName::base("calls"),
         ];
         for f in &functions {
-            let cl = f.derived("CL");
+            let cl = f.derived(Derivative::Cl);
             pipeline.require(&cl).unwrap_or_else(|error| panic!("{error}"));
             gradcheck::prepare(&mut pipeline, &cl).unwrap_or_else(|error| panic!("{error}"));
             let report = gradcheck::check(&pipeline, None, &cl, 10, 1);
             assert!(report.agrees(), "{cl}: {report:?}");
-            for way in ["fwd", "rev", "D", "Dt", "jvp", "vjp", "suffwdpass", "sufrevpass", "sufrev", "shape"] {
-                for name in [cl.derived(way), f.derived(way).derived("CL")] {
+            for way in [
+                Derivative::Fwd,
+                Derivative::Rev,
+                Derivative::D,
+                Derivative::Dt,
+                Derivative::Jvp,
+                Derivative::Vjp,
+                Derivative::SufFwdPass,
+                Derivative::SufRevPass,
+                Derivative::SufRev,
+                Derivative::Shape,
+            ] {
+                for name in [cl.derived(way.clone()), f.derived(way.clone()).derived(Derivative::Cl)] {
                     pipeline.require(&name).unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
             }
@@ -57,13 +69,17 @@ fn cl_of_a_function_is_the_function_and_has_its_derivatives() {
             let call = |name: &FunName, args: &[Value]| Interpreter::new(pipeline.program()).call(name, args);
             assert_eq!(call(f, &point), call(&cl, &point), "{f}");
             let reverse = [whole, Value::Float(1.5)];
-            let expected = call(&f.derived("rev"), &reverse).expect("a derivative");
-            assert_eq!(call(&cl.derived("rev"), &reverse), Ok(expected.clone()), "[rev {cl}]");
-            assert_eq!(call(&f.derived("rev").derived("CL"), &reverse), Ok(expected), "[CL [rev {f}]]");
+            let expected = call(&f.derived(Derivative::Rev), &reverse).expect("a derivative");
+            assert_eq!(call(&cl.derived(Derivative::Rev), &reverse), Ok(expected.clone()), "[rev {cl}]");
+            assert_eq!(
+                call(&f.derived(Derivative::Rev).derived(Derivative::Cl), &reverse),
+                Ok(expected),
+                "[CL [rev {f}]]"
+            );
         }
         // Calls are of f, as in f.
         for f in &functions {
-            let [of_f, of_cl] = [f, &f.derived("CL")].map(|name| pipeline.program().defs[name].clone());
+            let [of_f, of_cl] = [f, &f.derived(Derivative::Cl)].map(|name| pipeline.program().defs[name].clone());
             let distinct = |def: &term::Def| def.params.iter().map(Var::id).collect::<BTreeSet<_>>();
             assert!(distinct(&of_f).is_disjoint(&distinct(&of_cl)), "{f}");
             assert!(alpha::defs(&of_f, &term::Def { fun: of_f.fun.clone(), ..of_cl }), "{f}");
@@ -89,11 +105,11 @@ fn cl_is_called_asked_for_and_written_by_hand() {
         assert_eq!(text, format!("{} 3 0 1 0", 12.0 * 2f64.sin()));
         let mut natively = Vec::new();
         let info = SourceInfo::new(source.name(), source.text());
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &codegen::Options::exact());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &native::Options::exact());
         jit.expect("native code").call_with_output(&main, &[], &mut natively).expect("it runs");
         assert_eq!(String::from_utf8_lossy(&natively), text);
-        let entry = overloaded(Type::Float).derived("CL").derived("rev");
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &codegen::Options::exact());
+        let entry = overloaded(Type::Float).derived(Derivative::Cl).derived(Derivative::Rev);
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &native::Options::exact());
         let args = [Value::Float(0.5), Value::Float(2.0)];
         let found = jit.expect("native code").call(&entry, &args).expect("it runs");
         assert_eq!(Ok(found), Interpreter::new(pipeline.program()).call(&entry, &args));
@@ -103,16 +119,16 @@ fn cl_is_called_asked_for_and_written_by_hand() {
 fn cl_of_what_is_elsewhere_calls_it() {
     with_large_stack(|| {
         let mut pipeline = pipeline_of("functions.ks", FUNCTIONS);
-        let elsewhere = FunName::base("elsewhere").derived("CL");
-        pipeline.require(&elsewhere.derived("rev")).unwrap_or_else(|error| panic!("{error}"));
+        let elsewhere = FunName::base("elsewhere").derived(Derivative::Cl);
+        pipeline.require(&elsewhere.derived(Derivative::Rev)).unwrap_or_else(|error| panic!("{error}"));
         let text = |name: &FunName| lm::notation::ks::def(&pipeline.program().defs[name], 100);
         assert_eq!(text(&elsewhere), "(def [CL elsewhere] Float (x : Float)\n  (elsewhere x))\n");
         assert!(
-            text(&elsewhere.derived("rev")).contains("([rev elsewhere] x dr)"),
+            text(&elsewhere.derived(Derivative::Rev)).contains("([rev elsewhere] x dr)"),
             "{}",
-            text(&elsewhere.derived("rev"))
+            text(&elsewhere.derived(Derivative::Rev))
         );
-        let error = pipeline.require(&elsewhere.derived("fwd")).expect_err("[fwd elsewhere] is not given");
+        let error = pipeline.require(&elsewhere.derived(Derivative::Fwd)).expect_err("[fwd elsewhere] is not given");
         assert_eq!(error.code(), "E306");
     });
 }
@@ -122,13 +138,13 @@ fn errors_have_their_places() {
     with_large_stack(|| {
         let mut pipeline = pipeline_of("functions.ks", FUNCTIONS);
         let second = FunName::base("second");
-        pipeline.require(&second.derived("CL")).unwrap_or_else(|error| panic!("{error}"));
+        pipeline.require(&second.derived(Derivative::Cl)).unwrap_or_else(|error| panic!("{error}"));
         let args = [Value::Integer(1), Value::vector(vec![Value::Float(1.0)])];
         let call = |name: &FunName| Interpreter::new(pipeline.program()).call(name, &args).expect_err("out of range");
-        let error = call(&second.derived("CL"));
+        let error = call(&second.derived(Derivative::Cl));
         assert_eq!(error, call(&second));
         // What is asserted comes before what it guards.
-        let guarded = FunName::base("guarded").derived("CL");
+        let guarded = FunName::base("guarded").derived(Derivative::Cl);
         pipeline.require(&guarded).unwrap_or_else(|error| panic!("{error}"));
         let outcome = Interpreter::new(pipeline.program()).call(&guarded, &args);
         assert_eq!(outcome.expect_err("it is asserted").kind, ErrorKind::AssertFailed);

@@ -7,7 +7,7 @@ mod ill_typed;
 mod notation;
 
 use crate::each::{self, Outcome, alone};
-use codegen::{Jit, SourceInfo};
+use native::{Jit, SourceInfo};
 use common::category::{all_come_back, comes_back};
 use common::files;
 use common::{generate, generate_arrays};
@@ -16,16 +16,16 @@ use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::infix::Format;
 use lm::prim::Prim;
-use lm::term::{self, Binding, Expr, FunName, Op, Pattern, Program, Supply, Var};
+use lm::term::{self, Binding, Derivative, Expr, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::value::Value;
 use lmc::cl::{self, Argument, Def, Term, print, typing};
 use lmc::gradcheck::{self, Random};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::passes::anf;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
 use std::collections::BTreeSet;
@@ -77,8 +77,20 @@ fn derivatives_come_back() {
     with_large_stack(|| {
         let mut pipeline = pipeline_of("derivatives.ks", text);
         for f in ["power", "product", "along"] {
-            for derivation in ["D", "Dt", "fwd", "rev", "jvp", "vjp", "suffwdpass", "sufrevpass", "shape"] {
-                pipeline.require(&FunName::base(f).derived(derivation)).unwrap_or_else(|error| panic!("{error}"));
+            for derivation in [
+                Derivative::D,
+                Derivative::Dt,
+                Derivative::Fwd,
+                Derivative::Rev,
+                Derivative::Jvp,
+                Derivative::Vjp,
+                Derivative::SufFwdPass,
+                Derivative::SufRevPass,
+                Derivative::Shape,
+            ] {
+                pipeline
+                    .require(&FunName::base(f).derived(derivation.clone()))
+                    .unwrap_or_else(|error| panic!("{error}"));
             }
         }
         let program = pipeline.program();
@@ -119,7 +131,7 @@ fn random_program(text: &str) -> Result<(), String> {
     let through = all_come_back(pipeline.program())?;
     let mut random = Random::new(1);
     for f in functions {
-        let cl = f.derived("CL");
+        let cl = f.derived(Derivative::Cl);
         pipeline.require(&cl).map_err(|error| error.to_string())?;
         let point: Vec<Value> = through.defs[&f].params.iter().map(|x| random.point(x.ty())).collect();
         let at =
@@ -136,8 +148,8 @@ fn random_program(text: &str) -> Result<(), String> {
 /// `[d [CL f]]` is `[d f]`, term by term.
 fn same_derivatives(text: &str, f: &FunName) -> Result<(), String> {
     let mut pipeline = pipeline_of("random.ks", text);
-    for derivation in ["fwd", "rev"] {
-        let names = [f.derived(derivation), f.derived("CL").derived(derivation)];
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
+        let names = [f.derived(derivation.clone()), f.derived(Derivative::Cl).derived(derivation)];
         names.iter().try_for_each(|name| pipeline.require(name)).map_err(|error| error.to_string())?;
         let [of_f, of_cl] = names.map(|name| pipeline.program().defs[&name].clone());
         let renamed = term::Def { fun: of_f.fun.clone(), ..of_cl };

@@ -30,8 +30,8 @@ fn second_derivatives_cost_a_constant_factor(path: &Path) -> Outcome {
         let at = Value::Tuple(vec![s.clone(), Value::Float(1.0)]);
         let ds = Random::new(1).direction(&s);
         let both = Value::Tuple(vec![ds.clone(), Value::Float(1.0)]);
-        let forward = work(&mut p, &f.derived("rev").derived("fwd"), &[at.clone(), both]);
-        let reverse = work(&mut p, &f.derived("rev").derived("rev"), &[at, ds]);
+        let forward = work(&mut p, &f.derived(Derivative::Rev).derived(Derivative::Fwd), &[at.clone(), both]);
+        let reverse = work(&mut p, &f.derived(Derivative::Rev).derived(Derivative::Rev), &[at, ds]);
         [forward / primal, reverse / primal]
     });
     println!("{ratios:.2?}");
@@ -55,7 +55,12 @@ fn second_derivatives_of_a_chain_of_calls_cost_a_constant_per_call() {
         agreement_of_orders(&mut pipeline(&chain(4)), &FunName::base("f"), &x).expect("they agree");
         let at = Value::Tuple(vec![x, one.clone()]);
         let along = Value::Tuple(vec![one.clone(), one.clone()]);
-        let ways = [("fwd", "fwd", &along), ("fwd", "rev", &along), ("rev", "fwd", &one), ("rev", "rev", &one)];
+        let ways = [
+            (Derivative::Fwd, Derivative::Fwd, &along),
+            (Derivative::Fwd, Derivative::Rev, &along),
+            (Derivative::Rev, Derivative::Fwd, &one),
+            (Derivative::Rev, Derivative::Rev, &one),
+        ];
         for (outer, inner, vector) in ways {
             let name = FunName::base("f").derived(inner).derived(outer);
             let [small, large] = [10, 40].map(|n| cost(n, &name, &[at.clone(), vector.clone()]));
@@ -73,7 +78,7 @@ fn forward_derivatives_of_recursive_functions_cost_a_constant_per_level() {
         let [small, large] = [20, 80].map(|n| {
             let v = (0..n).map(|i| Value::Float(f64::from(i) / 100.0)).collect();
             let v = Value::Tensor(lm::tensor::Tensor::new(vec![n as usize], v).into());
-            work(&mut p, &f.derived("jvp"), &[v.clone(), v])
+            work(&mut p, &f.derived(Derivative::Jvp), &[v.clone(), v])
         });
         assert!(large <= 4.2 * small, "{small}, then {large}");
     });

@@ -1,6 +1,7 @@
 //! Jacobians and Hessians as values, and calls along several directions.
 
 use super::*;
+use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -56,10 +57,11 @@ fn columns_and_rows(p: &mut Pipeline, f: &FunName, v: &Value) {
         Value::Tensor(lm::tensor::Tensor::new(vec![n], floats).into())
     };
     let columns: Vec<Vec<f64>> =
-        (0..n).map(|j| call(p, &f.derived("fwd"), &[v.clone(), unit(n, j)]).floats()).collect();
-    let rows: Vec<Vec<f64>> = (0..m).map(|i| call(p, &f.derived("rev"), &[v.clone(), unit(m, i)]).floats()).collect();
-    for way in ["jac", "jacfwd", "jacrev"] {
-        let jacobian = call(p, &f.derived(way), std::slice::from_ref(v));
+        (0..n).map(|j| call(p, &f.derived(Derivative::Fwd), &[v.clone(), unit(n, j)]).floats()).collect();
+    let rows: Vec<Vec<f64>> =
+        (0..m).map(|i| call(p, &f.derived(Derivative::Rev), &[v.clone(), unit(m, i)]).floats()).collect();
+    for way in [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev] {
+        let jacobian = call(p, &f.derived(way.clone()), std::slice::from_ref(v));
         let Value::Tensor(tensor) = &jacobian else { panic!("{f}: {jacobian} is no tensor") };
         assert_eq!(tensor.size(), [m, n], "[{way} {f}]");
         let entries = jacobian.floats();
@@ -81,14 +83,16 @@ fn jacobians_take_columns_or_rows_whichever_are_fewer() {
         (def scalar Float (v : Vec Float) (ts_dot v v))";
     let mut p = pipeline(text);
     let ones = |n: usize| Value::Tensor(lm::tensor::Tensor::new(vec![n], vec![Value::Float(1.0); n]).into());
-    let mut cost = |name: &str, way: &str, at: Value| work(&mut p, &FunName::base(name).derived(way), &[at]);
-    let [chosen, forward, reverse] = ["jac", "jacfwd", "jacrev"].map(|way| cost("tall", way, ones(2)));
+    let mut cost = |name: &str, way: Derivative, at: Value| work(&mut p, &FunName::base(name).derived(way), &[at]);
+    let [chosen, forward, reverse] =
+        [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev].map(|way| cost("tall", way, ones(2)));
     assert!(chosen == forward && 5.0 * forward < reverse, "{chosen}, {forward}, {reverse}");
-    let [chosen, forward, reverse] = ["jac", "jacfwd", "jacrev"].map(|way| cost("wide", way, ones(100)));
+    let [chosen, forward, reverse] =
+        [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev].map(|way| cost("wide", way, ones(100)));
     assert!(chosen == reverse && 5.0 * reverse < forward, "{chosen}, {forward}, {reverse}");
-    let [chosen, forward] = ["jac", "jacfwd"].map(|way| cost("curve", way, Value::Float(0.5)));
+    let [chosen, forward] = [Derivative::Jac, Derivative::JacFwd].map(|way| cost("curve", way, Value::Float(0.5)));
     assert!(chosen == forward && chosen <= 1000.0, "{chosen}, {forward}");
-    let [chosen, reverse] = ["jac", "jacrev"].map(|way| cost("scalar", way, ones(100)));
+    let [chosen, reverse] = [Derivative::Jac, Derivative::JacRev].map(|way| cost("scalar", way, ones(100)));
     assert!(chosen == reverse && chosen <= 1000.0, "{chosen}, {reverse}");
 }
 
@@ -102,20 +106,20 @@ fn jacobians_are_compiled_and_come_back_as_text() {
     with_large_stack(|| {
         let mut p = pipeline(text);
         let (f, g) = (FunName::base("f"), FunName::base("g"));
-        let ways = |f: &FunName| ["jac", "jacfwd", "jacrev"].map(|way| f.derived(way));
+        let ways = |f: &FunName| [Derivative::Jac, Derivative::JacFwd, Derivative::JacRev].map(|way| f.derived(way));
         let mut entries = ways(&f).to_vec();
         entries.extend(ways(&g));
-        entries.extend(["grad", "hvp", "hess"].map(|way| g.derived(way)));
-        entries.push(f.restricted(&[vec![1]]).derived("jac"));
+        entries.extend([Derivative::Grad, Derivative::Hvp, Derivative::Hess].map(|way| g.derived(way)));
+        entries.push(f.restricted(&[vec![1]]).derived(Derivative::Jac));
         let jits = natively(&mut p, &entries);
         stages_come_back(&p, &[]).expect("no stages");
         let m =
             Value::Tensor(lm::tensor::Tensor::new(vec![2, 2], [0.1, 0.2, 0.3, 0.4].map(Value::Float).into()).into());
         let v = Value::Tensor(lm::tensor::Tensor::new(vec![3], [0.5, 0.25, 1.5].map(Value::Float).into()).into());
         for name in &entries {
-            let args = match (&*name.base, &*name.derivations[0]) {
+            let args = match (&*name.base, &name.derivations[0]) {
                 ("f", _) => vec![m.clone(), Value::Integer(2), Value::Float(0.5)],
-                (_, "hvp") => vec![v.clone(), v.clone()],
+                (_, Derivative::Hvp) => vec![v.clone(), v.clone()],
                 _ => vec![v.clone()],
             };
             let interpreted = call(&mut p, name, &args);
@@ -125,7 +129,7 @@ fn jacobians_are_compiled_and_come_back_as_text() {
                 assert!(apart <= gradcheck::native_limit(Some(jit)), "{name}: {interpreted}, {native}");
             }
         }
-        let hessian = call(&mut p, &g.derived("hess"), std::slice::from_ref(&v)).floats();
+        let hessian = call(&mut p, &g.derived(Derivative::Hess), std::slice::from_ref(&v)).floats();
         for (i, j) in (0..3).flat_map(|i| (0..i).map(move |j| (i, j))) {
             assert!(is_close(hessian[3 * i + j], hessian[3 * j + i], 1.0), "{hessian:?}");
         }

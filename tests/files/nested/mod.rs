@@ -12,12 +12,12 @@ mod random;
 mod recursive;
 
 use crate::each::{self, Outcome, alone};
-use codegen::{Jit, SourceInfo};
+use native::{Jit, SourceInfo};
 use common::agreement::stages_come_back;
 use common::{generate, generate_arrays};
 use libtest_mimic::Trial;
 use lm::interp::Interpreter;
-use lm::term::FunName;
+use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
 use lmc::gradcheck::{self, Random, Report};
@@ -25,6 +25,7 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, SourceInfo};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,10 +64,10 @@ fn arguments(p: &Pipeline, f: &FunName, whole: &Value) -> Vec<Value> {
 }
 
 /// `(s, v)` for a derivative of f at s, with a random v of the right form.
-fn below(p: &mut Pipeline, f: &FunName, derivation: &str, s: &Value, random: &mut Random) -> Value {
+fn below(p: &mut Pipeline, f: &FunName, derivative: &Derivative, s: &Value, random: &mut Random) -> Value {
     let args = arguments(p, f, s);
     let value = call(p, f, &args);
-    let v = random.direction(if derivation == "fwd" { s } else { &value });
+    let v = random.direction(if *derivative == Derivative::Fwd { s } else { &value });
     Value::Tuple(vec![s.clone(), v])
 }
 
@@ -88,9 +89,9 @@ fn check(p: &mut Pipeline, jit: Option<&Jit>, g: &FunName, point: Value) -> Resu
 /// Second derivatives of f at a point, all four.
 fn second(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
     let mut random = Random::new(3);
-    for derivation in ["fwd", "rev"] {
-        let at = below(p, f, derivation, point, &mut random);
-        check(p, None, &f.derived(derivation), at)?;
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
+        let at = below(p, f, &derivation, point, &mut random);
+        check(p, None, &f.derived(derivation.clone()), at)?;
     }
     Ok(())
 }
@@ -98,7 +99,7 @@ fn second(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
 /// Exact and fast native code of some functions.
 fn natively(p: &mut Pipeline, entries: &[FunName]) -> [Jit; 2] {
     entries.iter().for_each(|name| p.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
-    [codegen::Options::exact(), codegen::Options::default()].map(|options| {
+    [native::Options::exact(), native::Options::default()].map(|options| {
         let jit = Jit::new(p.program(), entries, &SourceInfo::new("test.ks", ""), &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     })
@@ -151,12 +152,12 @@ fn difference(p: &mut Pipeline, g: &FunName, w: &Value, point: &Value, direction
 /// Second derivatives of f at a point, all four, each against differences of the first.
 fn second_by_differences(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
     let mut random = Random::new(3);
-    for derivation in ["fwd", "rev"] {
-        let (g, at) = (f.derived(derivation), below(p, f, derivation, point, &mut random));
+    for derivation in [Derivative::Fwd, Derivative::Rev] {
+        let (g, at) = (f.derived(derivation.clone()), below(p, f, &derivation, point, &mut random));
         let value = call(p, &g, at.as_tuple().expect("a derivative takes two"));
         let (direction, w) = (random.direction(&at), random.direction(&value));
-        let forward = call(p, &g.derived("fwd"), &[at.clone(), direction.clone()]);
-        let reverse = call(p, &g.derived("rev"), &[at.clone(), w.clone()]);
+        let forward = call(p, &g.derived(Derivative::Fwd), &[at.clone(), direction.clone()]);
+        let reverse = call(p, &g.derived(Derivative::Rev), &[at.clone(), w.clone()]);
         let (forward, scale) = (dot(&w, &forward), 1e-3 * size(&forward).max(size(&value)).max(1e-3));
         let (reverse, expected) = (dot(&reverse, &direction), difference(p, &g, &w, &at, &direction));
         let scale = scale.max(expected.abs());
@@ -171,12 +172,12 @@ fn second_by_differences(p: &mut Pipeline, f: &FunName, point: &Value) -> Result
 /// That the Hessian of <dr, f(s)> is symmetric, in two random directions.
 fn is_symmetric(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
     let mut random = Random::new(5);
-    let at = below(p, f, "rev", point, &mut random);
+    let at = below(p, f, &Derivative::Rev, point, &mut random);
     let none = lm::map::zero(&at.as_tuple().expect("a derivative takes two")[1]);
     let [u, w] = [(); 2].map(|()| random.direction(point));
     let mut times = |v: &Value| {
         let along = Value::Tuple(vec![v.clone(), none.clone()]);
-        call(p, &f.derived("rev").derived("fwd"), &[at.clone(), along])
+        call(p, &f.derived(Derivative::Rev).derived(Derivative::Fwd), &[at.clone(), along])
     };
     let (hu, hw) = (times(&u), times(&w));
     let scale = hu.floats().iter().chain(&hw.floats()).fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -211,10 +212,10 @@ fn parts_of_reverse_derivatives_vary() {
             let v = Value::vector([0.6, 0.8].map(Value::Float).to_vec());
             let s = Value::Tuple(vec![Value::Tuple(vec![Value::Float(0.7), v]), Value::Integer(1), Value::Float(1.3)]);
             let mut random = Random::new(13);
-            let at = below(&mut p, &f, "rev", &s, &mut random);
+            let at = below(&mut p, &f, &Derivative::Rev, &s, &mut random);
             for inner in [vec![], vec![vec![1]], vec![vec![1, 2], vec![3]], vec![vec![1, 1]]] {
                 let name = if inner.is_empty() { f.clone() } else { f.restricted(&inner) };
-                parts_vary(&mut p, &name.derived("rev"), &at, &mut random);
+                parts_vary(&mut p, &name.derived(Derivative::Rev), &at, &mut random);
             }
         }
     });
@@ -223,7 +224,7 @@ fn parts_of_reverse_derivatives_vary() {
 fn parts_vary(p: &mut Pipeline, g: &FunName, at: &Value, random: &mut Random) {
     let value = call(p, g, at.as_tuple().expect("a derivative takes two"));
     let dds = random.direction(&value);
-    let all = call(p, &g.derived("rev"), &[at.clone(), dds.clone()]);
+    let all = call(p, &g.derived(Derivative::Rev), &[at.clone(), dds.clone()]);
     let part = |v: &Value, path: &[usize]| {
         path.iter().fold(v.clone(), |v, i| v.as_tuple().expect("a path leads through tuples")[i - 1].clone())
     };
@@ -231,16 +232,16 @@ fn parts_vary(p: &mut Pipeline, g: &FunName, at: &Value, random: &mut Random) {
         let paths: Vec<Vec<usize>> = paths.iter().map(|path| path.to_vec()).collect();
         let restricted = g.restricted(&paths);
         let wanted: Vec<f64> = paths.iter().flat_map(|path| part(&all, path).floats()).collect();
-        let found = call(p, &restricted.derived("rev"), &[at.clone(), dds.clone()]);
+        let found = call(p, &restricted.derived(Derivative::Rev), &[at.clone(), dds.clone()]);
         let close = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_close(*a, *b, 1.0));
         assert!(close(&found.floats(), &wanted), "{restricted}: {found} for {wanted:?}");
         // Forward by reverse: <dds, fwd$(at, dp)> = <rev$(at, dds), dp>; value and derivative together.
         let directions: Vec<Value> = paths.iter().map(|path| random.direction(&part(at, path))).collect();
         let dp = if let [one] = directions.as_slice() { one.clone() } else { Value::Tuple(directions) };
-        let forward = call(p, &restricted.derived("fwd"), &[at.clone(), dp.clone()]);
+        let forward = call(p, &restricted.derived(Derivative::Fwd), &[at.clone(), dp.clone()]);
         assert!(is_close(dot(&dds, &forward), dot(&found, &dp), 1.0), "{restricted}: {forward}");
-        let both = [call(p, &restricted.derived("jvp"), &[at.clone(), dp]), {
-            call(p, &restricted.derived("vjp"), &[at.clone(), dds.clone()])
+        let both = [call(p, &restricted.derived(Derivative::Jvp), &[at.clone(), dp]), {
+            call(p, &restricted.derived(Derivative::Vjp), &[at.clone(), dds.clone()])
         }];
         for (both, derivative) in both.iter().zip([&forward, &found]) {
             assert!(close(&both.floats(), &[value.floats(), derivative.floats()].concat()), "{restricted}: {both}");
@@ -257,11 +258,11 @@ fn agreement_of_orders(p: &mut Pipeline, f: &FunName, s: &Value) -> Result<bool,
     let (u, w, dr) = (random.direction(s), random.direction(s), random.direction(&value));
     let pair = |a: &Value, b: &Value| Value::Tuple(vec![a.clone(), b.clone()]);
     let first = |v: Value| v.as_tuple().expect("a cotangent of a pair")[0].clone();
-    let [fwd, rev] = ["fwd", "rev"].map(|d| f.derived(d));
-    let ff = call(p, &fwd.derived("fwd"), &[pair(s, &w), pair(&u, &lm::map::zero(&u))]);
-    let fr = call(p, &rev.derived("fwd"), &[pair(s, &dr), pair(&u, &lm::map::zero(&dr))]);
-    let rf = first(call(p, &fwd.derived("rev"), &[pair(s, &w), dr.clone()]));
-    let rr = first(call(p, &rev.derived("rev"), &[pair(s, &dr), w.clone()]));
+    let [fwd, rev] = [Derivative::Fwd, Derivative::Rev].map(|d| f.derived(d));
+    let ff = call(p, &fwd.derived(Derivative::Fwd), &[pair(s, &w), pair(&u, &lm::map::zero(&u))]);
+    let fr = call(p, &rev.derived(Derivative::Fwd), &[pair(s, &dr), pair(&u, &lm::map::zero(&dr))]);
+    let rf = first(call(p, &fwd.derived(Derivative::Rev), &[pair(s, &w), dr.clone()]));
+    let rr = first(call(p, &rev.derived(Derivative::Rev), &[pair(s, &dr), w.clone()]));
     let all = [dot(&dr, &ff), dot(&fr, &w), dot(&rf, &u), dot(&rr, &u)];
     let scale = [&ff, &fr, &rf, &rr].iter().flat_map(|v| v.floats()).fold(1.0, |m: f64, x| m.max(x.abs()));
     if !all.iter().all(|x| x.is_finite()) || all.iter().all(|x| is_close(*x, all[0], scale)) {

@@ -17,11 +17,16 @@ fn recursive_functions_have_derivatives_of_third_order() {
             let point = if argument.mentions_array() { numbers } else { Value::Float(0.9) };
             second(&mut p, &f, &point).unwrap_or_else(|why| panic!("{why}\n{text}"));
             let mut random = Random::new(4);
-            for (outer, inner) in [("fwd", "fwd"), ("fwd", "rev"), ("rev", "fwd"), ("rev", "rev")] {
-                let first = f.derived(inner);
-                let at = below(&mut p, &f, inner, &point, &mut random);
-                let at = below(&mut p, &first, outer, &at, &mut random);
-                check(&mut p, None, &first.derived(outer), at).unwrap_or_else(|why| panic!("{why}\n{text}"));
+            for (outer, inner) in [
+                (Derivative::Fwd, Derivative::Fwd),
+                (Derivative::Fwd, Derivative::Rev),
+                (Derivative::Rev, Derivative::Fwd),
+                (Derivative::Rev, Derivative::Rev),
+            ] {
+                let first = f.derived(inner.clone());
+                let at = below(&mut p, &f, &inner, &point, &mut random);
+                let at = below(&mut p, &first, &outer, &at, &mut random);
+                check(&mut p, None, &first.derived(outer.clone()), at).unwrap_or_else(|why| panic!("{why}\n{text}"));
             }
         }
     });
@@ -40,16 +45,20 @@ fn native_code_agrees_with_the_interpreter() {
                 true => call(&mut p, &example, &[]),
                 false => Random::new(2).point(&argument),
             };
-            let entries = ["fwd", "rev"].map(|d| f.derived(d)).iter().flat_map(gradcheck::names).collect::<Vec<_>>();
+            let entries = [Derivative::Fwd, Derivative::Rev]
+                .map(|d| f.derived(d))
+                .iter()
+                .flat_map(gradcheck::names)
+                .collect::<Vec<_>>();
             let jits = natively(&mut p, &entries);
             let mut random = Random::new(6);
-            for derivation in ["fwd", "rev"] {
+            for derivation in [Derivative::Fwd, Derivative::Rev] {
                 // Some points are outside of the domain.
                 let value = Interpreter::new(p.program()).call(&f, &arguments(&p, &f, &point));
                 if value.is_ok() {
-                    let at = below(&mut p, &f, derivation, &point, &mut random);
+                    let at = below(&mut p, &f, &derivation, &point, &mut random);
                     for jit in &jits {
-                        let agrees = check(&mut p, Some(jit), &f.derived(derivation), at.clone());
+                        let agrees = check(&mut p, Some(jit), &f.derived(derivation.clone()), at.clone());
                         agrees.unwrap_or_else(|why| panic!("{why}\n{text}"));
                     }
                 }

@@ -1,6 +1,7 @@
 //! What derivatives cost that read what the value recorded: operations, by exact counts, and memory.
 
 use super::*;
+use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -29,14 +30,14 @@ fn work(p: &Pipeline, f: &FunName, whole: &Value) -> [u64; 2] {
     };
     let (y, primal) = call(f, &args);
     let dr = Random::new(1).direction(&y);
-    [primal, call(&f.derived("rev"), &[whole.clone(), dr]).1]
+    [primal, call(&f.derived(Derivative::Rev), &[whole.clone(), dr]).1]
 }
 
 /// Operations of the reverse derivative for each of the function, by `jacobian`, `tupled` and `split`.
 fn ratios(text: &str, f: &FunName, point: impl Fn(&Pipeline) -> Value) -> [f64; 3] {
     [Derivation::Jacobian, Derivation::Tupled, Derivation::Split].map(|derivation| {
         let mut p = pipeline(text, derivation);
-        p.require(&f.derived("rev")).unwrap_or_else(|error| panic!("{f}: {error}"));
+        p.require(&f.derived(Derivative::Rev)).unwrap_or_else(|error| panic!("{f}: {error}"));
         let [primal, reverse] = work(&p, f, &point(&p));
         reverse as f64 / primal.max(1) as f64
     })
@@ -84,7 +85,7 @@ fn arithmetic(text: &str, derivation: Derivation) -> f64 {
     with_large_stack(|| {
         let mut p = pipeline(text, derivation);
         let f = FunName::base("f");
-        p.require(&f.derived("rev")).unwrap_or_else(|error| panic!("{error}"));
+        p.require(&f.derived(Derivative::Rev)).unwrap_or_else(|error| panic!("{error}"));
         let count = |name: &FunName, args: &[Value]| {
             let mut interpreter = Interpreter::new(p.program());
             interpreter.call(name, args).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -92,7 +93,7 @@ fn arithmetic(text: &str, derivation: Derivation) -> f64 {
         };
         let x = Value::Float(0.75);
         let primal = count(&f, std::slice::from_ref(&x));
-        count(&f.derived("rev"), &[x, Value::Float(1.0)]) / primal
+        count(&f.derived(Derivative::Rev), &[x, Value::Float(1.0)]) / primal
     })
 }
 
@@ -140,7 +141,7 @@ fn cost_does_not_grow_with_the_program() {
 /// A program of `cases/cost` in native code.
 fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
     let mut p = pipeline(text, derivation);
-    let name = FunName::base("f").derived("rev");
+    let name = FunName::base("f").derived(Derivative::Rev);
     p.require(&name).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let (info, options) = (SourceInfo::new("test.ks", text), unoptimised());
     let mut jit = Jit::new(p.program(), &[name], &info, &options).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -168,7 +169,7 @@ fn growth(p: &Pipeline) -> f64 {
 
 /// The records of loops, and those of recursive functions, take memory in proportion to the steps.
 fn native_memory_is_linear_in_the_data(path: &Path) -> Outcome {
-    let (file, text, name) = (files::name(path), files::text(path), FunName::base("f").derived("rev"));
+    let (file, text, name) = (files::name(path), files::text(path), FunName::base("f").derived(Derivative::Rev));
     for derivation in RECORDED {
         let (p, jit) = native(&text, derivation);
         let at = |n: i64| [argument(&p, n), Value::Float(1.0)];
@@ -197,13 +198,13 @@ fn derivatives_of_forward_derivatives_do_not_grow_with_nesting() {
         });
         format!("(def f Float (x : Float) {nest})")
     };
-    let name = FunName::base("f").derived("fwd");
+    let name = FunName::base("f").derived(Derivative::Fwd);
     let at = Value::Tuple(vec![Value::Float(0.75), Value::Float(1.0)]);
     for derivation in RECORDED {
         let ratio = |n: usize| {
             with_large_stack(|| {
                 let mut p = pipeline(&text(n), derivation);
-                p.require(&name.derived("rev")).unwrap_or_else(|error| panic!("{error}"));
+                p.require(&name.derived(Derivative::Rev)).unwrap_or_else(|error| panic!("{error}"));
                 let [primal, reverse] = work(&p, &name, &at);
                 reverse as f64 / primal as f64
             })

@@ -1,6 +1,7 @@
 //! Random programs: derivatives by all derivations agree, and of second order with differences.
 
 use super::*;
+use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -65,7 +66,7 @@ fn costs_a_multiple(p: &Pipeline, f: &Signature) -> Result<(), String> {
             return Ok(());
         }
         let (ends, dr) = ((whole.floats().len() + y.floats().len()) as f64, Random::new(7).direction(&y));
-        let Some((_, reverse, _)) = count(&name.derived("rev"), &[whole, dr]) else { return Ok(()) };
+        let Some((_, reverse, _)) = count(&name.derived(Derivative::Rev), &[whole, dr]) else { return Ok(()) };
         let ratio = reverse / (primal + shared + ends + 10.0);
         if ratio > BOUND || ratio > 8.0 && ratio > 1.5 * before {
             return Err(format!("{name}: {ratio} at {n}, {before} at half of that"));
@@ -91,10 +92,10 @@ fn varying_alone(p: &mut Pipeline, f: &Signature) -> Result<(), String> {
     let Ok(y) = Interpreter::new(p.program()).call(&name, &args) else { return Ok(()) };
     let at = [whole, Random::new(4).direction(&y)];
     for k in (0..f.params.len()).filter(|k| f.params[*k].varies()) {
-        let restricted = name.restricted(&[vec![k + 1]]).derived("rev");
+        let restricted = name.restricted(&[vec![k + 1]]).derived(Derivative::Rev);
         p.require(&restricted).map_err(|error| error.to_string())?;
         let call = |name: &FunName| Interpreter::new(p.program()).call(name, &at).map_err(|e| format!("{name}: {e}"));
-        let (found, all) = (call(&restricted)?, call(&name.derived("rev"))?);
+        let (found, all) = (call(&restricted)?, call(&name.derived(Derivative::Rev))?);
         let wanted = match all {
             Value::Tuple(parts) if f.params.len() > 1 => parts[k].clone(),
             one => one,
@@ -147,7 +148,7 @@ fn second_derivatives(made: &generate_arrays::Generated) -> Result<usize, String
     let mut points = 0;
     for derivation in RECORDED {
         let mut p = pipeline(&made.text, derivation);
-        let first = name.derived("rev");
+        let first = name.derived(Derivative::Rev);
         gradcheck::prepare(&mut p, &first).map_err(|error| error.to_string())?;
         let mut random = SplitMix::new(3);
         let at = [[2, 3], [3, 1], [0, 2]].iter().filter_map(|sizes| {

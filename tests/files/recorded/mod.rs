@@ -11,7 +11,7 @@ mod drawn;
 mod programs;
 
 use crate::each::{self, Outcome, alone};
-use codegen::{Jit, SourceInfo};
+use native::{Jit, SourceInfo};
 use common::files;
 use common::generate_arrays::{self, Signature};
 use common::native::unoptimised;
@@ -21,7 +21,7 @@ use lm::alpha;
 use lm::interp::Interpreter;
 use lm::notation::ks;
 use lm::random::SplitMix;
-use lm::term::{Def, FunName};
+use lm::term::{Def, Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
@@ -67,9 +67,17 @@ impl Ways {
         let functions = functions(&jacobian);
         let mut recorded = RECORDED.map(|derivation| pipeline(text, derivation));
         for f in &functions {
-            jacobian.require(&f.derived("rev")).map_err(|error| format!("{f}: {error}"))?;
+            jacobian.require(&f.derived(Derivative::Rev)).map_err(|error| format!("{f}: {error}"))?;
             for (p, derivation) in recorded.iter_mut().zip(RECORDED) {
-                for name in ["rev", "vjp", "suffwdpass", "sufrevpass", "sufrev"].map(|d| f.derived(d)) {
+                for name in [
+                    Derivative::Rev,
+                    Derivative::Vjp,
+                    Derivative::SufFwdPass,
+                    Derivative::SufRevPass,
+                    Derivative::SufRev,
+                ]
+                .map(|d| f.derived(d))
+                {
                     p.require(&name).map_err(|error| format!("{name} by {}: {error}", derivation.name()))?;
                 }
             }
@@ -87,24 +95,25 @@ impl Ways {
         let call = |p: &Pipeline, name: &FunName, args: &[Value]| Interpreter::new(p.program()).call(name, args);
         let Ok(y) = call(&self.jacobian, f, &args) else { return Ok(false) };
         let at = [whole.clone(), random.direction(&y)];
-        let wanted = call(&self.jacobian, &f.derived("rev"), &at).map_err(|error| format!("{f}: {error}"))?;
+        let wanted = call(&self.jacobian, &f.derived(Derivative::Rev), &at).map_err(|error| format!("{f}: {error}"))?;
         if ![&y, &wanted].iter().all(|v| v.floats().iter().all(|x| x.is_finite())) {
             return Ok(false);
         }
         for (p, derivation) in self.recorded.iter().zip(RECORDED) {
-            let call = |d: &str, args: &[Value]| {
-                call(p, &f.derived(d), args).map_err(|error| format!("[{d} {f}] by {}: {error}", derivation.name()))
+            let call = |d: Derivative, args: &[Value]| {
+                let name = f.derived(d);
+                call(p, &name, args).map_err(|error| format!("{name} by {}: {error}", derivation.name()))
             };
             let same = |what: &str, found: &Value, wanted: &Value| match distance(found, wanted) <= CLOSE {
                 true => Ok(()),
                 false => Err(format!("{what} of {f} by {} at {whole}: {found} for {wanted}", derivation.name())),
             };
-            same("rev", &call("rev", &at)?, &wanted)?;
-            same("sufrev", &call("sufrev", &at)?, &wanted)?;
-            same("vjp", &call("vjp", &at)?, &Value::Tuple(vec![y.clone(), wanted.clone()]))?;
-            let (value, record) = pair(call("suffwdpass", &args)?);
+            same("rev", &call(Derivative::Rev, &at)?, &wanted)?;
+            same("sufrev", &call(Derivative::SufRev, &at)?, &wanted)?;
+            same("vjp", &call(Derivative::Vjp, &at)?, &Value::Tuple(vec![y.clone(), wanted.clone()]))?;
+            let (value, record) = pair(call(Derivative::SufFwdPass, &args)?);
             same("the value", &value, &y)?;
-            same("sufrevpass", &call("sufrevpass", &[at[1].clone(), record])?, &wanted)?;
+            same("sufrevpass", &call(Derivative::SufRevPass, &[at[1].clone(), record])?, &wanted)?;
         }
         Ok(true)
     }
@@ -163,7 +172,7 @@ fn native_agrees(demo: &Demo) -> Outcome {
     for derivation in RECORDED {
         let mut p = pipeline(demo.text, derivation);
         let f = FunName::base(demo.fun);
-        let entries = ["rev", "vjp"].map(|d| f.derived(d));
+        let entries = [Derivative::Rev, Derivative::Vjp].map(|d| f.derived(d));
         entries.iter().for_each(|name| p.require(name).unwrap_or_else(|e| panic!("{name}: {e}")));
         let info = SourceInfo::new(demo.name, demo.text);
         let jit = Jit::new(p.program(), &entries, &info, &unoptimised());

@@ -1,6 +1,7 @@
 //! Programs that are made for records, derivations that meet, derivatives that are written by hand.
 
 use super::*;
+use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -72,9 +73,9 @@ fn programs_with_records() {
             let ways = Ways::new(&text, |_| vec![f.clone()]).unwrap_or_else(|why| panic!("{why}\n{program}"));
             for p in &ways.recorded {
                 reads_back(p).unwrap_or_else(|why| panic!("{why}\n{program}"));
-                let name = f.derived("rev");
+                let name = f.derived(Derivative::Rev);
                 let info = SourceInfo::new("test.ks", &text);
-                for options in [codegen::Options::exact(), codegen::Options::default()] {
+                for options in [native::Options::exact(), native::Options::default()] {
                     let jit = Jit::new(p.program(), std::slice::from_ref(&name), &info, &options);
                     let jit = jit.unwrap_or_else(|error| panic!("{error}\n{program}"));
                     for n in [0, 1, 2, 3, 9] {
@@ -124,7 +125,7 @@ fn derivations_can_be_mixed() {
     let reverse = |g: &str, f: &str| {
         with_large_stack(|| {
             let mut p = pipeline(&text(g, f), Derivation::Jacobian);
-            let name = FunName::base("f").derived("rev");
+            let name = FunName::base("f").derived(Derivative::Rev);
             p.require(&name).unwrap_or_else(|error| panic!("{g}, {f}: {error}"));
             Interpreter::new(p.program()).call(&name, &at()).expect("a derivative")
         })
@@ -164,7 +165,7 @@ fn derivatives_by_hand_are_used() {
     for (written, factor) in by_hand {
         for derivation in RECORDED {
             let mut p = pipeline(&format!("{f}\n{written}"), derivation);
-            let name = FunName::base("f").derived("rev");
+            let name = FunName::base("f").derived(Derivative::Rev);
             with_large_stack(|| p.require(&name).unwrap_or_else(|error| panic!("{error}")));
             let v = Value::vector([0.3, -0.2, 0.7].map(Value::Float).to_vec());
             let found = Interpreter::new(p.program()).call(&name, &[v, Value::Float(1.0)]).expect("a derivative");
@@ -183,7 +184,7 @@ const FOLDS: [&str; 5] =
 fn derivatives_of_forward_derivatives_agree(name: &str) -> Outcome {
     let text = files::text(&files::path(&format!("tests/cases/gradcheck/{name}.ks")));
     let functions = worth_checking(&pipeline(&text, Derivation::Jacobian));
-    let forward: Vec<FunName> = functions.iter().map(|f| f.derived("fwd")).collect();
+    let forward: Vec<FunName> = functions.iter().map(|f| f.derived(Derivative::Fwd)).collect();
     let ways = Ways::new(&text, |_| forward.clone())?;
     let (mut random, mut points) = (Random::new(1), 0);
     for f in forward.iter().flat_map(|f| std::iter::repeat_n(f, 6)) {

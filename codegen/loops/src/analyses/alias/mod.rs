@@ -1,0 +1,371 @@
+//! Which buffers may share memory.
+//!
+//! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For
+//! each buffer are known the roots that it may be a part of, for each root those that may lie in it:
+//!
+//!   x = load b[i]                                 x has what lies in b
+//!   x = b[i..], b as T, b after slide             x has what b has
+//!   store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
+//!   x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
+//!   x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//!
+//! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
+//! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
+//!
+//! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
+
+mod contents;
+mod made;
+
+use crate::analyses::roots::{Root, Roots};
+use crate::ir::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Stmt};
+use contents::Contents;
+use petgraph::Direction;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+/// What is known of the buffers of a function.
+#[derive(Debug, Default)]
+pub struct Aliases {
+    /// The roots of each buffer, by number.
+    roots: Vec<Roots>,
+    /// What may lie in a root.
+    contents: Contents,
+    /// The place of each local in the order in which they are set.
+    order: HashMap<Local, usize>,
+    /// When the buffer, or what it is a part of, was allocated, for those that just were.
+    made: HashMap<Local, usize>,
+    /// What can be reached from buffers, for those that were asked for.
+    reached: RefCell<HashMap<Local, Rc<Roots>>>,
+    /// All roots, if they were asked for.
+    all: OnceCell<Roots>,
+}
+
+static NONE: Roots = Roots::new();
+
+/// Of a function, the parameters that it writes to.
+pub type Written = HashSet<usize>;
+
+impl Aliases {
+    /// What is known, given what each function of the module writes to.
+    pub fn of(function: &Function, written: &[Written]) -> Aliases {
+        let mut finder = Finder::new(function, written);
+        for x in &function.params {
+            finder.aliases.enter(*x);
+            finder.has(*x, Root::Made(*x));
+            let inside = Roots::of(Root::Inside(*x));
+            finder.hold(&Roots::of(Root::Made(*x)), &inside);
+            finder.hold(&inside, &inside);
+        }
+        while std::mem::take(&mut finder.changed) {
+            finder.block(&function.body);
+        }
+        finder.aliases.made = made::made(function, &finder.aliases);
+        finder.aliases
+    }
+
+    /// Whether the two may share memory that is written, where both are known.
+    pub fn may_share(&self, x: Local, y: Local) -> bool {
+        let is_new =
+            |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
+        x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x)
+    }
+
+    /// Whether a buffer may be a part of one of the roots.
+    pub fn shows(&self, x: Local, roots: &Roots) -> bool {
+        // What has no root was never set, or is not understood.
+        let own = self.roots(x);
+        own.is_empty() || !own.is_disjoint(roots)
+    }
+
+    /// The roots that a buffer may be a part of.
+    pub fn roots_of(&self, x: Local) -> Roots {
+        self.roots(x).clone()
+    }
+
+    fn roots(&self, x: Local) -> &Roots {
+        // A pass may have made locals since.
+        self.roots.get(x.0 as usize).unwrap_or(&NONE)
+    }
+
+    /// The roots that a buffer may be a part of, and those of all that lies in it.
+    pub fn reach(&self, x: Local) -> Rc<Roots> {
+        let known = self.reached.borrow().get(&x).cloned();
+        known.unwrap_or_else(|| {
+            let reached = Rc::new(self.reached_from(self.roots(x)));
+            self.reached.borrow_mut().insert(x, reached.clone());
+            reached
+        })
+    }
+
+    /// Whether the address of a root may lie in memory.
+    pub fn is_held(&self, root: Root) -> bool {
+        self.contents.all().any(|inner| inner.contains(&root))
+    }
+
+    /// All roots there are.
+    pub fn all(&self) -> &Roots {
+        self.all.get_or_init(|| {
+            let mut all = Roots::new();
+            self.roots.iter().chain(self.contents.all()).for_each(|roots| all.extend(roots));
+            all
+        })
+    }
+
+    /// The roots, and those of all that may lie in them.
+    pub fn reached_from(&self, roots: &Roots) -> Roots {
+        self.contents.reached_from(roots)
+    }
+
+    /// Whether the statement itself, not its blocks, may change what a buffer shows.
+    pub fn changes(&self, stmt: &Stmt, y: Local, written: &[Written]) -> bool {
+        stmt.writes().is_some_and(|x| self.may_share(x, y))
+            || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
+    }
+
+    /// The buffers that may be a part of what a local is allocated as.
+    pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
+        let roots = self.roots.iter().enumerate().filter(move |(_, roots)| roots.contains(&Root::Made(made)));
+        roots.map(|(x, _)| Local(x as u32))
+    }
+
+    /// Whether all that a buffer may be a part of was allocated as one of these.
+    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+        let is_one = |root: Root| matches!(root, Root::Made(y) if made.contains(&y));
+        !self.roots(x).is_empty() && self.roots(x).iter().all(is_one)
+    }
+
+    fn enter(&mut self, x: Local) {
+        let next = self.order.len();
+        self.order.entry(x).or_insert(next);
+    }
+}
+
+/// What each function writes to: its parameters' buffers, by number.
+pub fn written(module: &Module) -> Vec<Written> {
+    settled(module, written_by)
+}
+
+/// What each function writes to, callees first. Found anew for those only that call a function of which more is known
+/// than when they were looked at: recursive ones, and what calls these.
+fn settled(module: &Module, mut found: impl FnMut(&Function, &[Written]) -> Written) -> Vec<Written> {
+    let calls = calls(module);
+    let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();
+    let mut written = vec![Written::new(); module.functions.len()];
+    let mut is_waiting = vec![true; written.len()];
+    while is_waiting.contains(&true) {
+        for i in &order {
+            if !std::mem::take(&mut is_waiting[*i]) {
+                continue;
+            }
+            let new = found(&module.functions[*i], &written);
+            if new != written[*i] {
+                written[*i] = new;
+                let callers = calls.neighbors_directed((*i as u32).into(), Direction::Incoming);
+                callers.for_each(|caller| is_waiting[caller.index()] = true);
+            }
+        }
+    }
+    written
+}
+
+/// The functions, and an edge from each to each that it calls.
+fn calls(module: &Module) -> DiGraph<(), ()> {
+    let mut calls = DiGraph::new();
+    let numbers: Vec<_> = module.functions.iter().map(|_| calls.add_node(())).collect();
+    for (i, function) in module.functions.iter().enumerate() {
+        for callee in callees(function) {
+            calls.add_edge(numbers[i], numbers[callee], ());
+        }
+    }
+    calls
+}
+
+fn callees(function: &Function) -> BTreeSet<usize> {
+    let mut callees = BTreeSet::new();
+    function.body.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            callees.insert(callee.0);
+        }
+    });
+    callees
+}
+
+fn written_by(function: &Function, written: &[Written]) -> Written {
+    let aliases = Aliases::of(function, written);
+    let mut roots = Roots::new();
+    function.body.visit(&mut |stmt| {
+        stmt.writes().into_iter().for_each(|x| roots.extend(aliases.roots(x)));
+        stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
+    });
+    let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
+    let params = function.params.iter().enumerate();
+    params.filter(|(_, x)| is_buffer(function, **x) && is_written(x)).map(|(i, _)| i).collect()
+}
+
+impl Stmt {
+    /// The buffer that the statement itself writes to.
+    pub fn writes(&self) -> Option<Local> {
+        match self {
+            Stmt::Memory(
+                Memory::Store(b, ..) | Memory::Add(b, ..) | Memory::Zero(b, _) | Memory::Move { to: b, .. },
+            ) => b.local(),
+            _ => None,
+        }
+    }
+
+    /// The buffers that a call writes to, or to what lies in them.
+    pub fn hands_over(&self, written: &[Written]) -> Vec<Local> {
+        let Stmt::Call(_, callee, args) = self else { return vec![] };
+        let is_written = |i: &usize| written[callee.0].contains(i);
+        args.iter().enumerate().filter(|(i, _)| is_written(i)).filter_map(|(_, a)| a.local()).collect()
+    }
+}
+
+fn is_buffer(function: &Function, x: Local) -> bool {
+    function.locals[x.0 as usize].ty.as_scalar().is_none()
+}
+
+struct Finder<'a> {
+    function: &'a Function,
+    written: &'a [Written],
+    aliases: Aliases,
+    changed: bool,
+}
+
+impl<'a> Finder<'a> {
+    fn new(function: &'a Function, written: &'a [Written]) -> Finder<'a> {
+        let roots = vec![Roots::new(); function.locals.len()];
+        Finder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
+            if let Stmt::For(looped) = stmt {
+                looped.carried.iter().for_each(|(y, init)| self.same(*y, init));
+            }
+            if let Stmt::Bench { given, .. } = stmt {
+                given.iter().for_each(|(x, a)| self.same(*x, a));
+            }
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::If(xs, _, then, other) => {
+                for arm in [then, other] {
+                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.same(*x, a));
+                }
+            }
+            Stmt::For(looped) => {
+                for (i, (y, _)) in looped.carried.iter().enumerate() {
+                    self.same(*y, &looped.body.results[i]);
+                    self.same(looped.results[i], &Operand::Local(*y));
+                }
+            }
+            Stmt::Call(xs, callee, args) => {
+                let written = &self.written[callee.0];
+                let shared = args.iter().enumerate().filter(|(i, _)| !written.contains(i)).map(|(_, a)| a);
+                self.made_by_call(xs, &shared.collect::<Vec<_>>());
+            }
+            Stmt::External { results, args, .. } => {
+                let data = |arg: &Argument| if let Argument::Tensor(data, _) = arg { Some(data.clone()) } else { None };
+                let data: Vec<Operand> = args.iter().filter_map(data).collect();
+                let xs: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
+                self.made_by_call(&xs, &data.iter().collect::<Vec<_>>());
+            }
+            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Let(..) | Stmt::Bench { .. } | Stmt::Check { .. } | Stmt::Write(_) => {}
+        }
+    }
+
+    fn memory(&mut self, memory: &Memory) {
+        match memory {
+            Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
+                self.has(*buffer, Root::Made(*buffer));
+            }
+            Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
+                let inside = self.inside(b);
+                self.have(*x, &inside);
+            }
+            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
+            Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
+                let (roots, inner) = (self.roots(b), self.roots(a));
+                self.hold(&roots, &inner);
+            }
+            Memory::Move { to, from, .. } => {
+                let (roots, inner) = (self.roots(to), self.inside(from));
+                self.hold(&roots, &inner);
+            }
+            Memory::Store(..)
+            | Memory::Load(..)
+            | Memory::Zero(..)
+            | Memory::Add(..)
+            | Memory::Mark(_)
+            | Memory::Release(_)
+            | Memory::Above(..)
+            | Memory::Before(..)
+            | Memory::Slide(..) => {}
+        }
+    }
+
+    /// The results of a call are new, or any part of what it was given; so is what lies in them.
+    fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
+        let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
+        let mut reached = Roots::of(Root::Made(first));
+        for a in shared {
+            reached.add(&self.roots(a));
+        }
+        let reached = self.aliases.reached_from(&reached);
+        let made = Roots::of(Root::Made(first));
+        self.hold(&made, &reached);
+        xs.iter().for_each(|x| self.have(*x, &reached));
+    }
+
+    /// What may lie in a buffer.
+    fn inside(&mut self, b: &Operand) -> Roots {
+        let Some(b) = b.local() else { return Roots::new() };
+        let Aliases { roots, contents, .. } = &mut self.aliases;
+        self.changed |= contents.join(&roots[b.0 as usize]);
+        contents.inside(&roots[b.0 as usize])
+    }
+
+    fn roots(&self, a: &Operand) -> Roots {
+        a.local().map(|x| self.aliases.roots_of(x)).unwrap_or_default()
+    }
+
+    fn same(&mut self, x: Local, a: &Operand) {
+        let Some(a) = a.local().filter(|a| *a != x && is_buffer(self.function, x)) else { return };
+        let mut roots = std::mem::take(&mut self.aliases.roots[x.0 as usize]);
+        self.changed |= roots.add(self.aliases.roots(a));
+        self.aliases.roots[x.0 as usize] = roots;
+    }
+
+    fn have(&mut self, x: Local, roots: &Roots) {
+        if is_buffer(self.function, x) {
+            self.changed |= self.aliases.roots[x.0 as usize].add(roots);
+        }
+    }
+
+    fn has(&mut self, x: Local, root: Root) {
+        self.have(x, &Roots::of(root));
+    }
+
+    fn hold(&mut self, roots: &Roots, inner: &Roots) {
+        self.changed |= self.aliases.contents.hold(roots, inner);
+    }
+}
+
+fn is_buffer_operand(function: &Function, a: &Operand) -> bool {
+    a.local().is_some_and(|x| is_buffer(function, x))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Whether buffers may share memory, by when they were allocated; and how often functions are looked at.
+
+use super::*;
+use crate::analyses::verify::verify;
+use crate::ir::parse::parse;
+
+/// Whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
+fn share(body: &str, next: u32, x: u32, y: u32) -> bool {
+    let module = parse(&format!(
+        "fun f(n%0: integer, p%1: [float]) -> ([float]) {{\n%9 = for %8 in 0..n%0 carrying (s%2 = p%1) {{\n{body}\n\
+         yield %{next}\n}}\nyield %9\n}}\n"
+    ));
+    verify(&module).expect("the text keeps the rules");
+    Aliases::of(&module.functions[0], &[Written::new()]).may_share(Local(x), Local(y))
+}
+
+const CHUNKS: &str = "%10 = alloc [float] n%0\n%11 = alloc [[float]] 2\nfor %12 in 0..2 {\n%13 = eq.i %12, 0\n\
+                      %15 = if %13 {\nyield %10\n} else {\n%14 = alloc [float] n%0\nyield %14\n}\n\
+                      store %11[%12] = %15\nyield\n}\n%16 = load %11[1]";
+
+#[test]
+fn what_lies_in_a_new_table_is_new() {
+    // The state is what the table held the iteration before.
+    assert!(!share(CHUNKS, 16, 16, 2));
+    assert!(share(CHUNKS, 16, 16, 10));
+    assert!(share(CHUNKS, 16, 16, 14));
+    let state_stored = format!("{CHUNKS}\nstore %11[0] = s%2");
+    assert!(share(&state_stored, 16, 16, 2));
+    let any_stored = CHUNKS.replace("%14 = alloc [float] n%0\nyield %14", "yield s%2");
+    assert!(share(&any_stored, 16, 16, 2));
+}
+
+#[test]
+fn what_lies_in_a_new_table_of_tables_is_new() {
+    let body = "%10 = alloc [[[float]]] 1\n%11 = alloc [[float]] 1\n%12 = alloc [float] n%0\nstore %10[0] = %11\n\
+                store %11[0] = %12\n%13 = load %10[0]\n%14 = load %13[0]\n%15 = alloc [[float]] 1\n\
+                move %15[0..1] <- %11[0..1]\n%16 = load %15[0]";
+    assert!(!share(body, 14, 14, 2) && !share(body, 14, 16, 2));
+    assert!(share(body, 14, 14, 12) && share(body, 14, 16, 12));
+    let moved = format!("{body}\n%20 = alloc [[float]] 1\nstore %20[0] = s%2\nmove %11[0..1] <- %20[0..1]");
+    assert!(share(&moved, 14, 14, 2));
+}
+
+#[test]
+fn what_was_stored_by_another_iteration_may_be_met() {
+    // The table is older than the loop in which it is stored to: what was loaded before may be what is made after.
+    let body = "%10 = alloc [[float]] n%0\n%11 = alloc [float] n%0\nfor %12 in 0..n%0 {\nstore %10[%12] = %11\nyield\n}\n\
+                for %13 in 0..n%0 {\n%14 = load %10[0]\n%15 = alloc [float] n%0\nstore %10[%13] = %15\n%16 = load %10[1]\n\
+                yield\n}";
+    assert!(share(body, 11, 16, 14));
+    assert!(!share(body, 11, 16, 2));
+}
+
+/// A function that writes to its parameter, and so many that hand theirs on to it, each to the next.
+fn chain(length: usize) -> Module {
+    let call = |i: usize| format!("fun f{i}(x%0: [float]) -> () {{\n  call f{}(x%0)\n  yield\n}}\n", i + 1);
+    let last = format!("fun f{length}(x%0: [float]) -> () {{\n  store x%0[0] = 1.0\n  yield\n}}\n");
+    parse(&((0..length).map(call).collect::<String>() + &last))
+}
+
+#[test]
+fn a_function_is_looked_at_once_unless_it_is_recursive() {
+    let module = chain(40);
+    let mut looked_at = 0;
+    let written = settled(&module, |function, written| {
+        looked_at += 1;
+        written_by(function, written)
+    });
+    assert!(written.iter().all(|written| *written == Written::from([0])));
+    assert_eq!(looked_at, 41);
+}
+
+#[test]
+fn what_recursive_functions_write_to_is_found() {
+    let call =
+        |f: &str, g: &str| format!("fun {f}(x%0: [float], y%1: [float]) -> () {{\n  call {g}(y%1, x%0)\n  yield\n}}\n");
+    let last = "fun h(x%0: [float], y%1: [float]) -> () {\n  store x%0[0] = 1.0\n  call f(x%0, y%1)\n  yield\n}\n";
+    let module = parse(&(call("f", "g") + &call("g", "h") + last + &call("k", "f")));
+    // h writes to its first parameter, so f does by way of g; h hands the first on to f, and the second; g swaps them.
+    assert_eq!(written(&module), [Written::from([0]), Written::from([1]), Written::from([0]), Written::from([1])]);
+}

@@ -1,0 +1,47 @@
+//! What is taken from the arena and given back.
+
+use crate::ir::{Block, Local, Memory, Stmt};
+use std::collections::HashSet;
+
+/// Whether the arena is at the end of a loop's body as it was at its start, and no mark from outside is used in it;
+/// `set` is what the loop sets, `takes` tells which functions take from the arena.
+pub fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool]) -> bool {
+    let mut own = true;
+    body.visit(&mut |stmt| {
+        if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
+            own &= m.local().is_some_and(|m| set.contains(&m));
+        }
+    });
+    own && is_balanced(body, takes)
+}
+
+impl Block {
+    /// Whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes` tells
+    /// which functions take from the arena.
+    pub fn gives_back(&self, takes: &[bool]) -> bool {
+        let mut set = HashSet::new();
+        self.visit(&mut |stmt| set.extend(stmt.targets()));
+        gives_all_back(self, &set, takes)
+    }
+}
+
+fn is_balanced(block: &Block, takes: &[bool]) -> bool {
+    let mut rest = block.stmts.iter();
+    while let Some(stmt) = rest.next() {
+        if let Stmt::Memory(Memory::Mark(m)) = stmt {
+            let is_release = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(*m));
+            if let Some(i) = rest.as_slice().iter().position(is_release) {
+                rest = rest.as_slice()[i + 1..].iter();
+            }
+            continue;
+        }
+        let takes_itself = match stmt {
+            Stmt::Call(_, callee, _) => takes[callee.0],
+            stmt => stmt.takes_memory() || matches!(stmt, Stmt::Memory(Memory::Slide(..))),
+        };
+        if takes_itself || !stmt.blocks().into_iter().all(|block| is_balanced(block, takes)) {
+            return false;
+        }
+    }
+    true
+}

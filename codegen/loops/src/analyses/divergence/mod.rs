@@ -1,0 +1,365 @@
+//! Divergence: of a loop that runs in lanes, what is the same in all lanes, and where in memory is what.
+//!
+//!   i in a..b lanes W                 i varies, and so does what is carried
+//!   x = op a..                        x varies if an a does
+//!   x = load b[i]                     if b or i does, or b is `each`
+//!   x.. = if c s else t               if c does, or what s or t yields
+//!   x.. = for j in a..b (y = e) s     diverges if a or b varies; j varies if a does; y and x do if the loop diverges, or
+//!                                     if e varies, or what s yields
+//!   x = alloc n                       is `each` if n varies; x varies if it is `rows`
+//!   store b[i] = a, add, zero, move   b's roots are `each` if b, i or a varies, or if some lanes get here that made b
+//!                                     and some do not
+//!
+//! The least solution is found by going over the body until nothing changes. What is allocated in the loop starts as
+//! `shared`, but as `rows` where memory from outside the loop gets to hold it: each iteration must have one of its own
+//! then. The roots that one local may have must be told apart by nobody: they are `rows` if one of them is, or comes
+//! from outside, else `each` if one is. So are those between which a `move` copies, which may overlap (`lower::keep`).
+
+use crate::analyses::alias::Aliases;
+use crate::analyses::roots::{Root, Roots};
+use crate::analyses::why_serial::WhySerial;
+use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Scalar, Stmt};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How a buffer that is made in the loop is taken from the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// Once for all lanes, which do the same to it.
+    Shared,
+    /// W times as large: element k of lane l at k W + l. Where n varies, for the largest n of the lanes that are on.
+    Each,
+    /// One for each lane that is on, in order.
+    Rows,
+}
+
+/// How the elements of a buffer lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// In order. Each lane does to it what it does: what all add is added up.
+    Plain,
+    /// In order, made in the loop once for all lanes: what they do to it, which is the same, is done once.
+    Shared,
+    /// Element k of lane l at k W + l from the buffer's address, which may vary.
+    Each,
+}
+
+/// What is known of a loop's body.
+#[derive(Debug)]
+pub struct Divergence {
+    varying: BTreeSet<Local>,
+    /// Of what is allocated in the loop.
+    forms: BTreeMap<Local, Form>,
+    layouts: HashMap<Local, Layout>,
+    /// Of Integers that vary: by how much, from lane to lane.
+    strides: HashMap<Local, i64>,
+}
+
+impl Divergence {
+    /// What is known, for a loop of the function.
+    ///
+    /// Errors: the body has a statement that cannot run in lanes.
+    pub fn of(function: &Function, aliases: &Aliases, looped: &For) -> Result<Divergence, WhySerial> {
+        let mut finder = Finder::new(function, aliases, looped);
+        while std::mem::take(&mut finder.changed) {
+            finder.outer = vec![];
+            finder.next = 0;
+            finder.block(&looped.body)?;
+            finder.agree();
+        }
+        let layouts = finder.buffers.iter().map(|x| (*x, finder.layout(*x))).collect();
+        let mut strides = HashMap::from([(looped.index, 1)]);
+        find_strides(&looped.body, &finder.varying, &mut strides);
+        Ok(Divergence { varying: finder.varying, forms: finder.forms, layouts, strides })
+    }
+
+    /// Whether an operand is another value in each lane; for a buffer, another address.
+    pub fn varies(&self, a: &Operand) -> bool {
+        a.local().is_some_and(|x| self.varying.contains(&x))
+    }
+
+    /// How a buffer's elements lie.
+    pub fn layout(&self, buffer: &Operand) -> Layout {
+        buffer.local().and_then(|b| self.layouts.get(&b).copied()).unwrap_or(Layout::Plain)
+    }
+
+    /// How what the loop allocates is taken.
+    pub fn form(&self, allocated: Local) -> Form {
+        self.forms[&allocated]
+    }
+
+    /// By how much an Integer differs from lane to lane, where that is the same for all neighbours and a known number:
+    /// 0 where it does not vary. With 1, elements at this index are neighbours; the first is at lane 0's, which is
+    /// computed even if the lane is off.
+    pub fn stride(&self, index: &Operand) -> Option<i64> {
+        stride(index, &self.varying, &self.strides)
+    }
+}
+
+fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &HashMap<Local, i64>) -> Option<i64> {
+    match a.local() {
+        Some(x) if varying.contains(&x) => strides.get(&x).copied(),
+        _ => Some(0),
+    }
+}
+
+/// Operations wrap, and so do addresses: what differs by a number differs by it after that, too.
+fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut HashMap<Local, i64>) {
+    block.visit(&mut |stmt| {
+        let Stmt::Let(x, op, args) = stmt else { return };
+        if !varying.contains(x) {
+            return;
+        }
+        let of = |a: &Operand| stride(a, varying, strides);
+        let found = match (op, &args[..]) {
+            (Op::AddI, [a, b]) => of(a).zip(of(b)).and_then(|(a, b)| a.checked_add(b)),
+            (Op::SubI, [a, b]) => of(a).zip(of(b)).and_then(|(a, b)| a.checked_sub(b)),
+            (Op::NegI, [a]) => of(a).and_then(i64::checked_neg),
+            (Op::MulI, [a, Operand::Integer(k)] | [Operand::Integer(k), a]) => of(a).and_then(|s| s.checked_mul(*k)),
+            _ => None,
+        };
+        strides.extend(found.map(|stride| (*x, stride)));
+    });
+}
+
+/// A construct around a statement, by its number in the order of the text, and whether lanes part there.
+type Around = (usize, bool);
+
+struct Finder<'a> {
+    function: &'a Function,
+    aliases: &'a Aliases,
+    varying: BTreeSet<Local>,
+    forms: BTreeMap<Local, Form>,
+    /// The buffers that are set in the loop.
+    buffers: BTreeSet<Local>,
+    /// The constructs around what is allocated, and around marks.
+    around: HashMap<Local, Vec<Around>>,
+    /// The constructs around the statement at hand.
+    outer: Vec<Around>,
+    next: usize,
+    changed: bool,
+}
+
+impl<'a> Finder<'a> {
+    fn new(function: &'a Function, aliases: &'a Aliases, looped: &For) -> Finder<'a> {
+        let mut finder = Finder {
+            function,
+            aliases,
+            varying: BTreeSet::from([looped.index]),
+            forms: BTreeMap::new(),
+            buffers: BTreeSet::new(),
+            around: HashMap::new(),
+            outer: vec![],
+            next: 0,
+            changed: true,
+        };
+        for (i, (x, _)) in looped.carried.iter().enumerate() {
+            let stays = looped.body.results[i].local() == Some(*x);
+            finder.varying.extend((!stays).then_some(*x));
+        }
+        looped.body.visit(&mut |stmt| {
+            let set = stmt.targets().into_iter().chain(stmt.bound());
+            finder.buffers.extend(set.filter(|x| function.locals[x.0 as usize].ty.as_scalar().is_none()));
+            if let Stmt::Memory(Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _)) = stmt {
+                finder.forms.insert(*buffer, Form::Shared);
+            }
+        });
+        let outside = aliases.all().filtered(|root| finder.form_of(root).is_none());
+        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made).collect();
+        held.into_iter().for_each(|x| finder.raise(x, Form::Rows));
+        finder
+    }
+
+    /// The form of a root, none where it comes from outside.
+    fn form_of(&self, root: &Root) -> Option<Form> {
+        made(*root).and_then(|x| self.forms.get(&x).copied())
+    }
+
+    fn raise(&mut self, allocated: Local, form: Form) {
+        if let Some(old) = self.forms.get_mut(&allocated)
+            && *old < form
+        {
+            *old = form;
+            self.changed = true;
+        }
+    }
+
+    fn raise_all(&mut self, roots: &Roots, form: Form) {
+        roots.iter().filter_map(made).for_each(|x| self.raise(x, form));
+    }
+
+    /// The form that several roots must have if somebody could tell them apart.
+    fn joined(&self, roots: &Roots) -> Form {
+        roots.iter().map(|root| self.form_of(&root).unwrap_or(Form::Rows)).max().unwrap_or(Form::Rows)
+    }
+
+    /// What a local may be lies alike. What is `shared` lies like `rows`.
+    fn agree(&mut self) {
+        for x in self.buffers.clone() {
+            let roots = self.aliases.roots_of(x);
+            let form = self.joined(&roots);
+            let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(Form::Each));
+            if is_mixed {
+                self.raise_all(&roots, form);
+            }
+        }
+    }
+
+    fn layout(&self, x: Local) -> Layout {
+        let roots = self.aliases.roots_of(x);
+        let has = |form| roots.iter().any(|root| self.form_of(&root) == Some(form));
+        match self.joined(&roots) {
+            _ if has(Form::Each) => Layout::Each,
+            Form::Shared => Layout::Shared,
+            Form::Each | Form::Rows => Layout::Plain,
+        }
+    }
+
+    fn varies(&self, a: &Operand) -> bool {
+        a.local().is_some_and(|x| self.varying.contains(&x))
+    }
+
+    fn vary(&mut self, x: Local, varies: bool) -> Result<(), WhySerial> {
+        if varies && self.varying.insert(x) {
+            self.changed = true;
+            if self.function.locals[x.0 as usize].ty == Scalar::Text.ty() {
+                return Err(WhySerial::Text(x));
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block) -> Result<(), WhySerial> {
+        block.stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+    }
+
+    /// A block of a construct, where lanes may part.
+    fn inside(&mut self, id: usize, parts: bool, block: &Block) -> Result<(), WhySerial> {
+        self.outer.push((id, parts));
+        self.block(block)?;
+        self.outer.pop();
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), WhySerial> {
+        WhySerial::of(stmt).map_or(Ok(()), Err)?;
+        self.next += 1;
+        let id = self.next;
+        match stmt {
+            Stmt::Let(x, _, args) => self.vary(*x, args.iter().any(|a| self.varies(a))),
+            Stmt::If(xs, condition, then, other) => {
+                let parts = self.varies(condition);
+                self.inside(id, parts, then)?;
+                self.inside(id, parts, other)?;
+                let results = then.results.iter().zip(&other.results);
+                xs.iter().zip(results).try_for_each(|(x, (a, b))| {
+                    let varies = parts && !a.same(b) || self.varies(a) || self.varies(b);
+                    self.vary(*x, varies)
+                })
+            }
+            Stmt::For(looped) => self.looped(id, looped),
+            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Check { .. } | Stmt::Call(..) | Stmt::Bench { .. } | Stmt::External { .. } | Stmt::Write(_) => Ok(()),
+        }
+    }
+
+    fn looped(&mut self, id: usize, looped: &For) -> Result<(), WhySerial> {
+        let For { results, index, from, to, carried, body, lanes: _, jam: _, on_threads: _ } = looped;
+        let parts = self.varies(from) || self.varies(to);
+        self.vary(*index, self.varies(from))?;
+        for (i, (y, init)) in carried.iter().enumerate() {
+            self.vary(*y, parts || self.varies(init) || self.varies(&body.results[i]))?;
+            self.vary(results[i], self.varies(&Operand::Local(*y)))?;
+        }
+        self.inside(id, parts, body)
+    }
+
+    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
+        match memory {
+            Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
+                self.around.insert(*buffer, self.outer.clone());
+                if self.varies(count) {
+                    self.raise(*buffer, Form::Each);
+                }
+                self.vary(*buffer, self.forms[buffer] == Form::Rows)
+            }
+            Memory::Load(x, b, i) => {
+                let is_each = b.local().is_some_and(|b| self.layout(b) == Layout::Each);
+                self.vary(*x, is_each || self.varies(b) || self.varies(i))
+            }
+            Memory::View(x, b, i) => self.vary(*x, self.varies(b) || self.varies(i)),
+            Memory::Cast(x, b) => self.vary(*x, self.varies(b)),
+            Memory::Zero(b, n) => {
+                self.written(b, self.varies(n));
+                Ok(())
+            }
+            Memory::Store(b, i, a) | Memory::Add(b, i, a) => {
+                self.written(b, self.varies(i) || self.varies(a));
+                Ok(())
+            }
+            Memory::Move { to, from, count } => {
+                let is_each = from.local().is_some_and(|b| self.layout(b) == Layout::Each);
+                self.written(to, is_each || self.varies(from) || self.varies(count));
+                self.moved(to, from);
+                Ok(())
+            }
+            Memory::Mark(m) => {
+                self.around.insert(*m, self.outer.clone());
+                Ok(())
+            }
+            Memory::Release(m) => match m.local() {
+                Some(m) if self.some_lanes(m) => Err(WhySerial::Release(m)),
+                _ => Ok(()),
+            },
+            Memory::Above(_, b, _) => match b.local() {
+                Some(b) if self.varying.contains(&b) => Err(WhySerial::Address(b)),
+                _ => Ok(()),
+            },
+            Memory::Before(..) | Memory::Slide(..) | Memory::Slid { .. } => Ok(()),
+        }
+    }
+
+    /// Something is written to a buffer; other things, or at other places, by other lanes.
+    fn written(&mut self, b: &Operand, differs: bool) {
+        let roots = b.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
+        if self.joined(&roots) == Form::Rows {
+            self.raise_all(&roots, Form::Rows);
+        }
+        let differs = differs || self.varies(b);
+        for x in roots.iter().filter_map(made) {
+            if differs || self.some_lanes(x) {
+                self.raise(x, Form::Each);
+            }
+        }
+    }
+
+    /// What is copied may overlap with where it goes, if both lie in the arena: then lanes must lie alike.
+    fn moved(&mut self, to: &Operand, from: &Operand) {
+        let own = |a: &Operand| a.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
+        let mut roots = own(to);
+        roots.add(&own(from));
+        let roots = roots.filtered(|root| self.form_of(root).is_some());
+        let form = self.joined(&roots);
+        self.raise_all(&roots, form);
+    }
+
+    /// Whether lanes parted between where something was made and here.
+    fn some_lanes(&self, made: Local) -> bool {
+        let Some(around) = self.around.get(&made) else { return !self.outer.is_empty() && self.parted(0) };
+        let common = around.iter().zip(&self.outer).take_while(|((a, _), (b, _))| a == b).count();
+        self.parted(common)
+    }
+
+    fn parted(&self, since: usize) -> bool {
+        self.outer[since..].iter().any(|(_, parts)| *parts)
+    }
+}
+
+fn made(root: Root) -> Option<Local> {
+    match root {
+        Root::Made(x) => Some(x),
+        Root::Inside(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

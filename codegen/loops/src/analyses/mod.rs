@@ -1,0 +1,14 @@
+//! Facts about functions, which passes and the emission ask for. An analysis changes nothing.
+
+pub mod alias;
+pub mod arena_balance;
+pub mod counts;
+pub mod divergence;
+pub mod effects;
+pub mod independence;
+pub mod jam;
+pub mod ranges;
+pub mod roots;
+pub mod slices;
+pub mod verify;
+pub mod why_serial;

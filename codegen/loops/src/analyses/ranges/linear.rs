@@ -1,0 +1,146 @@
+//! Linear forms: c + k1 x1 + .. + kn xn over Integer locals, in the Integers, which do not wrap.
+//!
+//! Arithmetic gives none where a form would have too many terms, or numbers beyond 2^100: then nothing is known.
+
+use crate::ir::Local;
+
+/// A linear form. No coefficient is 0, and each local stands once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Linear {
+    /// In order of the locals.
+    terms: Vec<(Local, i128)>,
+    constant: i128,
+}
+
+const MOST_TERMS: usize = 8;
+const LARGEST: i128 = 1 << 100;
+
+impl Linear {
+    /// The form c.
+    pub fn constant(c: i128) -> Linear {
+        Linear { terms: vec![], constant: c }
+    }
+
+    /// The form x.
+    pub fn local(x: Local) -> Linear {
+        Linear { terms: vec![(x, 1)], constant: 0 }
+    }
+
+    /// The locals with their coefficients.
+    pub fn terms(&self) -> &[(Local, i128)] {
+        &self.terms
+    }
+
+    /// The form at 0.
+    pub fn at_zero(&self) -> i128 {
+        self.constant
+    }
+
+    /// The number, where it is one.
+    pub fn as_constant(&self) -> Option<i128> {
+        self.terms.is_empty().then_some(self.constant)
+    }
+
+    /// The coefficient of a local.
+    pub fn of(&self, x: Local) -> i128 {
+        self.terms.binary_search_by_key(&x, |(y, _)| *y).map_or(0, |i| self.terms[i].1)
+    }
+
+    /// a self + b other.
+    pub fn combined(&self, a: i128, other: &Linear, b: i128) -> Option<Linear> {
+        let mut terms: Vec<(Local, i128)> = Vec::with_capacity(self.terms.len() + other.terms.len());
+        let (mut xs, mut ys) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        while let Some(x) = [xs.peek(), ys.peek()].into_iter().flatten().map(|(x, _)| *x).min() {
+            let part = |terms: &mut std::iter::Peekable<std::slice::Iter<(Local, i128)>>| {
+                terms.next_if(|(y, _)| *y == x).map_or(0, |(_, k)| *k)
+            };
+            let k = sum(product(a, part(&mut xs))?, product(b, part(&mut ys))?)?;
+            if k != 0 {
+                terms.push((x, k));
+            }
+        }
+        let constant = sum(product(a, self.constant)?, product(b, other.constant)?)?;
+        (terms.len() <= MOST_TERMS).then_some(Linear { terms, constant })
+    }
+
+    /// The sum.
+    pub fn plus(&self, other: &Linear) -> Option<Linear> {
+        self.combined(1, other, 1)
+    }
+
+    /// The difference.
+    pub fn minus(&self, other: &Linear) -> Option<Linear> {
+        self.combined(1, other, -1)
+    }
+
+    /// The sum with a number.
+    pub fn shifted(&self, c: i128) -> Option<Linear> {
+        self.plus(&Linear::constant(c))
+    }
+
+    /// The multiple.
+    pub fn times(&self, k: i128) -> Option<Linear> {
+        self.combined(k, &Linear::constant(0), 0)
+    }
+
+    /// The form with another one in place of a local.
+    pub fn with(&self, x: Local, form: &Linear) -> Option<Linear> {
+        let k = self.of(x);
+        self.minus(&Linear::local(x).times(k)?)?.plus(&form.times(k)?)
+    }
+
+    /// A form that is not positive for the same Integers, its coefficients without common divisor.
+    pub fn tightened(mut self) -> Linear {
+        let divisor = self.terms.iter().fold(0, |d, (_, k)| greatest_divisor(d, k.abs()));
+        if divisor > 1 {
+            self.terms.iter_mut().for_each(|(_, k)| *k /= divisor);
+            // Rounded up: the terms are a whole number that is at most -c / d.
+            self.constant = -((-self.constant).div_euclid(divisor));
+        }
+        self
+    }
+}
+
+/// a - b + gap.
+pub(super) fn difference(a: Linear, b: Linear, gap: i128) -> Option<Linear> {
+    a.minus(&b)?.shifted(gap)
+}
+
+fn sum(a: i128, b: i128) -> Option<i128> {
+    a.checked_add(b).filter(|c| c.abs() <= LARGEST)
+}
+
+fn product(a: i128, b: i128) -> Option<i128> {
+    a.checked_mul(b).filter(|c| c.abs() <= LARGEST)
+}
+
+fn greatest_divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X: Local = Local(1);
+    const Y: Local = Local(2);
+
+    #[test]
+    fn forms_add_up() {
+        let form = Linear::local(Y).times(3).and_then(|y| y.minus(&Linear::local(X))).and_then(|e| e.shifted(5));
+        let form = form.expect("it is small");
+        assert_eq!((form.terms(), form.at_zero()), (&[(X, -1), (Y, 3)][..], 5));
+        assert_eq!(form.minus(&form), Some(Linear::constant(0)));
+        let x = Linear::local(Y).shifted(2).expect("it is small");
+        assert_eq!(form.with(X, &x), Linear::local(Y).times(2).and_then(|e| e.shifted(3)));
+        assert_eq!(Linear::local(X).times(LARGEST + 1), None);
+    }
+
+    #[test]
+    fn what_is_not_positive_is_rounded() {
+        // 4 x - 6 <= 0 for the same x as x - 1 <= 0; 4 x + 6 <= 0 as x + 2 <= 0.
+        let form = |c| Linear::local(X).times(4).and_then(|e| e.shifted(c)).expect("it is small").tightened();
+        assert_eq!(Some(form(-6)), Linear::local(X).shifted(-1));
+        assert_eq!(Some(form(6)), Linear::local(X).shifted(2));
+    }
+}

@@ -1,0 +1,204 @@
+//! Sets of roots of memory (`crate::analyses::alias::Aliases`): bits, in words of which those that are 0 are left out.
+//!
+//! In a long function, buffers that went through memory together may be parts of very many roots; these are mostly
+//! neighbours, 32 to a word.
+
+use crate::ir::Local;
+
+/// Memory that is taken at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Root {
+    /// What the local is set to there.
+    Made(Local),
+    /// What lies in a parameter, however deep.
+    Inside(Local),
+}
+
+impl Root {
+    fn number(self) -> u64 {
+        match self {
+            Root::Made(Local(x)) => 2 * u64::from(x),
+            Root::Inside(Local(x)) => 2 * u64::from(x) + 1,
+        }
+    }
+
+    fn numbered(number: u64) -> Root {
+        let x = Local(u32::try_from(number / 2).expect("it is the number of a root"));
+        if number.is_multiple_of(2) { Root::Made(x) } else { Root::Inside(x) }
+    }
+}
+
+/// Several of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Roots {
+    /// The words that are not 0, with their places, which rise.
+    words: Vec<(u64, u64)>,
+}
+
+impl Roots {
+    /// None.
+    pub const fn new() -> Roots {
+        Roots { words: Vec::new() }
+    }
+
+    /// One.
+    pub fn of(root: Root) -> Roots {
+        Roots { words: vec![(root.number() / 64, 1 << (root.number() % 64))] }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|(_, word)| word.count_ones() as usize).sum()
+    }
+
+    /// Whether a root is among them.
+    pub fn contains(&self, root: &Root) -> bool {
+        let place = self.words.binary_search_by_key(&(root.number() / 64), |(place, _)| *place);
+        place.is_ok_and(|at| self.words[at].1 >> (root.number() % 64) & 1 == 1)
+    }
+
+    /// Whether the two have none in common.
+    pub fn is_disjoint(&self, other: &Roots) -> bool {
+        let (few, many) = if self.words.len() < other.words.len() { (self, other) } else { (other, self) };
+        let mut rest = &many.words[..];
+        few.words.iter().all(|(place, word)| {
+            let at = rest.partition_point(|(other, _)| other < place);
+            rest = &rest[at..];
+            rest.first().is_none_or(|(other, bits)| other != place || bits & word == 0)
+        })
+    }
+
+    /// Adds all of another set; whether any of it is new.
+    pub fn add(&mut self, other: &Roots) -> bool {
+        if self.covers(other) {
+            return false;
+        }
+        let mut all = Vec::with_capacity(self.words.len() + other.words.len());
+        let (mut own, mut new) = (self.words.iter().peekable(), other.words.iter().peekable());
+        loop {
+            let place = match (own.peek(), new.peek()) {
+                (Some((a, _)), Some((b, _))) => *a.min(b),
+                (Some((a, _)), None) | (None, Some((a, _))) => *a,
+                (None, None) => break,
+            };
+            let word = [&mut own, &mut new].into_iter().filter_map(|side| side.next_if(|(at, _)| *at == place));
+            all.push((place, word.fold(0, |bits, (_, word)| bits | word)));
+        }
+        self.words = all;
+        true
+    }
+
+    /// Adds all of another set; gives those that are new. It takes time with the words of the two, not with the roots
+    /// that both have.
+    pub fn add_new(&mut self, other: &Roots) -> Roots {
+        let mut new = Roots::new();
+        let mut own = self.words.iter().peekable();
+        for (place, word) in &other.words {
+            while own.next_if(|(at, _)| at < place).is_some() {}
+            let known = own.next_if(|(at, _)| at == place).map_or(0, |(_, bits)| *bits);
+            new.words.extend((word & !known != 0).then_some((*place, word & !known)));
+        }
+        self.add(&new);
+        new
+    }
+
+    /// Whether all of another set is in this one. Few words are looked up, many are gone through.
+    fn covers(&self, other: &Roots) -> bool {
+        if 8 * other.words.len() < self.words.len() {
+            return other.words.iter().all(|(place, word)| self.word(*place) & word == *word);
+        }
+        let mut own = self.words.iter();
+        let has = |(place, word): &(u64, u64)| {
+            own.find(|(at, _)| at >= place).is_some_and(|(at, bits)| at == place && bits & word == *word)
+        };
+        other.words.iter().all(has)
+    }
+
+    /// Adds all of another set.
+    pub fn extend(&mut self, other: &Roots) {
+        self.add(other);
+    }
+
+    fn word(&self, place: u64) -> u64 {
+        self.words.binary_search_by_key(&place, |(at, _)| *at).map_or(0, |at| self.words[at].1)
+    }
+
+    /// One after the other.
+    pub fn iter(&self) -> impl Iterator<Item = Root> {
+        let bits = |(place, word): &(u64, u64)| {
+            let (place, word) = (*place, *word);
+            (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| Root::numbered(64 * place + bit))
+        };
+        self.words.iter().flat_map(bits)
+    }
+
+    /// Those that are not in another set.
+    pub fn without(&self, other: &Roots) -> Roots {
+        let rest = self.words.iter().map(|(place, word)| (*place, word & !other.word(*place)));
+        Roots { words: rest.filter(|(_, word)| *word != 0).collect() }
+    }
+
+    /// Those for which something holds.
+    pub fn filtered(&self, holds: impl Fn(&Root) -> bool) -> Roots {
+        let mut kept = Roots::new();
+        for (place, word) in &self.words {
+            let bits = (0..64).filter(|bit| word >> bit & 1 == 1 && holds(&Root::numbered(64 * place + bit)));
+            let word = bits.fold(0, |word, bit| word | 1 << bit);
+            kept.words.extend((word != 0).then_some((*place, word)));
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(numbers: &[u64]) -> Roots {
+        let mut set = Roots::new();
+        numbers.iter().for_each(|number| set.extend(&Roots::of(Root::numbered(*number))));
+        set
+    }
+
+    #[test]
+    fn a_set_has_what_was_added() {
+        let numbers = [7, 500, 3, 63, 64, 7, 4_000_000_001];
+        let all = set(&numbers);
+        let listed: Vec<u64> = all.iter().map(Root::number).collect();
+        assert_eq!(listed, [3, 7, 63, 64, 500, 4_000_000_001]);
+        assert!(numbers.iter().all(|number| all.contains(&Root::numbered(*number))));
+        assert!(![2, 65, 501].iter().any(|number| all.contains(&Root::numbered(*number))));
+        assert_eq!(all.filtered(|root| root.number().is_multiple_of(2)), set(&[64, 500]));
+        assert_eq!(all.without(&set(&[1, 7, 64, 501])), set(&[3, 63, 500, 4_000_000_001]));
+        assert!(all.filtered(|_| false).is_empty() && Roots::new().is_empty() && !all.is_empty());
+    }
+
+    #[test]
+    fn adding_tells_whether_anything_is_new() {
+        let mut all = set(&[1, 200]);
+        assert!(!all.clone().add(&set(&[200])) && !all.clone().add(&Roots::new()));
+        assert!(all.add(&set(&[100, 200, 300])));
+        assert_eq!(all, set(&[1, 100, 200, 300]));
+    }
+
+    #[test]
+    fn what_is_new_is_what_was_not_there() {
+        let mut all = set(&[1, 64, 200, 900]);
+        assert_eq!(all.add_new(&set(&[2, 64, 130, 900, 901, 5_000])), set(&[2, 130, 901, 5_000]));
+        assert_eq!(all, set(&[1, 2, 64, 130, 200, 900, 901, 5_000]));
+        assert!(all.add_new(&set(&[2, 901])).is_empty() && all.add_new(&Roots::new()).is_empty());
+    }
+
+    #[test]
+    fn sets_are_disjoint_unless_one_is_in_both() {
+        let (few, many) = (set(&[70, 900]), set(&[1, 71, 200, 901, 2_000]));
+        assert!(few.is_disjoint(&many) && many.is_disjoint(&few) && few.is_disjoint(&Roots::new()));
+        let more = set(&[900, 5_000]);
+        assert!(!few.is_disjoint(&more) && !more.is_disjoint(&few) && !few.is_disjoint(&few));
+    }
+}

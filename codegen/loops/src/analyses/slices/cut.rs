@@ -1,0 +1,101 @@
+//! Cutting slices out of functions, once it is known what stays of each.
+
+use super::Query;
+use super::needs::{Facts, Needs};
+use crate::ir::{Block, For, FunId, Function, Module, Operand, Stmt};
+use lm::term::Version;
+use std::collections::HashMap;
+
+/// The slices that are made so far.
+pub(super) struct Cut<'a> {
+    needs: Needs<'a>,
+    /// All functions, then the slices.
+    pub(super) module: Module,
+    /// What each slice is of.
+    pub(super) origins: HashMap<usize, usize>,
+    /// The slice of each function that has one.
+    slices: HashMap<usize, usize>,
+}
+
+impl<'a> Cut<'a> {
+    pub(super) fn new(module: &Module, needs: Needs<'a>) -> Cut<'a> {
+        Cut { needs, module: module.clone(), origins: HashMap::new(), slices: HashMap::new() }
+    }
+
+    /// The slice of a function that is called from outside.
+    pub(super) fn query(&mut self, functions: &[Function], function: FunId) -> Query {
+        let slice = self.slice(functions, function.0);
+        Query { function: FunId(slice), params: self.kept_params(&functions[function.0], function.0), touches: false }
+    }
+
+    fn slice(&mut self, functions: &[Function], i: usize) -> usize {
+        if let Some(slice) = self.slices.get(&i) {
+            return *slice;
+        }
+        let function = &functions[i];
+        let slice = self.module.functions.len();
+        // Its number is known to its callees, which may call it.
+        self.module.functions.push(Function { body: Block::default(), ..function.clone() });
+        self.slices.insert(i, slice);
+        self.origins.insert(slice, i);
+        let facts = self.needs.facts(i);
+        let mut body = block(&function.body, facts);
+        body.results = chosen(&function.body.results, facts.results());
+        let params = self.kept_params(function, i).into_iter().map(|p| function.params[p]).collect();
+        let results = chosen(&function.results, facts.results());
+        self.calls(functions, &mut body);
+        let name = function.name.version(Version::Workspace);
+        let (row_sizes, filled) = (vec![], vec![]);
+        self.module.functions[slice] = Function { name, params, results, body, row_sizes, filled, ..function.clone() };
+        slice
+    }
+
+    fn kept_params(&self, function: &Function, i: usize) -> Vec<usize> {
+        let facts = self.needs.facts(i);
+        (0..function.params.len()).filter(|p| facts.uses(function.params[*p])).collect()
+    }
+
+    /// Calls slices in the place of functions.
+    fn calls(&mut self, functions: &[Function], block: &mut Block) {
+        for stmt in &mut block.stmts {
+            stmt.blocks_mut().into_iter().for_each(|inner| self.calls(functions, inner));
+            if let Stmt::Call(xs, callee, args) = stmt {
+                let i = callee.0;
+                *callee = FunId(self.slice(functions, i));
+                *xs = chosen(xs, self.needs.facts(i).results());
+                *args = self.kept_params(&functions[i], i).into_iter().map(|p| args[p].clone()).collect();
+            }
+        }
+    }
+}
+
+/// A block with what stays of it, but its results.
+fn block(whole: &Block, facts: &Facts) -> Block {
+    let kept = whole.stmts.iter().filter(|stmt| facts.keeps(stmt));
+    Block { stmts: kept.map(|stmt| cut(stmt, facts)).collect(), results: vec![] }
+}
+
+fn cut(stmt: &Stmt, facts: &Facts) -> Stmt {
+    match stmt {
+        Stmt::If(xs, condition, then, other) => {
+            let used: Vec<bool> = xs.iter().map(|x| facts.uses(*x)).collect();
+            let [then, other] =
+                [then, other].map(|arm| Block { results: chosen(&arm.results, &used), ..block(arm, facts) });
+            Stmt::If(chosen(xs, &used), condition.clone(), then, other)
+        }
+        Stmt::For(looped) => {
+            let pairs = looped.carried.iter().zip(&looped.results);
+            let used: Vec<bool> = pairs.map(|((y, _), x)| facts.uses(*y) || facts.uses(*x)).collect();
+            let body = Block { results: chosen(&looped.body.results, &used), ..block(&looped.body, facts) };
+            let (results, carried) = (chosen(&looped.results, &used), chosen(&looped.carried, &used));
+            let [from, to]: [Operand; 2] = [looped.from.clone(), looped.to.clone()];
+            let (index, lanes, on_threads) = (looped.index, looped.lanes, looped.on_threads);
+            Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes, jam: 1, on_threads }))
+        }
+        stmt => stmt.clone(),
+    }
+}
+
+fn chosen<T: Clone>(all: &[T], used: &[bool]) -> Vec<T> {
+    all.iter().zip(used).filter(|(_, used)| **used).map(|(x, _)| x.clone()).collect()
+}

@@ -1,0 +1,106 @@
+//! All rules of loops, checked: those of form, and that loops in lanes can run in lanes.
+
+use super::alias::Aliases;
+use super::divergence::Divergence;
+use super::independence::{Effects, Independence, bests, carried};
+use super::jam;
+use crate::ir::{Check, For, Function, Module, Stmt, is_well_formed, well_formed};
+
+/// Checks that a module is well-formed, and that loops in lanes can run in lanes.
+///
+/// Errors: the first violation, as text for a bug report.
+pub fn verify(module: &Module) -> Check {
+    well_formed(module)?;
+    at_once(module)
+}
+
+/// Loops in lanes, or whose iterations run side by side, are independent, and have a meaning there.
+fn at_once(module: &Module) -> Check {
+    let functions: Vec<&Function> = module.functions.iter().filter(|f| has(f, |x| x.lanes > 1 || x.jam > 1)).collect();
+    if functions.is_empty() {
+        return Ok(());
+    }
+    let effects = Effects::of(module);
+    for function in functions {
+        let aliases = Aliases::of(function, &effects.written);
+        each_loop("at once", function, |looped| {
+            let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
+            let dependence = (lanes || jam).then(|| Independence::of(function, &aliases, &effects, looped).err());
+            let refusal = dependence.flatten().or_else(|| jam.then(|| jam::refusal(looped))?);
+            refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))?;
+            in_lanes(function, &aliases, looped)
+        })?;
+        if has(function, |looped| looped.jam > 1) {
+            written_out(module, function, &effects)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still
+/// be; that iterations are independent is known of those it was made of.
+fn written_out(module: &Module, function: &Function, effects: &Effects) -> Check {
+    let function = jam::expanded(function, module.vectors.floats);
+    is_well_formed(module, &function)?;
+    let aliases = Aliases::of(&function, &effects.written);
+    each_loop("written out", &function, |looped| in_lanes(&function, &aliases, looped))
+}
+
+/// A loop with lanes can run in them.
+fn in_lanes(function: &Function, aliases: &Aliases, looped: &For) -> Check {
+    if looped.lanes == 1 {
+        return Ok(());
+    }
+    let locals = &function.locals;
+    carried(locals, looped).map_err(|refusal| refusal.to_string())?;
+    Divergence::of(function, aliases, looped).map_err(|refusal| refusal.to_string())?;
+    match bests(locals, looped).iter().all(|best| best.is_ready(locals, looped)) {
+        true => Ok(()),
+        false => Err("a best element that is carried is not prepared".into()),
+    }
+}
+
+fn has(function: &Function, is_one: impl Fn(&For) -> bool) -> bool {
+    let mut found = false;
+    function.body.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if is_one(looped)));
+    found
+}
+
+/// Errors: the first, with when it is one.
+fn each_loop(when: &str, function: &Function, check: impl Fn(&For) -> Check) -> Check {
+    let mut checked = Ok(());
+    function.body.visit(&mut |stmt| {
+        if let (Ok(()), Stmt::For(looped)) = (&checked, stmt) {
+            checked = check(looped);
+        }
+    });
+    checked.map_err(|violation| format!("{when} in {}: {violation}", function.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    #[test]
+    fn loops_in_lanes_can_run_in_lanes() {
+        let text = |body: &str| {
+            parse(&format!(
+                "fun f(n%0: integer, b%1: [float]) -> () {{\n%7 = for %2 in 0..n%0 lanes 4 carrying (%3 = 0.0) {{\n{body}\n}}\n\
+                 yield\n}}\n"
+            ))
+        };
+        let violation = |body: &str| verify(&text(body)).err().unwrap_or_default();
+        assert_eq!(violation("%4 = add.f %3, 1.0\nyield %4"), "");
+        assert_eq!(
+            violation("%4 = mul.f %3, 2.0\nyield %4"),
+            "at once in f: %3 is carried, and neither a sum nor a best element"
+        );
+        let address = "%4 = mark\n%5 = b%1[%2..]\n%6 = %5 above %4\nyield %3";
+        assert_eq!(violation(address), "at once in f: %5 is another address in each lane, and looked at");
+        // Chunks divide the arena, which the lanes share: loops in lanes have none.
+        let inner = |threads: &str| format!("for %4 in 0..n%0{threads} {{\nyield\n}}\nyield %3");
+        assert_eq!(violation(&inner("")), "");
+        assert!(violation(&inner(" on threads")).starts_with("at once in f: "), "{}", violation(&inner(" on threads")));
+    }
+}

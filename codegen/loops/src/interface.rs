@@ -1,0 +1,191 @@
+//! What a function looks like from C.
+//!
+//!   a Float, Integer, Bool or String      itself; a result, through a pointer
+//!   a tuple                               its components in order; unit is nothing
+//!   (Tensor d T), T without tensors       for each component of T, a tensor: data and d sizes
+//!   (Vec (Tensor d T)), T without tensors for each component of T, a jagged tensor: data, offsets, size, and if
+//!                                         d > 1 the sizes of all elements
+//!
+//! Where T has no components, one tensor without data gives the size. Other types have no form in C.
+
+use crate::ir::{FunId, Scalar};
+use lm::term::Def;
+use lm::types::Type;
+
+/// One parameter of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A number or a text.
+    Scalar(Scalar),
+    /// `lmc_tensor_<base>_<rank>`.
+    Tensor {
+        /// The elements; none for units.
+        base: Option<Scalar>,
+        /// The number of dimensions.
+        rank: usize,
+    },
+    /// `lmc_jagged_<base>`, or with the rank behind it where that is not 1.
+    Jagged {
+        /// The elements of the elements; none for units.
+        base: Option<Scalar>,
+        /// The number of dimensions of an element.
+        rank: usize,
+    },
+}
+
+impl Form {
+    /// The name of the structure in C.
+    pub fn structure(&self) -> Option<String> {
+        match self {
+            Form::Scalar(_) => None,
+            Form::Tensor { base, rank } => Some(format!("lmc_tensor_{}_{rank}", base_name(*base))),
+            Form::Jagged { base, rank: 1 } => Some(format!("lmc_jagged_{}", base_name(*base))),
+            Form::Jagged { base, rank } => Some(format!("lmc_jagged_{}_{rank}", base_name(*base))),
+        }
+    }
+
+    /// The definition of the structure in C.
+    pub fn definition(&self) -> Option<String> {
+        let name = self.structure()?;
+        let element = match self.base() {
+            None => "void ".to_string(),
+            Some(base) => c_type(base).to_string(),
+        };
+        let sizes = match self {
+            Form::Scalar(_) => return None,
+            Form::Tensor { rank, .. } => format!("int64_t size[{rank}];"),
+            Form::Jagged { rank: 1, .. } => "int64_t *offsets; int64_t size;".to_string(),
+            Form::Jagged { .. } => "int64_t *offsets; int64_t size; int64_t *sizes;".to_string(),
+        };
+        let guard = name.to_uppercase();
+        let body = format!("typedef struct {name} {{ {element}*data; {sizes} }} {name};");
+        Some(format!("#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"))
+    }
+
+    /// How many fields the function between C and the rest gets for it: see `lower::interface`.
+    pub fn fields(&self) -> usize {
+        match self {
+            Form::Scalar(_) => 1,
+            Form::Tensor { base, rank } => rank + usize::from(base.is_some()),
+            Form::Jagged { base, rank } => 2 + usize::from(*rank > 1) + usize::from(base.is_some()),
+        }
+    }
+
+    /// What the elements are, of a tensor.
+    pub fn base(&self) -> Option<Scalar> {
+        match self {
+            Form::Scalar(scalar) => Some(*scalar),
+            Form::Tensor { base, .. } | Form::Jagged { base, .. } => *base,
+        }
+    }
+}
+
+/// The type of a scalar in C, ready for a name.
+pub fn c_type(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Float => "double ",
+        Scalar::Integer => "int64_t ",
+        Scalar::Bool => "uint8_t ",
+        Scalar::Text => "const char *",
+        Scalar::Mark => panic!("marks stay inside"),
+    }
+}
+
+fn base_name(base: Option<Scalar>) -> &'static str {
+    match base {
+        Some(Scalar::Float) => "f64",
+        Some(Scalar::Integer) => "i64",
+        Some(Scalar::Bool) => "bool",
+        Some(Scalar::Text) => "text",
+        Some(Scalar::Mark) => panic!("marks stay inside"),
+        None => "unit",
+    }
+}
+
+/// A parameter with its name, which is not yet one of C.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name in the program, or one made of it.
+    pub name: String,
+    /// What it is in C.
+    pub form: Form,
+}
+
+/// A function as C calls it.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// The parameters after the context, but for the outputs.
+    pub inputs: Vec<Parameter>,
+    /// The parameters through which results are given.
+    pub outputs: Vec<Parameter>,
+    /// What is called, with the fields of the structures for arguments.
+    pub function: FunId,
+}
+
+impl Interface {
+    /// Which parameters of the function tell whether there is storage for a result.
+    pub fn storage_flags(&self) -> Vec<usize> {
+        let mut next = self.inputs.iter().map(|input| input.form.fields()).sum();
+        let tensors = self.outputs.iter().filter(|output| !matches!(output.form, Form::Scalar(_)));
+        let place = |output: &Parameter| {
+            let flag = next;
+            next += 1 + output.form.fields();
+            flag
+        };
+        tensors.map(place).collect()
+    }
+
+    /// Whether there are structures among the parameters.
+    pub fn has_tensors(&self) -> bool {
+        self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, Form::Scalar(_)))
+    }
+}
+
+/// The inputs and the outputs of a definition; a type that has no form in C, otherwise.
+pub fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    for param in &def.params {
+        push(param.name(), param.ty(), &mut inputs)?;
+    }
+    push("out", &def.fun.result, &mut outputs)?;
+    Ok([inputs, outputs])
+}
+
+/// `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
+fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
+    let mut add = |form| out.push(Parameter { name: name.to_string(), form });
+    match ty {
+        Type::Float => add(Form::Scalar(Scalar::Float)),
+        Type::Integer => add(Form::Scalar(Scalar::Integer)),
+        Type::Bool => add(Form::Scalar(Scalar::Bool)),
+        Type::String => add(Form::Scalar(Scalar::Text)),
+        Type::Tuple(parts) => {
+            for (i, part) in parts.iter().enumerate() {
+                push(&format!("{name}_{}", i + 1), part, out)?;
+            }
+        }
+        Type::Tensor(rank, element) => match &**element {
+            fixed if fixed.has_fixed_shape() => {
+                columns(name, fixed, &|base| Form::Tensor { base, rank: *rank }, out);
+            }
+            Type::Tensor(inner_rank, inner) if *rank == 1 && inner.has_fixed_shape() => {
+                columns(name, inner, &|base| Form::Jagged { base, rank: *inner_rank }, out);
+            }
+            _ => return Err(ty.clone()),
+        },
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => return Err(ty.clone()),
+    }
+    Ok(())
+}
+
+/// One parameter for each component of the elements.
+fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> Form, out: &mut Vec<Parameter>) {
+    let mut scalars = Vec::new();
+    push(name, element, &mut scalars).expect("what has a fixed shape has a form");
+    if scalars.is_empty() {
+        out.push(Parameter { name: name.to_string(), form: form(None) });
+    }
+    out.extend(
+        scalars.into_iter().map(|Parameter { name, form: scalar }| Parameter { name, form: form(scalar.base()) }),
+    );
+}

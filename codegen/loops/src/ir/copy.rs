@@ -1,0 +1,110 @@
+//! Copies of blocks, with locals of their own.
+
+use super::{Block, For, Local, LocalInfo, Operand, Returned, Stmt};
+use std::collections::HashMap;
+
+impl Block {
+    /// The block with other locals in place of those that it sets, and with operands in place of some locals from
+    /// outside.
+    pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: HashMap<Local, Operand>) -> Block {
+        let mut copy = self.clone();
+        Copier { theirs: None, locals, known: given }.block(&mut copy);
+        copy
+    }
+
+    /// The same of a block of another function, with its locals.
+    pub fn copy_from(
+        &self,
+        theirs: &[LocalInfo],
+        locals: &mut Vec<LocalInfo>,
+        given: HashMap<Local, Operand>,
+    ) -> Block {
+        let mut copy = self.clone();
+        Copier { theirs: Some(theirs), locals, known: given }.block(&mut copy);
+        copy
+    }
+}
+
+impl For {
+    /// The loop with other locals in place of those that it sets.
+    pub fn copy(&self, locals: &mut Vec<LocalInfo>) -> For {
+        let whole = Block { stmts: vec![Stmt::For(Box::new(self.clone()))], results: vec![] };
+        match whole.copy(locals, HashMap::new()).stmts.pop() {
+            Some(Stmt::For(copy)) => *copy,
+            other => unreachable!("the copy of a loop is one: {other:?}"),
+        }
+    }
+}
+
+struct Copier<'a> {
+    /// The locals of the block that is copied, unless they are among `locals`.
+    theirs: Option<&'a [LocalInfo]>,
+    locals: &'a mut Vec<LocalInfo>,
+    known: HashMap<Local, Operand>,
+}
+
+impl Copier<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for stmt in &mut block.stmts {
+            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
+            stmt.bound_mut().into_iter().for_each(|x| self.fresh(x));
+            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.targets_mut().into_iter().for_each(|x| self.fresh(x));
+        }
+        block.results.iter_mut().for_each(|a| self.operand(a));
+    }
+
+    fn operand(&self, a: &mut Operand) {
+        if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn fresh(&mut self, x: &mut Local) {
+        let old = *x;
+        *x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
+        let info = self.theirs.unwrap_or(self.locals)[old.0 as usize].clone();
+        self.locals.push(info);
+        self.known.insert(old, Operand::Local(*x));
+    }
+}
+
+impl Stmt {
+    /// As [`Stmt::targets`], to be changed.
+    pub fn targets_mut(&mut self) -> Vec<&mut Local> {
+        match self {
+            Stmt::Let(x, ..) | Stmt::Bench { seconds: x, .. } => vec![x],
+            Stmt::Call(xs, ..) | Stmt::If(xs, ..) => xs.iter_mut().collect(),
+            Stmt::For(looped) => looped.results.iter_mut().collect(),
+            Stmt::External { results, .. } => results.iter_mut().flat_map(Returned::locals_mut).collect(),
+            Stmt::Memory(memory) => memory.target_mut().into_iter().collect(),
+            Stmt::Check { .. } | Stmt::Write(_) => vec![],
+        }
+    }
+
+    /// As [`Stmt::bound`], to be changed.
+    pub fn bound_mut(&mut self) -> Vec<&mut Local> {
+        match self {
+            Stmt::For(looped) => {
+                [&mut looped.index].into_iter().chain(looped.carried.iter_mut().map(|(x, _)| x)).collect()
+            }
+            Stmt::Bench { given, .. } => given.iter_mut().map(|(x, _)| x).collect(),
+            Stmt::Let(..)
+            | Stmt::Call(..)
+            | Stmt::If(..)
+            | Stmt::Check { .. }
+            | Stmt::External { .. }
+            | Stmt::Write(_)
+            | Stmt::Memory(_) => vec![],
+        }
+    }
+}
+
+impl Returned {
+    fn locals_mut(&mut self) -> Vec<&mut Local> {
+        match self {
+            Returned::Scalar(x) => vec![x],
+            Returned::Tensor(data, sizes) => sizes.iter_mut().chain([data]).collect(),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Loops: the language between terms and LLVM. Structured, typed, every local set once.
+//!
+//!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
+//!   block    ::= statement* yield a1, ..., ak
+//!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
+//!              |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
+//!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
+//!   T        ::= float | integer | bool | text | mark | [T]
+//!
+//! Tuples are gone: a tuple is its components in order, unit is none. A tensor is its sizes and, for each
+//! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
+//! `check` in front of an operation that cannot, but for `alloc`, which fails when memory is exhausted.
+
+mod build;
+mod calls;
+mod copy;
+mod failure;
+mod memory;
+mod op;
+pub mod parse;
+mod print;
+mod ty;
+mod verify;
+mod walk;
+
+pub use build::Builder;
+pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
+pub use memory::Memory;
+pub use op::{ALL as ALL_OPS, Op};
+pub use ty::{Scalar, Ty};
+pub use verify::{Check, is_well_formed, well_formed};
+
+use indexmap::IndexSet;
+use lm::term::{FunName, Span};
+use std::sync::Arc;
+
+/// The number of a local of one function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Local(pub u32);
+
+/// The number of a function of one module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FunId(pub usize);
+
+/// An operand: a local or a constant.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    /// A local.
+    Local(Local),
+    /// A Float.
+    Float(f64),
+    /// An Integer.
+    Integer(i64),
+    /// A Bool.
+    Bool(bool),
+    /// A text.
+    Text(Arc<str>),
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// `x = op a..`
+    Let(Local, Op, Vec<Operand>),
+    /// `x.. = call f(a..)`
+    Call(Vec<Local>, FunId, Vec<Operand>),
+    /// `x.. = if a then block else block`: the locals are set from what the taken block yields.
+    If(Vec<Local>, Operand, Block, Block),
+    /// `x.. = for i in a..b carrying (y = init ..) { .. yield next.. }`: the locals are set from the last
+    /// values of what is carried; those are the initial ones where b <= a.
+    For(Box<For>),
+    /// `x = bench with (y = a ..) { .. yield r.. }`: runs the block again and again, each time as if with other
+    /// values, and sets x to the seconds that it takes, a Float.
+    Bench {
+        /// The seconds.
+        seconds: Local,
+        /// What the block uses from outside, and its names in there.
+        given: Vec<(Local, Operand)>,
+        /// What is measured.
+        body: Block,
+    },
+    /// Goes on when the condition holds, else leaves the function with an error.
+    Check {
+        /// What must hold.
+        condition: Operand,
+        /// The error.
+        failure: Failure,
+        /// The Integers to report with it: so many as [`Failure::numbers`] says.
+        numbers: Vec<Operand>,
+        /// Where the error is in the source.
+        span: Span,
+    },
+    /// `x.. = external f(a..)`: a call of a C function with the interface of ours; its status other than 0 is an
+    /// error. It gets a context with what is free of the arena where there are tensors, and none otherwise.
+    External {
+        /// What is set from its outputs.
+        results: Vec<Returned>,
+        /// Its name in C.
+        symbol: Arc<str>,
+        /// What it takes.
+        args: Vec<Argument>,
+        /// Where the call is in the source.
+        span: Span,
+    },
+    /// Hands a value to the context's `write`.
+    Write(Operand),
+    /// Works on buffers and the arena.
+    Memory(Memory),
+}
+
+/// A loop over the Integers from `from` to one before `to`.
+#[derive(Clone, Debug)]
+pub struct For {
+    /// What the carried values are in the end.
+    pub results: Vec<Local>,
+    /// Set anew in each iteration.
+    pub index: Local,
+    /// The first index.
+    pub from: Operand,
+    /// One past the last.
+    pub to: Operand,
+    /// What one iteration hands to the next, with the initial values.
+    pub carried: Vec<(Local, Operand)>,
+    /// Yields the next values of what is carried.
+    pub body: Block,
+    /// How many iterations run at once, in the lanes of vectors; 1 for one after the other. See `docs/lanes.md`.
+    pub lanes: u32,
+    /// How many iterations run side by side, statement by statement; 1 for one after the other. See `analyses::jam`.
+    pub jam: u32,
+    /// Whether iterations may run at the same time, on several threads, each with an arena of its own: then nothing is
+    /// carried, and the first index is 0. See `passes::parallelize`.
+    pub on_threads: bool,
+}
+
+/// What an external function takes.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// By value.
+    Scalar(Operand),
+    /// A structure of the data and the sizes.
+    Tensor(Operand, Vec<Operand>),
+}
+
+/// Statements, and the values they are for.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// In order.
+    pub stmts: Vec<Stmt>,
+    /// What the block gives.
+    pub results: Vec<Operand>,
+}
+
+/// A local's type and, for people, the name of the variable that it holds.
+#[derive(Clone, Debug)]
+pub struct LocalInfo {
+    /// What it holds.
+    pub ty: Ty,
+    /// Not unique.
+    pub name: Option<Arc<str>>,
+    /// Whether it is a size of a tensor, whenever it is set: from 0 to [`MOST_ELEMENTS`].
+    pub is_size: bool,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name in the program.
+    pub name: FunName,
+    /// The types of the locals, by number.
+    pub locals: Vec<LocalInfo>,
+    /// The first locals: one per component of the parameters.
+    pub params: Vec<Local>,
+    /// One per component of the result.
+    pub results: Vec<Ty>,
+    /// What is done.
+    pub body: Block,
+    /// Whether it may call itself, directly or not: then it watches the stack.
+    pub recursive: bool,
+    /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
+    /// passed one of them twice.
+    pub c_wrapper: bool,
+    /// Whether it hardly ever runs, so that no pass should spend code on it.
+    pub cold: bool,
+    /// Whether it needs the arena, directly or by what it calls.
+    pub allocates: bool,
+    /// Parameters that are buffers of rows, and the size of the rows, where all have one and `cold` code is elsewhere.
+    pub row_sizes: Vec<(Local, Operand)>,
+    /// Parameters that are buffers of one number throughout, as is checked at the start.
+    pub filled: Vec<(Local, i64)>,
+    /// Where the body stands in the source.
+    pub span: Span,
+}
+
+/// What becomes of values that a reverse derivative needs, and that were computed for the value itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forward {
+    /// Those that are dearer than a store and a load are stored.
+    #[default]
+    Auto,
+    /// All are stored.
+    Store,
+    /// All are computed again.
+    Recompute,
+}
+
+/// Functions that call none but each other.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// What becomes of values that a later loop needs again.
+    pub forward: Forward,
+    /// By number.
+    pub functions: Vec<Function>,
+    /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
+    /// can be called.
+    pub exported: Vec<FunId>,
+    /// What loops may run in lanes of.
+    pub vectors: Vectors,
+    /// Whether the terms of sums are added in the order of the program.
+    pub keeps_order: bool,
+}
+
+/// The vectors that loops may run in lanes of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// How many Floats a vector of the processor holds; 1 where loops shall not run in lanes.
+    pub floats: u32,
+    /// How many lanes each loop gets that can run in lanes; none where as many as seem best, in loops where it seems
+    /// best.
+    pub lanes: Option<u32>,
+}
+
+impl Default for Vectors {
+    fn default() -> Vectors {
+        Vectors { floats: 1, lanes: None }
+    }
+}
+
+/// What an external function gives.
+#[derive(Clone, Debug)]
+pub enum Returned {
+    /// Through a pointer.
+    Scalar(Local),
+    /// A structure of the data and the sizes: the data lie in the arena, or in memory of the function's own.
+    Tensor(Local, Vec<Local>),
+}
+
+impl Returned {
+    /// What is set.
+    pub fn locals(&self) -> Vec<Local> {
+        match self {
+            Returned::Scalar(x) => vec![*x],
+            Returned::Tensor(data, sizes) => sizes.iter().chain([data]).copied().collect(),
+        }
+    }
+}
+
+impl Stmt {
+    /// Whether it takes from the arena, or lends it.
+    pub fn takes_memory(&self) -> bool {
+        match self {
+            Stmt::Memory(Memory::Alloc { .. }) => true,
+            Stmt::External { results, args, .. } => {
+                results.iter().any(|result| matches!(result, Returned::Tensor(..)))
+                    || args.iter().any(|arg| matches!(arg, Argument::Tensor(..)))
+            }
+            Stmt::Let(..)
+            | Stmt::Call(..)
+            | Stmt::If(..)
+            | Stmt::For(_)
+            | Stmt::Bench { .. }
+            | Stmt::Check { .. }
+            | Stmt::Write(_)
+            | Stmt::Memory(_) => false,
+        }
+    }
+
+    /// Whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing to a
+    /// loop that takes nothing.
+    pub fn uses_arena(&self) -> bool {
+        use Memory::{Above, Mark, Release, Slid, Slide};
+        let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));
+        looks || self.takes_memory()
+    }
+}
+
+impl Function {
+    /// The type of an operand in this function.
+    pub fn ty(&self, operand: &Operand) -> Ty {
+        operand.ty(&self.locals)
+    }
+}
+
+impl Module {
+    /// The names in C of the external functions that are called.
+    pub fn externals(&self) -> IndexSet<Arc<str>> {
+        let mut found = IndexSet::new();
+        for function in &self.functions {
+            function.body.visit(&mut |stmt| {
+                if let Stmt::External { symbol, .. } = stmt {
+                    found.insert(symbol.clone());
+                }
+            });
+        }
+        found
+    }
+}
+
+impl From<Local> for Operand {
+    fn from(x: Local) -> Operand {
+        Operand::Local(x)
+    }
+}
+
+impl Operand {
+    /// The operand's type, given the locals of its function.
+    pub fn ty(&self, locals: &[LocalInfo]) -> Ty {
+        match self {
+            Operand::Local(Local(i)) => locals[*i as usize].ty,
+            Operand::Float(_) => Scalar::Float.ty(),
+            Operand::Integer(_) => Scalar::Integer.ty(),
+            Operand::Bool(_) => Scalar::Bool.ty(),
+            Operand::Text(_) => Scalar::Text.ty(),
+        }
+    }
+}

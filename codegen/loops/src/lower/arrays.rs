@@ -1,0 +1,292 @@
+//! The primitives on tensors.
+
+use super::body::{Body, Sharing};
+use super::target::Target;
+use super::value::{Tensor, Val};
+use crate::error::Error;
+use crate::ir::{Failure, Op, Operand};
+use lm::prim::Prim;
+use lm::term::{self, Expr, Kind};
+use lm::types::Type;
+use std::rc::Rc;
+
+type Lowered = Result<Val, Error>;
+
+impl Body<'_> {
+    /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
+    pub(super) fn array(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Option<Lowered> {
+        Some(match p {
+            Prim::Build => self.build(args, ty, sharing),
+            Prim::SumBuild => self.sum_build(args, ty),
+            Prim::Sum => self.sum(&args[0], ty),
+            Prim::Size => self.value(&args[0]).map(|v| size(v.tensor())),
+            Prim::CommonSize => self.common_size(args),
+            Prim::Unzip => self.unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Index => self.index(args).and_then(|x| self.copy_for(sharing, x)),
+            Prim::VecInit => self.literal(args, sharing),
+            Prim::Fold => self.fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Scanl => self.scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::AddAt => self.add_at(args),
+            Prim::DeltaAt => self.delta_at(args, ty, sharing),
+            Prim::Loop => self.loop_into(args, &Target::Own).and_then(|x| self.copy_for(sharing, x)),
+            _ => return None,
+        })
+    }
+
+    /// A tensor is a structure of arrays already: its buffers, in groups.
+    fn unzip(&mut self, e: &Expr, ty: &Type) -> Lowered {
+        let zipped = self.value(e)?;
+        let mut buffers = zipped.tensor().buffers.iter().cloned();
+        let parts = ty.as_tuple().expect("`unzip` gives a tuple").iter().map(|part| {
+            let Type::Tensor(_, element) = part else { panic!("`unzip` gives tensors") };
+            let width = crate::layout::components(element).expect("the whole has a layout").len();
+            let buffers = buffers.by_ref().take(width).collect();
+            Tensor { element: (**element).clone(), sizes: zipped.tensor().sizes.clone(), buffers }.val()
+        });
+        Ok(Val::tuple(parts.collect::<Vec<_>>()))
+    }
+
+    fn build(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
+        let n = self.value(&args[0])?.numbers();
+        self.check_size(&n);
+        let result = self.alloc_tensor(element(ty), &n)?;
+        self.for_each(&n, vec![], &mut |body, place, _| {
+            let term = body.enter(&args[1], place.index())?.clone();
+            let x = body.scoped(|body| body.produce(&term, sharing))?;
+            body.store_element(&result, &place.offset, &x);
+            Ok(vec![])
+        })?;
+        Ok(result.val())
+    }
+
+    fn index(&mut self, args: &[Expr]) -> Lowered {
+        let index = self.value(&args[0])?.numbers();
+        let value = self.value(&args[1])?;
+        let offset = self.offset(&value.tensor().sizes, &index);
+        Ok(self.load_element(value.tensor(), &offset))
+    }
+
+    fn common_size(&mut self, args: &[Expr]) -> Lowered {
+        let values = self.values(args)?;
+        self.check_same_size(&values[0].tensor().sizes, &values[1].tensor().sizes);
+        Ok(size(values[0].tensor()))
+    }
+
+    fn literal(&mut self, args: &[Expr], sharing: Sharing) -> Lowered {
+        let values = args.iter().map(|arg| self.produce(arg, sharing)).collect::<Result<Vec<_>, _>>()?;
+        let result = self.alloc_tensor(args[0].ty(), &[Operand::Integer(args.len() as i64)])?;
+        for (i, value) in values.iter().enumerate() {
+            self.store_element(&result, &Operand::Integer(i as i64), value);
+        }
+        Ok(result.val())
+    }
+
+    /// Zeros of the shape of w, with x at i.
+    fn delta_at(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
+        let w = self.value(&args[0])?;
+        let index = self.value(&args[1])?.numbers();
+        let x = self.produce(&args[2], sharing)?;
+        let offset = self.offset(&w.tensor().sizes, &index);
+        let zero = self.zero(&w, ty)?;
+        self.store_element(zero.tensor(), &offset, &x);
+        Ok(zero)
+    }
+
+    /// The sum of f(i). From zeros of a shape; without one, from f(0).
+    fn sum_build(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let witness = if args.len() == 3 { Some(self.value(&args[0])?) } else { None };
+        let n = self.value(&args[args.len() - 2])?.numbers();
+        let f = &args[args.len() - 1];
+        self.check_size(&n);
+        if let Some(witness) = witness {
+            let zero = self.zero(&witness, ty)?;
+            return self.sum_from(&n, f, &zero);
+        }
+        let Kind::Lam(_, term) = f.kind() else { return Err(self.unsupported("a function as a value")) };
+        if ty.has_fixed_shape() && !may_add_nothing(term) {
+            let start = self.neutral(ty)?;
+            let sum = self.sum_from(&n, f, &start)?;
+            return self.or_zero(&n, sum, ty);
+        }
+        self.some_or_zero(&n, ty, |body| {
+            let zeros = vec![Val::Leaf(Operand::Integer(0)); n.len()];
+            let first = if n.len() == 1 { zeros[0].clone() } else { Val::tuple(zeros) };
+            let term = body.enter(f, first)?.clone();
+            let start = body.produce(&term, Sharing::Owned)?;
+            body.sum_after_first(&n, &start, &mut |body, index, target| {
+                let term = body.enter(f, index)?.clone();
+                body.value_into(&term, target, None).map(drop)
+            })
+        })
+    }
+
+    fn sum_from(&mut self, n: &[Operand], f: &Expr, start: &Val) -> Lowered {
+        let sum = self.sum_of(start);
+        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
+            let term = body.enter(f, place.index())?.clone();
+            body.value_into(&term, target, None).map(drop)
+        })?;
+        Ok(self.sum_value(&sum))
+    }
+
+    /// The sum of what comes after the first element, in order.
+    fn sum_after_first(
+        &mut self,
+        n: &[Operand],
+        start: &Val,
+        emit: &mut dyn FnMut(&mut Self, Val, &Target) -> Result<(), Error>,
+    ) -> Lowered {
+        let sum = self.sum_of(start);
+        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
+            let is_first = body.op(Op::EqI, [place.offset.clone(), Operand::Integer(0)]);
+            let rest = |body: &mut Self| {
+                emit(body, place.index(), target)?;
+                Ok(vec![])
+            };
+            body.choose(is_first, |_| Ok(vec![]), rest).map(drop)
+        })?;
+        Ok(self.sum_value(&sum))
+    }
+
+    /// `sum`, of elements that there are; else zero, or an error where its shape is not known.
+    fn some_or_zero(&mut self, n: &[Operand], ty: &Type, sum: impl FnOnce(&mut Self) -> Lowered) -> Lowered {
+        let count = self.count(n);
+        let some = self.op(Op::LtI, [Operand::Integer(0), count]);
+        if !ty.has_fixed_shape() {
+            self.check(some, Failure::ShapeUnknown, []);
+            return sum(self);
+        }
+        let results = self.choose(some, |body| Ok(sum(body)?.flatten()), |body| Ok(body.dummy(ty)?.flatten()))?;
+        Ok(Val::from_components(ty, &mut results.into_iter()))
+    }
+
+    /// Zero in place of the neutral element, when nothing was added.
+    fn or_zero(&mut self, n: &[Operand], sum: Val, ty: &Type) -> Lowered {
+        self.some_or_zero(n, ty, |_| Ok(sum))
+    }
+
+    /// What a sum can start from so that it is its first term: -0, since -0 + x is x for 0 and -0, too.
+    fn neutral(&mut self, ty: &Type) -> Lowered {
+        let zero = self.dummy(ty)?.flatten().into_iter();
+        let negative = |a| if let Operand::Float(_) = a { Operand::Float(-0.0) } else { a };
+        Ok(Val::from_components(ty, &mut zero.map(negative)))
+    }
+
+    /// The sum of the elements. Those of a `build` are added as they come, and not stored.
+    fn sum(&mut self, v: &Expr, ty: &Type) -> Lowered {
+        if let (Some([n, f]), true) = (v.args_of_prim(Prim::Build), ty.has_fixed_shape()) {
+            let n = self.value(n)?.numbers();
+            self.at(v.span(), |body| body.check_size(&n));
+            let start = self.neutral(ty)?;
+            let sum = self.sum_of(&start);
+            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| {
+                let term = body.enter(f, place.index())?.clone();
+                let x = body.value(&term)?;
+                body.distribute(&x, target).map(drop)
+            })?;
+            let sum = self.sum_value(&sum);
+            return self.or_zero(&n, sum, ty);
+        }
+        let value = self.value(v)?;
+        let tensor = value.tensor().clone();
+        let n = [self.count(&tensor.sizes)];
+        let add = |body: &mut Self, i: &Operand, target: &Target| {
+            let x = body.load_element(&tensor, i);
+            body.distribute(&x, target).map(drop)
+        };
+        if ty.has_fixed_shape() {
+            let start = self.neutral(ty)?;
+            let sum = self.sum_of(&start);
+            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
+            let sum = self.sum_value(&sum);
+            return self.or_zero(&n, sum, ty);
+        }
+        self.some_or_zero(&n, ty, |body| {
+            let first = body.load_element(&tensor, &Operand::Integer(0));
+            let start = body.copy_for(Sharing::Owned, first)?;
+            body.sum_after_first(&n, &start, &mut |body, index, target| add(body, &index.leaf(), target))
+        })
+    }
+
+    fn fold(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let start = self.value(&args[1])?;
+        let value = self.value(&args[2])?;
+        let tensor = value.tensor().clone();
+        self.iterate(&tensor.sizes[0], &start, ty, &[], |body, i, state| {
+            let x = body.load_element(&tensor, &i);
+            let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
+            body.value(&term)
+        })
+    }
+
+    /// All states of a fold, the first one included.
+    fn scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let start = self.value(&args[1])?;
+        let value = self.value(&args[2])?;
+        let tensor = value.tensor().clone();
+        let n = self.op(Op::AddI, [tensor.sizes[0].clone(), Operand::Integer(1)]);
+        self.check_size(std::slice::from_ref(&n));
+        let result = self.alloc_tensor(element(ty), &[n])?;
+        self.store_element(&result, &Operand::Integer(0), &start);
+        self.count_to(&tensor.sizes[0], start.flatten(), |body, i, state| {
+            let state = Val::from_components(element(ty), &mut state.into_iter());
+            body.new_sizes(&state, 0);
+            let x = body.load_element(&tensor, &i);
+            let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
+            let next = body.scoped(|body| body.value(&term))?;
+            let after = body.op(Op::AddI, [i, Operand::Integer(1)]);
+            body.store_element(&result, &after, &next);
+            Ok(next.flatten())
+        })?;
+        Ok(result.val())
+    }
+
+    /// `v` with every `(i, x)` of a tensor of pairs added at i, in order.
+    fn add_at(&mut self, args: &[Expr]) -> Lowered {
+        let sum = self.produce(&args[0], Sharing::Owned)?;
+        let target = sum.tensor().clone();
+        let pairs = self.value(&args[1])?;
+        let pairs = pairs.tensor().clone();
+        let count = self.count(&pairs.sizes);
+        self.count_to(&count, vec![], |body, k, _| {
+            let pair = body.load_element(&pairs, &k);
+            let offset = body.offset(&target.sizes, &pair.parts()[0].numbers());
+            let element = body.element_sum(&target, &offset);
+            body.add_value(&element, &pair.parts()[1])?;
+            Ok(vec![])
+        })?;
+        Ok(sum)
+    }
+}
+
+fn element(ty: &Type) -> &Type {
+    match ty {
+        Type::Tensor(_, element) => element,
+        other => panic!("{other} is no tensor"),
+    }
+}
+
+fn size(tensor: &Rc<Tensor>) -> Val {
+    match tensor.sizes.as_slice() {
+        [one] => Val::Leaf(one.clone()),
+        many => Val::tuple(many.iter().cloned().map(Val::Leaf)),
+    }
+}
+
+/// Whether adding the term may leave a number untouched: then the first term must be computed as it is.
+fn may_add_nothing(term: &Expr) -> bool {
+    match term.kind() {
+        Kind::Let(_, body) => may_add_nothing(body),
+        Kind::App(term::Op::If, args) => may_add_nothing(&args[1]) || may_add_nothing(&args[2]),
+        Kind::App(term::Op::Tuple, args) => args.iter().any(may_add_nothing),
+        Kind::App(term::Op::Prim(p), args) => match p {
+            // A sum over nothing, in the last two cases.
+            Prim::ZeroOf | Prim::SumBuild | Prim::Loop => true,
+            Prim::Add => args.iter().any(may_add_nothing),
+            _ => false,
+        },
+        Kind::App(term::Op::Get(..), args) => may_add_nothing(&args[0]),
+        Kind::App(term::Op::Call(_), _) => true,
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
+    }
+}

@@ -1,0 +1,84 @@
+//! Functions and calls.
+//!
+//! A function whose result is added to something is a function of its own: it has the place for another
+//! argument, numbers by value, tensors to be changed, and gives the new numbers after its results.
+
+use super::Wanted;
+use super::body::Body;
+use super::target::{Form, Sum, Target};
+use super::value::Val;
+use crate::error::Error;
+use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
+use lm::term::{Def, Fun, Version};
+
+impl<'a> Body<'a> {
+    /// The loops of a definition whose result goes to targets of a form; functions that it calls are added
+    /// to `wanted`.
+    pub(super) fn of(def: &'a Def, form: &Form, wanted: &mut Wanted) -> Result<Function, Error> {
+        let (span, result) = (def.body.span(), &def.fun.result);
+        let mut body = Body::new(&def.fun.name, wanted, span);
+        for param in &def.params {
+            let value = body.fresh_value(param.ty())?;
+            body.bind(param, value);
+        }
+        let mut sums = Vec::new();
+        for ty in form.sums(result) {
+            let value = body.fresh_value(ty)?;
+            sums.push(body.sum_of(&value));
+        }
+        let params = (0..body.locals.len() as u32).map(Local).collect();
+        let mut results = body.components(&form.given_back(result))?;
+        let target = form.target(&mut sums.iter().cloned());
+        let value = body.scoped(|body| body.value_into(&def.body, &target, None))?;
+        let slots = sums.iter().flat_map(Sum::slots).map(|slot| body.slots[slot].clone());
+        let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
+        results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
+        let name = if *form == Form::Own {
+            def.fun.name.clone()
+        } else {
+            def.fun.name.version(Version::Destinations(form.to_string().into()))
+        };
+        let block = Block { stmts: body.stmts, results: block_results };
+        let locals = body.locals;
+        Ok(Function {
+            name,
+            locals,
+            params,
+            results,
+            body: block,
+            recursive: false,
+            c_wrapper: false,
+            cold: false,
+            row_sizes: vec![],
+            allocates: false,
+            filled: vec![],
+            span,
+        })
+    }
+
+    /// Calls a function whose result goes to a target; gives what goes back to the caller.
+    pub(super) fn call_into(&mut self, fun: &Fun, args: &[Val], target: &Target) -> Result<Val, Error> {
+        if self.wanted.externals.contains(&fun.name) {
+            let value = self.external(fun, args)?;
+            return self.distribute(&value, target);
+        }
+        let form = target.form();
+        let callee = self.wanted.id(&fun.name, form.clone());
+        let (inner, cells) = self.in_slots(target);
+        let mut operands: Vec<Operand> = args.iter().flat_map(Val::flatten).collect();
+        for sum in inner.sums() {
+            operands.extend(self.sum_value(&sum).flatten());
+        }
+        let value = self.fresh_value(&form.given_back(&fun.result))?;
+        let mut targets = super::body::targets(&value);
+        self.own_buffers(&targets);
+        for slot in inner.sums().iter().flat_map(Sum::slots) {
+            let x = self.local(self.ty_of(&self.slots[slot].clone()));
+            targets.push(x);
+            self.slots[slot] = Operand::Local(x);
+        }
+        self.stmts.push(Stmt::Call(targets, callee, operands));
+        self.back_from_slots(&cells);
+        Ok(value)
+    }
+}

@@ -1,0 +1,98 @@
+//! What is known of Integers: which are sizes, which are equal, which indices lie below which size.
+//!
+//! A check that a fact makes needless is not emitted. A fact holds in the block where it was learnt, and in
+//! the blocks inside.
+
+use crate::ir::{Local, Operand};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Default)]
+pub(super) struct Facts {
+    /// Not negative, and no more than elements fit in memory.
+    sizes: HashSet<Local>,
+    /// 0 <= index < size. An index is known nowhere outside of its loop.
+    below: HashMap<Local, Operand>,
+    /// Two equal numbers: the second stands for the first.
+    equal: HashMap<Local, Operand>,
+    /// What was learnt, in order.
+    learnt: Vec<Fact>,
+}
+
+enum Fact {
+    Size(Local),
+    Equal(Local),
+}
+
+impl Facts {
+    /// These are sizes of a tensor.
+    pub(super) fn are_sizes(&mut self, sizes: &[Operand]) {
+        for x in sizes.iter().filter_map(Operand::local) {
+            if self.sizes.insert(x) {
+                self.learnt.push(Fact::Size(x));
+            }
+        }
+    }
+
+    /// Whether a number is known to be no wrong size.
+    pub(super) fn is_size(&self, n: &Operand) -> bool {
+        match n {
+            Operand::Integer(n) => (0..=crate::ir::MOST_ELEMENTS).contains(n),
+            other => other.local().is_some_and(|x| self.sizes.contains(&x)),
+        }
+    }
+
+    /// 0 <= index < size.
+    pub(super) fn is_below(&mut self, index: Local, size: &Operand) {
+        self.below.insert(index, size.clone());
+    }
+
+    /// Whether 0 <= index < size is known.
+    pub(super) fn known_below(&self, index: &Operand, size: &Operand) -> bool {
+        if let (Operand::Integer(i), Operand::Integer(n)) = (index, size) {
+            return (0..*n).contains(i);
+        }
+        let bound = index.local().and_then(|x| self.below.get(&x));
+        bound.is_some_and(|bound| self.known_equal(bound, size))
+    }
+
+    /// Two numbers were found equal.
+    pub(super) fn are_equal(&mut self, a: &Operand, b: &Operand) {
+        let (a, b) = (self.resolved(a), self.resolved(b));
+        let (x, stands) = match (a.local(), b.local()) {
+            (Some(x), Some(y)) if x == y => return,
+            (Some(x), Some(y)) if x.0 < y.0 => (y, a),
+            (Some(x), _) => (x, b),
+            (None, Some(y)) => (y, a),
+            (None, None) => return,
+        };
+        self.equal.insert(x, stands);
+        self.learnt.push(Fact::Equal(x));
+    }
+
+    pub(super) fn known_equal(&self, a: &Operand, b: &Operand) -> bool {
+        self.resolved(a).same(&self.resolved(b))
+    }
+
+    /// To be given to [`Facts::forget_since`] at the end of a block.
+    pub(super) fn now(&self) -> usize {
+        self.learnt.len()
+    }
+
+    /// What was learnt since in a block that ends.
+    pub(super) fn forget_since(&mut self, then: usize) {
+        for fact in self.learnt.drain(then..) {
+            match fact {
+                Fact::Size(x) => drop(self.sizes.remove(&x)),
+                Fact::Equal(x) => drop(self.equal.remove(&x)),
+            }
+        }
+    }
+
+    fn resolved(&self, a: &Operand) -> Operand {
+        let mut a = a.clone();
+        while let Some(other) = a.local().and_then(|x| self.equal.get(&x)) {
+            a = other.clone();
+        }
+        a
+    }
+}

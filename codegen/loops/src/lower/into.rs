@@ -1,0 +1,315 @@
+//! Evaluation into targets, where values are added.
+//!
+//!   a + b            add a, then b            0         add nothing
+//!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
+//!   build n f        add f(i) to element i    g(e)      g's body, into the target
+//!   k v, -v          add k v[i], -v[i] to element i
+//!
+//! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
+//! them. What of a block goes where is planned by `lm::destination`; the order of additions is that of the
+//! interpreter (`lm::interp`), to the bit.
+
+use super::blocks::Place;
+use super::body::{Body, Sharing};
+use super::target::{Planned, Sum, Target};
+use super::value::Val;
+use crate::error::Error;
+use crate::ir::{Op, Operand};
+use lm::destination::{Unread, beside_a_value};
+use lm::prim::Prim;
+use lm::term::{self, Expr, Kind};
+use lm::types::Type;
+
+pub(super) type Lowered = Result<Val, Error>;
+
+/// What the caller gets of a part that was added, or that nobody looks at.
+pub(super) fn nothing() -> Val {
+    Val::tuple([])
+}
+
+impl Body<'_> {
+    /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
+    pub(super) fn value_into(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
+        match target {
+            Target::Own => self.value(e),
+            Target::Nowhere => {
+                if !self.unread.is_idle(e, &self.wanted.effects) {
+                    let passes_on = self.unread.passes_on(e);
+                    if passes_on {
+                        self.spread(e, target, planned)?
+                    } else {
+                        self.value(e)?
+                    };
+                }
+                Ok(nothing())
+            }
+            Target::Add(_) | Target::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
+            Target::Add(_) | Target::Parts(_) => self.spread(e, target, planned),
+        }
+    }
+
+    /// A term whose parts have targets.
+    fn spread(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
+        match e.kind() {
+            Kind::Let(..) => self.block_into(e, target, planned),
+            Kind::App(term::Op::If, args) => {
+                let condition = self.value(&args[0])?.leaf();
+                self.choose_value(
+                    condition,
+                    |body| body.value_into(&args[1], target, planned),
+                    |body| body.value_into(&args[2], target, planned),
+                )
+            }
+            Kind::App(term::Op::Get(i, n), args)
+                if matches!(args[0].kind(), Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into), _)) =>
+            {
+                let mut parts = vec![Target::Nowhere; *n];
+                parts[i - 1] = target.clone();
+                Ok(self.value_into(&args[0], &Target::Parts(parts), None)?.parts()[i - 1].clone())
+            }
+            Kind::App(term::Op::Tuple, args) => {
+                let part = |(i, e)| self.value_into(e, &target.component(i + 1), planned);
+                Ok(Val::tuple(args.iter().enumerate().map(part).collect::<Result<Vec<_>, _>>()?))
+            }
+            Kind::App(term::Op::Call(fun), args) => {
+                let args = self.values(args)?;
+                self.call_into(fun, &args, target)
+            }
+            // What nobody reads may fail where it is added to what nobody reads.
+            Kind::App(term::Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
+                Some(kept) => Ok(self.prim_into(*p, e, args, &kept, planned)?.without_unread(target)),
+                None => self.prim_into(*p, e, args, target, planned),
+            },
+            Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => {
+                let value = self.value(e)?;
+                self.distribute(&value, target)
+            }
+        }
+    }
+
+    pub(super) fn element_at(&mut self, sum: &Sum, index: &[Operand]) -> Sum {
+        let tensor = sum.tensor();
+        let offset = self.offset(&tensor.sizes, index);
+        self.element_sum(&tensor, &offset)
+    }
+
+    fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Target, planned: Option<&Planned>) -> Lowered {
+        match (p, target) {
+            (Prim::Add, _) if target.destination().takes_all() && !e.ty().has_fixed_shape() => {
+                self.value_into(&args[0], target, planned)?;
+                self.value_into(&args[1], target, planned)
+            }
+            (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::ZeroOf, _) => {
+                let witness = self.value(&args[0])?;
+                self.zero_into(&witness, target, e.ty())
+            }
+            (Prim::DeltaAt, Target::Add(sum)) => {
+                let index = self.value(&args[1])?.numbers();
+                let element = self.at(e.span(), |body| body.element_at(sum, &index));
+                self.value_into(&args[2], &Target::Add(element), planned)
+            }
+            (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
+            (Prim::Loop, _) => self.loop_into(args, target),
+            (Prim::Into, _) => self.starting_at_zero(args, target),
+            (Prim::Build, Target::Add(sum)) => self.build_into(e, args, sum),
+            (Prim::Mul, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+                let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
+                let times = &mut |body: &mut Self, x| body.op(Op::MulF, [k.clone(), x]);
+                self.at(e.span(), |body| body.add_changed(sum, &value, times))?;
+                Ok(nothing())
+            }
+            (Prim::Neg, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+                let value = self.value(&args[0])?;
+                let negated = &mut |body: &mut Self, x| body.op(Op::NegF, [x]);
+                self.at(e.span(), |body| body.add_changed(sum, &value, negated))?;
+                Ok(nothing())
+            }
+            _ => {
+                let value = self.value(e)?;
+                self.at(e.span(), |body| body.distribute(&value, target))
+            }
+        }
+    }
+
+    fn build_into(&mut self, e: &Expr, args: &[Expr], sum: &Sum) -> Lowered {
+        let n = self.value(&args[0])?.numbers();
+        let tensor = sum.tensor();
+        let known = n.iter().zip(&tensor.sizes).all(|(a, b)| self.facts.known_equal(a, b));
+        if !known {
+            self.at(e.span(), |body| {
+                body.check_size(&n);
+                body.check_same_size(&tensor.sizes, &n);
+            });
+        }
+        self.for_each(&n, vec![], &mut |body, place, _| {
+            let term = body.enter(&args[1], place.index())?.clone();
+            body.scoped(|body| {
+                let element = body.element_sum(&tensor, &place.offset);
+                body.value_into(&term, &Target::Add(element), None)
+            })?;
+            Ok(vec![])
+        })?;
+        Ok(nothing())
+    }
+
+    /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
+    fn sum_into(&mut self, e: &Expr, args: &[Expr], target: &Target) -> Lowered {
+        let inner = match (args, target) {
+            ([_, _], Target::Add(_)) => target.clone(),
+            ([_, _], _) => {
+                let value = self.value(e)?;
+                return self.distribute(&value, target);
+            }
+            _ => {
+                let witness = self.value(&args[0])?;
+                self.with_zeros(&witness, target, e.ty())?
+            }
+        };
+        let n = self.value(&args[args.len() - 2])?.numbers();
+        self.check_size(&n);
+        self.add_each(&n, &inner, &mut |body, place, inner| {
+            let term = body.enter(&args[args.len() - 1], place.index())?.clone();
+            body.value_into(&term, inner, None).map(drop)
+        })?;
+        Ok(self.collected(target, &inner))
+    }
+
+    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
+    pub(super) fn loop_into(&mut self, args: &[Expr], target: &Target) -> Lowered {
+        let n = self.value(&args[0])?.leaf();
+        let start = self.value(&args[2])?;
+        let witness = self.value(&args[3])?;
+        let (state_ty, sum_ty) = (args[2].ty(), args[3].ty().tangent());
+        let outer = self.with_zeros(&witness, &target.component(2), &sum_ty)?;
+        let (sum, cells) = self.in_slots(&outer);
+        let slots: Vec<usize> = sum.sums().iter().flat_map(Sum::slots).collect();
+        let inner = Target::Parts(vec![Target::Own, sum.clone()]);
+        let state = self.iterate(&n, &start, state_ty, &slots, |body, i, state| {
+            let term = body.enter(&args[1], Val::tuple([Val::Leaf(i), state]))?.clone();
+            Ok(body.value_into(&term, &inner, None)?.parts()[0].clone())
+        })?;
+        self.back_from_slots(&cells);
+        let sum = self.collected(&target.component(2), &outer);
+        let state = self.distribute(&state, &target.component(1))?;
+        Ok(Val::tuple([state, sum]))
+    }
+
+    /// The target with zeros for each part that goes back to the caller.
+    fn with_zeros(&mut self, w: &Val, target: &Target, ty: &Type) -> Result<Target, Error> {
+        Ok(match target {
+            Target::Add(_) | Target::Nowhere => target.clone(),
+            Target::Own => {
+                let zero = self.zero(w, ty)?;
+                Target::Add(self.sum_of(&zero))
+            }
+            Target::Parts(parts) => {
+                let types = ty.as_tuple().expect("a target of parts is for a tuple");
+                let part = |((part, w), ty): ((&Target, &Val), &Type)| self.with_zeros(w, part, ty);
+                Target::Parts(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<_, _>>()?)
+            }
+        })
+    }
+
+    /// Zeros of w's shape: only those that go back to the caller are made.
+    fn zero_into(&mut self, w: &Val, target: &Target, ty: &Type) -> Lowered {
+        match target {
+            Target::Own => self.zero(w, ty),
+            Target::Add(_) | Target::Nowhere => Ok(nothing()),
+            Target::Parts(parts) => {
+                let types = ty.as_tuple().expect("a target of parts is for a tuple");
+                let part = |((part, w), ty): ((&Target, &Val), &Type)| self.zero_into(w, part, ty);
+                Ok(Val::tuple(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<Vec<_>, _>>()?))
+            }
+        }
+    }
+
+    /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest
+    /// only.
+    pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Target) -> Lowered {
+        let witness = self.value(&args[0])?;
+        if beside_a_value(&args[0], &args[1]) && !target.destination().takes_all() {
+            let rest = target.component(2);
+            let ty = &args[1].ty().as_tuple().expect("a value beside something")[1];
+            let zeros = self.with_zeros(&witness.parts()[1], &rest, ty)?;
+            let inner = Target::Parts(vec![target.component(1), zeros]);
+            let value = self.value_into(&args[1], &inner, None)?.parts()[0].clone();
+            let Target::Parts(inner) = &inner else { unreachable!("it was just made") };
+            return Ok(Val::tuple([value, self.collected(&rest, &inner[1])]));
+        }
+        let inner = self.with_zeros(&witness, target, args[1].ty())?;
+        self.value_into(&args[1], &inner, None)?;
+        Ok(self.collected(target, &inner))
+    }
+
+    /// What `with_zeros` made room for, now that all was added.
+    fn collected(&mut self, target: &Target, inner: &Target) -> Val {
+        match (target, inner) {
+            (Target::Own, Target::Add(sum)) => self.sum_value(sum),
+            (Target::Parts(parts), Target::Parts(inner)) => {
+                let part = |(part, inner): (&Target, &Target)| self.collected(part, inner);
+                Val::tuple(parts.iter().zip(inner).map(part).collect::<Vec<_>>())
+            }
+            _ => nothing(),
+        }
+    }
+
+    /// Adds in each iteration of a loop; numbers are in registers meanwhile.
+    pub(super) fn add_each(
+        &mut self,
+        n: &[Operand],
+        target: &Target,
+        emit: &mut dyn FnMut(&mut Self, &Place, &Target) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (inner, cells) = self.in_slots(target);
+        let slots: Vec<usize> = inner.sums().iter().flat_map(Sum::slots).collect();
+        let init = slots.iter().map(|slot| self.slots[*slot].clone()).collect();
+        let results = self.for_each(n, init, &mut |body, place, carried| {
+            slots.iter().zip(carried).for_each(|(slot, x)| body.slots[*slot] = x);
+            body.scoped(|body| {
+                emit(body, &place, &inner)?;
+                Ok(nothing())
+            })?;
+            Ok(slots.iter().map(|slot| body.slots[*slot].clone()).collect())
+        })?;
+        slots.iter().zip(results).for_each(|(slot, x)| self.slots[*slot] = x);
+        self.back_from_slots(&cells);
+        Ok(())
+    }
+
+    /// The target with its cells in slots; which slot is for which cell.
+    pub(super) fn in_slots(&mut self, target: &Target) -> (Target, Vec<(Sum, Sum)>) {
+        let pairs: Vec<(Sum, Sum)> = target.sums().into_iter().map(|sum| (sum.clone(), self.loaded(&sum))).collect();
+        let inner = target.with_sums(&mut pairs.iter().map(|(_, loaded)| loaded.clone()));
+        (inner, pairs)
+    }
+
+    pub(super) fn back_from_slots(&mut self, cells: &[(Sum, Sum)]) {
+        cells.iter().for_each(|(sum, loaded)| self.stored(sum, loaded));
+    }
+
+    /// A value to where it goes.
+    pub(super) fn distribute(&mut self, value: &Val, target: &Target) -> Lowered {
+        match target {
+            Target::Own => Ok(value.clone()),
+            Target::Nowhere => Ok(nothing()),
+            Target::Add(sum) => {
+                self.add_value(sum, value)?;
+                Ok(nothing())
+            }
+            Target::Parts(parts) => {
+                let parts = value.parts().iter().zip(parts).map(|(value, part)| self.distribute(value, part));
+                Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
+            }
+        }
+    }
+
+    /// The sum of two terms that may hold tensors.
+    pub(super) fn add_terms(&mut self, args: &[Expr]) -> Lowered {
+        let first = self.produce(&args[0], Sharing::Owned)?;
+        let sum = self.sum_of(&first);
+        self.value_into(&args[1], &Target::Add(sum.clone()), None)?;
+        Ok(self.sum_value(&sum))
+    }
+}

@@ -1,0 +1,112 @@
+//! Lowering: terms to loops.
+//!
+//!   value(let p = r in b)    = p := value(r); value(b)
+//!   value(f(a..))            = call f(components of value(a)..)
+//!   value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
+//!   value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
+//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
+//!
+//! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
+//! is computed once, in order; the work is linear in the size of the program, because a tuple is a
+//! shared tree of operands that is laid out only where it crosses a call or a branch.
+
+mod adding;
+mod arrays;
+mod bench;
+mod blocks;
+mod body;
+mod calls;
+mod external;
+mod facts;
+mod interface;
+mod into;
+mod keep;
+mod planned;
+mod prim;
+mod records;
+mod show;
+mod target;
+mod tensor;
+mod value;
+mod vector_space;
+
+use crate::error::Error;
+use crate::interface::{Interface, parameters};
+use crate::ir::{FunId, Module};
+use body::Body;
+use indexmap::IndexMap;
+use lm::effect::Effects;
+use lm::term::{FunName, Program};
+use lm::types::Type;
+use std::collections::HashSet;
+use target::Form;
+
+/// What an entry is for C; a type that has no form there, otherwise.
+pub type Outside = Result<Interface, Type>;
+
+/// The loops of the entries, which come first and in order, of all that they call, and of what C calls.
+///
+/// Errors: an entry or a called function is not defined; an operation is not supported.
+pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
+    let externals = program.externals.keys().cloned().collect();
+    let derived = program.defs.keys().filter(|name| program.is_derived(name)).cloned().collect();
+    let mut wanted = Wanted { functions: IndexMap::new(), externals, derived, effects: Effects::of(program) };
+    entries.iter().for_each(|name| {
+        wanted.id(name, Form::Own);
+    });
+    let mut module = Module::default();
+    while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
+        let (form, def) = (form.clone(), program.defs.get(name));
+        let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
+        module.functions.push(Body::of(def, &form, &mut wanted)?);
+    }
+    let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
+    let called = outside.iter().flatten().map(|interface| interface.function);
+    module.exported = (0..entries.len()).map(FunId).chain(called).collect();
+    module.mark();
+    if cfg!(debug_assertions) {
+        crate::analyses::verify::verify(&module)
+            .unwrap_or_else(|violation| panic!("lowering broke a rule: {violation}\n{module}"));
+    }
+    Ok((module, outside))
+}
+
+fn add_interfaces(
+    program: &Program,
+    entries: &[FunName],
+    module: &mut Module,
+    wanted: &mut Wanted,
+) -> Result<Vec<Outside>, Error> {
+    let mut outside = Vec::new();
+    for (i, name) in entries.iter().enumerate() {
+        let def = &program.defs[name];
+        outside.push(match parameters(def) {
+            Err(ty) => Err(ty),
+            Ok(parameters) => {
+                let next = FunId(module.functions.len());
+                let (interface, function) = interface::interface(def, parameters, FunId(i), next, wanted)?;
+                module.functions.extend(function);
+                Ok(interface)
+            }
+        });
+    }
+    Ok(outside)
+}
+
+/// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
+/// still to do.
+struct Wanted {
+    functions: IndexMap<(FunName, Form), ()>,
+    /// The functions that are implemented elsewhere.
+    externals: HashSet<FunName>,
+    /// The functions that derivations made.
+    derived: HashSet<FunName>,
+    /// The functions that print.
+    effects: Effects,
+}
+
+impl Wanted {
+    fn id(&mut self, name: &FunName, form: Form) -> FunId {
+        FunId(self.functions.insert_full((name.clone(), form), ()).0)
+    }
+}

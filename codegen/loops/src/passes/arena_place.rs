@@ -1,0 +1,196 @@
+//! Place: a buffer that outlives its scope is made below the scope's mark, where it stays.
+//!
+//!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
+//!   =  b = alloc n; m = mark; s; t; release m;  y := b
+//!
+//!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//!
+//! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x
+//! are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.
+//! Memory may be exhausted earlier in a scope than before, but not by more.
+
+use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
+use std::collections::{BTreeSet, HashMap};
+
+/// A size, so many times, is no more than memory can have where there is anything of that size.
+const MOST_TIMES: i64 = 64;
+
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
+        let mut body = std::mem::take(&mut function.body);
+        let uses = body.use_counts();
+        let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
+        placer.block(&mut body);
+        body.change_operands(&mut |a| placer.replace(a));
+        function.body = body;
+    }
+}
+
+struct Placer<'a> {
+    locals: &'a [LocalInfo],
+    /// How often each local is used.
+    uses: HashMap<Local, usize>,
+    /// What the results of scopes are now.
+    replaced: HashMap<Local, Operand>,
+}
+
+/// The end of a scope, by the places of its statements in the block.
+struct Scope {
+    mark: usize,
+    /// That which makes the buffer, behind what computes its size.
+    made: Made,
+    above: usize,
+    choice: usize,
+    result: Local,
+    buffer: Local,
+}
+
+/// Where a buffer is made, by the places of statements: what computes its size, if that goes with it, and the `alloc`.
+struct Made {
+    size: Option<usize>,
+    alloc: usize,
+}
+
+impl Made {
+    fn statements(&self) -> impl Iterator<Item = usize> {
+        self.size.into_iter().chain([self.alloc])
+    }
+}
+
+/// Moves statements to a mark, in order.
+fn to_mark(block: &mut Block, mark: usize, statements: impl IntoIterator<Item = usize>) {
+    for (i, place) in statements.into_iter().enumerate() {
+        let stmt = block.stmts.remove(place);
+        block.stmts.insert(mark + i, stmt);
+    }
+}
+
+impl Placer<'_> {
+    fn replace(&self, a: &mut Operand) {
+        while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let mut i = 0;
+        while i < block.stmts.len() {
+            block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
+            match self.scope(&block.stmts[..=i]) {
+                Some(scope) => {
+                    self.replaced.insert(scope.result, Operand::Local(scope.buffer));
+                    block.stmts.remove(scope.choice);
+                    block.stmts.remove(scope.above);
+                    to_mark(block, scope.mark, scope.made.statements());
+                    i -= 1;
+                }
+                None => {
+                    self.several(block, i);
+                    i += 1;
+                }
+            }
+        }
+    }
+
+    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the
+    /// rest.
+    fn several(&mut self, block: &mut Block, choice: usize) {
+        let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
+        let stmts = &block.stmts[..choice];
+        let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
+            return;
+        };
+        // What was there before the mark stays where it is.
+        let is_made = |buffer: &Local| stmts[mark..].iter().any(|stmt| stmt.targets().contains(buffer));
+        let made: Vec<Local> = kept.iter().map(|(_, buffer)| *buffer).filter(is_made).collect();
+        let places = made.iter().map(|buffer| self.movable(stmts, mark, *buffer)).collect::<Option<Vec<_>>>();
+        let Some(places) = places else { return };
+        let allocs: BTreeSet<usize> = places.iter().map(|made| made.alloc).collect();
+        if allocs.len() != made.len() {
+            return;
+        }
+        block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
+        to_mark(block, mark, places.iter().flat_map(Made::statements).collect::<BTreeSet<_>>());
+        self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
+    }
+
+    /// Where a buffer is made that may be made at a mark as well.
+    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<Made> {
+        let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
+        let alloc = stmts.iter().rposition(is_made)?;
+        let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
+        let scope = stmts.get(mark..alloc)?;
+        let is_known = |n: Local| !scope.iter().any(|stmt| stmt.targets().contains(&n));
+        let is_known_size = |n: Local| self.locals[n.0 as usize].is_size && is_known(n);
+        let (is_there, is_size) = match count {
+            Operand::Local(n) => (is_known(*n), is_known_size(*n)),
+            count => (true, matches!(count, Operand::Integer(0..=MOST_ELEMENTS))),
+        };
+        if is_there && (is_size || !scope.iter().any(may_leave)) {
+            return Some(Made { size: None, alloc });
+        }
+        let is_product = |stmt: &Stmt| match stmt {
+            Stmt::Let(x, Op::Count, args) if Some(*x) == count.local() => matches!(args[..],
+                [Operand::Integer(1..=MOST_TIMES), Operand::Local(n)] | [Operand::Local(n), Operand::Integer(1..=MOST_TIMES)]
+                    if is_known_size(n)),
+            _ => false,
+        };
+        let size = mark + scope.iter().position(is_product)?;
+        Some(Made { size: Some(size), alloc })
+    }
+
+    /// The scope that ends with the last of these statements.
+    fn scope(&self, stmts: &[Stmt]) -> Option<Scope> {
+        let choice = stmts.len() - 1;
+        let (result, condition, buffer) = kept(&stmts[choice])?;
+        let find = |f: &dyn Fn(&Stmt) -> bool| stmts.iter().rposition(f);
+        let above = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Above(x, ..)) if *x == condition))?;
+        let Stmt::Memory(Memory::Above(_, b, m)) = &stmts[above] else { return None };
+        let m = m.local().filter(|_| b.local() == Some(buffer))?;
+        let release = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m)))?;
+        let mark = find(&|stmt| matches!(stmt, Stmt::Memory(Memory::Mark(x)) if *x == m))?;
+        let made = self.movable(stmts, mark, buffer)?;
+        let in_order = made.alloc < above && above < release && release < choice;
+        let alone = self.uses.get(&m) == Some(&2) && self.uses.get(&condition) == Some(&1);
+        (in_order && alone).then_some(Scope { mark, made, above, choice, result, buffer })
+    }
+}
+
+fn may_leave(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. })
+        || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
+}
+
+/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and
+/// what is set from which buffer. Whatever it does otherwise, it gives the same.
+fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
+    let Stmt::If(xs, _, then, _) = stmt else { return None };
+    let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
+    let copied = |(pair, (x, result)): (&[Stmt], (&Local, &Operand))| {
+        let [Stmt::Memory(Memory::Alloc { buffer, .. }), Stmt::Memory(Memory::Move { to, from, .. })] = pair else {
+            return None;
+        };
+        let moves = to.local() == Some(*buffer) && result.local() == Some(*buffer);
+        moves.then_some((*x, from.local()?))
+    };
+    let kept = copies.chunks(2).zip(xs.iter().zip(&then.results)).map(copied).collect::<Option<Vec<_>>>()?;
+    (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
+}
+
+/// Of a conditional that gives a copy of a buffer or that itself: what it sets, the condition, and the buffer.
+fn kept(stmt: &Stmt) -> Option<(Local, Local, Local)> {
+    let Stmt::If(xs, Operand::Local(condition), then, other) = stmt else { return None };
+    let ([x], [Operand::Local(copy)], [Operand::Local(b)]) = (&xs[..], &then.results[..], &other.results[..]) else {
+        return None;
+    };
+    let [Stmt::Memory(Memory::Alloc { buffer: c, count, .. }), Stmt::Memory(Memory::Move { to, from, count: n })] =
+        &then.stmts[..]
+    else {
+        return None;
+    };
+    let moves = c == copy && to.local() == Some(*c) && from.local() == Some(*b) && n.same(count);
+    (moves && other.stmts.is_empty()).then_some((*x, *condition, *b))
+}

@@ -1,0 +1,122 @@
+//! Scopes: a scope whose value has to be copied ends with the scope around it.
+//!
+//!   m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
+//!   =  s; t[z := x]; release l
+//!
+//! Such values are several buffers in any order, or buffers of buffers, as functions give that were put in the place of
+//! their calls: a step of a recurrent network gives the states of all its layers. To release what else the scope took,
+//! the value is copied to the top of the arena and back, and where it is then is known when the code runs only; so
+//! what is stored in it, and how long its rows are, is forgotten. Where the mark l is older, and the release is passed
+//! once for each time that the scope is, in the same iteration of all loops around, the value stays where it is and
+//! the rest goes with the scope around.
+//!
+//! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
+//! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
+//! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
+
+use crate::ir::{Block, Local, Memory, Module, Op, Operand, Stmt};
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.recursive) {
+        let mut ended = HashSet::new();
+        find(&function.body, false, &mut ended);
+        if !ended.is_empty() {
+            let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
+            opener.block(&mut function.body);
+            function.body.change_operands(&mut |a| opener.replace(a));
+        }
+    }
+}
+
+/// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:
+/// what the block takes is released behind it, in the same iteration.
+fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
+    let mut set: HashMap<Local, usize> = HashMap::new();
+    for (i, stmt) in block.stmts.iter().enumerate() {
+        set.extend(stmt.targets().into_iter().map(|x| (x, i)));
+    }
+    // Where the block releases to a mark from before, the last time.
+    let released = |stmt: &Stmt| to_mark(stmt).map(|m| set.get(&m).copied());
+    let is_older = |mark: usize, at: usize| {
+        let mut later = block.stmts[at + 1..].iter().filter_map(released);
+        later.any(|other| other.is_none_or(|other| other < mark))
+    };
+    for (i, stmt) in block.stmts.iter().enumerate() {
+        if let Stmt::Memory(Memory::Slide(_, piece, m)) = stmt
+            && let (Some(piece), Some(m)) = (piece.local(), m.local())
+            && let Some(mark) = set.get(&m)
+            && set.contains_key(&piece)
+            && (is_inside || is_older(*mark, i))
+        {
+            ended.extend([m, piece]);
+        }
+        let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
+        let is_inside = !is_loop && (is_inside || is_older(i, i));
+        stmt.blocks().into_iter().for_each(|inner| find(inner, is_inside, ended));
+    }
+}
+
+/// The mark that a statement puts the top of the arena back to.
+fn to_mark(stmt: &Stmt) -> Option<Local> {
+    match stmt {
+        Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) => m.local(),
+        _ => None,
+    }
+}
+
+struct Opener<'a> {
+    ended: &'a HashSet<Local>,
+    /// What locals are that the ends of scopes set.
+    replaced: HashMap<Local, Operand>,
+}
+
+impl Opener<'_> {
+    fn replace(&self, a: &mut Operand) {
+        while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn is_ended(&self, m: &Operand) -> bool {
+        m.local().is_some_and(|m| self.ended.contains(&m))
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        block.stmts.retain_mut(|stmt| {
+            stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            match stmt {
+                Stmt::Memory(Memory::Mark(m)) => return !self.ended.contains(m),
+                Stmt::Memory(memory) => match self.known(memory) {
+                    Some(known) => self.replaced.extend([known]),
+                    None => return true,
+                },
+                Stmt::Let(x, Op::Or, args) if args.iter().all(is_false) => {
+                    self.replaced.insert(*x, Operand::Bool(false));
+                }
+                Stmt::If(xs, condition, _, other) if is_false(condition) && other.stmts.is_empty() => {
+                    self.replaced.extend(xs.iter().copied().zip(other.results.iter().cloned()));
+                }
+                _ => return true,
+            }
+            false
+        });
+    }
+
+    /// What a statement sets to something that is known where the scope does not end: nothing is taken any more between
+    /// the mark, which is that of the piece, and what is asked.
+    fn known(&self, memory: &Memory) -> Option<(Local, Operand)> {
+        match memory {
+            Memory::Above(x, _, m) if self.is_ended(m) => Some((*x, Operand::Bool(false))),
+            Memory::Slide(d, _, m) if self.is_ended(m) => Some((*d, Operand::Integer(0))),
+            Memory::Slid { target, buffer, piece, .. } if self.is_ended(piece) => Some((*target, buffer.clone())),
+            Memory::Before(x, a, b) if a.same(b) => Some((*x, Operand::Bool(false))),
+            _ => None,
+        }
+    }
+}
+
+fn is_false(a: &Operand) -> bool {
+    matches!(a, Operand::Bool(false))
+}

@@ -1,0 +1,234 @@
+//! Reuse: a buffer takes the place of another that is done, in the same block.
+//!
+//!   b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
+//!   for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//!
+//! b is done with the last statement of the block that uses anything by which b can be reached; c begins with the first
+//! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n
+//! is one operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and memory that was
+//! used lately is near; the arena has never more in use than before.
+//!
+//! A buffer of buffers takes no place, and gives none: what it held before would seem to be in it still, wherever it is
+//! asked whether iterations touch the same memory.
+//!
+//! It runs late: passes that divide loops, or run them in lanes, make buffers as others were made, and want to see that
+//! two share nothing. In lanes, both have the same form (`divergence`), and none has rows.
+
+mod in_place;
+
+use crate::analyses::alias::{Aliases, Written, written};
+use crate::analyses::divergence::{Divergence, Form};
+use crate::analyses::ranges::Ranges;
+use crate::analyses::roots::Root;
+use crate::ir::{Block, Function, Local, Memory, Module, Operand, Stmt, Ty};
+use in_place::is_in_place;
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+        if most_buffers(&function.body) > 1 {
+            let mut reuse = Reuse::new(function, &written);
+            reuse.block(&function.body, None);
+            let names = reuse.names;
+            function.body.drop_made(&names);
+            function.body.rename(&names);
+        }
+    }
+}
+
+/// How many buffers one block makes, at most.
+fn most_buffers(block: &Block) -> usize {
+    let inner = block.stmts.iter().flat_map(Stmt::blocks).map(most_buffers).max().unwrap_or(0);
+    let own = block.stmts.iter().filter(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }))).count();
+    own.max(inner)
+}
+
+struct Reuse<'a> {
+    function: &'a Function,
+    aliases: Aliases,
+    ranges: Ranges,
+    /// Marks at which a piece begins that slides: what belongs to the piece must lie in it.
+    pieces: HashSet<Local>,
+    /// The buffers that take the place of others, and of which.
+    names: HashMap<Local, Local>,
+}
+
+/// When the buffers that a block makes are in use: the statements of the block that use them first and last.
+#[derive(Default)]
+struct Spans(HashMap<Local, (usize, usize)>);
+
+/// A buffer that the block has made, and those that took its place.
+struct Place {
+    buffers: Vec<Local>,
+    ty: Ty,
+    form: Option<Form>,
+    count: Operand,
+    /// The statement that made it.
+    at: usize,
+}
+
+impl<'a> Reuse<'a> {
+    fn new(function: &'a Function, written: &[Written]) -> Reuse<'a> {
+        let mut pieces = HashSet::new();
+        function.body.visit(&mut |stmt| {
+            if let Stmt::Memory(Memory::Slide(_, piece, _)) = stmt {
+                pieces.extend(piece.local());
+            }
+        });
+        let (aliases, ranges) = (Aliases::of(function, written), Ranges::new(function));
+        Reuse { function, aliases, ranges, pieces, names: HashMap::new() }
+    }
+
+    /// A block, and those in it; the loop in lanes around it, if there is one, by what is known of it.
+    fn block(&mut self, block: &Block, spread: Option<&Divergence>) {
+        let spans = self.spans(block);
+        let mut places: Vec<Place> = vec![];
+        let mut marks: HashMap<Local, usize> = HashMap::new();
+        for (i, stmt) in block.stmts.iter().enumerate() {
+            self.inner(stmt, spread);
+            forget_released(stmt, &marks, &mut places);
+            if let Stmt::Memory(Memory::Mark(m)) = stmt {
+                marks.insert(*m, i);
+            }
+            let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt else { continue };
+            let (buffer, count) = (*buffer, count.clone());
+            let Some(new) = self.place(buffer, count, i, spread) else { continue };
+            let begins = marks.iter().filter(|(m, _)| self.pieces.contains(m)).map(|(_, at)| *at).max();
+            let taken = self.taken(&places, &new, block, &spans, begins);
+            match taken.map(|k| &mut places[k]) {
+                Some(place) => {
+                    self.names.insert(buffer, place.buffers[0]);
+                    place.buffers.push(buffer);
+                }
+                None => places.push(new),
+            }
+        }
+    }
+
+    fn inner(&mut self, stmt: &Stmt, spread: Option<&Divergence>) {
+        let own = match stmt {
+            Stmt::For(looped) if looped.lanes > 1 && spread.is_none() => {
+                Some(Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them"))
+            }
+            _ => None,
+        };
+        for (k, block) in stmt.blocks().into_iter().enumerate() {
+            let mark = self.ranges.mark();
+            self.ranges.enter(stmt, k);
+            self.block(block, spread.or(own.as_ref()));
+            self.ranges.back_to(mark);
+        }
+        self.ranges.see(stmt);
+    }
+
+    /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that
+    /// holds other memory.
+    fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Divergence>) -> Option<Place> {
+        let form = spread.map(|spread| spread.form(buffer));
+        let ty = self.function.ty(&Operand::Local(buffer));
+        let is_flat = ty.element().is_some_and(|element| element.as_scalar().is_some());
+        let fits = is_flat && form != Some(Form::Rows) && !self.aliases.is_held(Root::Made(buffer));
+        fits.then(|| Place { buffers: vec![buffer], ty, form, count, at })
+    }
+
+    /// The place that a new buffer takes.
+    fn taken(
+        &mut self,
+        places: &[Place],
+        new: &Place,
+        block: &Block,
+        spans: &Spans,
+        piece: Option<usize>,
+    ) -> Option<usize> {
+        let buffer = new.buffers[0];
+        let free = |place: &&(usize, &Place)| {
+            let place = place.1;
+            place.ty == new.ty
+                && place.form == new.form
+                && piece.is_none_or(|piece| piece < place.at)
+                && place.buffers.iter().all(|b| self.gives_way(*b, buffer, block, spans))
+        };
+        let numbered: Vec<(usize, &Place)> = places.iter().enumerate().collect();
+        let free: Vec<(usize, &Place)> = numbered.iter().filter(free).copied().collect();
+        let same = free.iter().find(|(_, place)| place.count.same(&new.count)).map(|(k, _)| *k);
+        same.or_else(|| {
+            free.iter().find(|(_, place)| self.ranges.is_at_most(&new.count, &place.count)).map(|(k, _)| *k)
+        })
+    }
+
+    /// Whether one buffer is done when the other begins.
+    fn gives_way(&self, old: Local, new: Local, block: &Block, spans: &Spans) -> bool {
+        let (Some((_, last)), Some((first, _))) = (spans.0.get(&old), spans.0.get(&new)) else {
+            // One of them is not used at all.
+            return true;
+        };
+        let in_place = |stmt| is_in_place(stmt, old, new, &self.aliases);
+        last < first || last == first && block.stmts.get(*last).is_some_and(in_place)
+    }
+
+    /// When what the block makes is in use.
+    fn spans(&self, block: &Block) -> Spans {
+        let mut spans = Spans::default();
+        let is_alloc = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }));
+        let made: HashSet<Local> = block.stmts.iter().filter(is_alloc).flat_map(Stmt::targets).collect();
+        if made.len() < 2 {
+            return spans;
+        }
+        let mut reached: HashMap<Local, Vec<Local>> = HashMap::new();
+        let mut uses = |a: &Operand, at: usize| {
+            let Some(x) = a.local() else { return };
+            let reached = reached.entry(x).or_insert_with(|| {
+                let is_made = |root: Root| if let Root::Made(b) = root { made.get(&b).copied() } else { None };
+                self.aliases.reach(x).iter().filter_map(is_made).collect()
+            });
+            for b in reached.iter() {
+                spans.0.entry(*b).or_insert((at, at)).1 = at;
+            }
+        };
+        for (at, stmt) in block.stmts.iter().enumerate() {
+            every_operand(stmt, &mut |a| uses(a, at));
+        }
+        block.results.iter().for_each(|a| uses(a, usize::MAX));
+        spans
+    }
+}
+
+/// The operands of a statement, and of all in its blocks.
+fn every_operand(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {
+    stmt.operands().into_iter().for_each(&mut *f);
+    for block in stmt.blocks() {
+        block.stmts.iter().for_each(|inner| every_operand(inner, f));
+        block.results.iter().for_each(&mut *f);
+    }
+}
+
+/// What a statement gives back is no place any more.
+fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<Place>) {
+    let mut own = HashSet::new();
+    let mut released = vec![];
+    let mut see = |stmt: &Stmt| {
+        own.extend(stmt.targets());
+        match stmt {
+            Stmt::Memory(Memory::Release(m)) => released.extend(m.local()),
+            Stmt::Memory(Memory::Slide(_, piece, m)) => released.extend(piece.local().into_iter().chain(m.local())),
+            _ => {}
+        }
+    };
+    see(stmt);
+    stmt.blocks().into_iter().for_each(|block| block.visit(&mut see));
+    for m in released.into_iter().filter(|m| !own.contains(m)) {
+        let since = marks.get(&m).copied();
+        places.retain(|place| since.is_some_and(|since| place.at < since));
+    }
+}
+
+impl Block {
+    /// Without the buffers that take the place of others.
+    fn drop_made(&mut self, names: &HashMap<Local, Local>) {
+        let takes_place =
+            |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if names.contains_key(buffer));
+        self.stmts.retain(|stmt| !takes_place(stmt));
+        self.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|block| block.drop_made(names));
+    }
+}

@@ -1,0 +1,42 @@
+//! Bounds: what sizes, loops, conditionals and earlier checks tell makes many checks needless.
+//!
+//!   for i in 0..n { check below i n .. }                  the check goes, when n is a size
+//!   if lt j i { check below j n }, i < n known            the check goes
+//!   if c { .. } else { .. }, c known                      the branch is known
+//!
+//! Source: `ranges`. A check that is gone held in every run, so errors are the same.
+
+use crate::analyses::ranges::Ranges;
+use crate::ir::{Block, Module, Operand, Stmt};
+
+pub(super) fn run(module: &mut Module) {
+    for function in &mut module.functions {
+        let mut ranges = Ranges::new(function);
+        block(&mut function.body, &mut ranges);
+    }
+}
+
+fn block(block: &mut Block, ranges: &mut Ranges) {
+    block.stmts.retain_mut(|stmt| is_needed(stmt, ranges));
+}
+
+fn is_needed(stmt: &mut Stmt, ranges: &mut Ranges) -> bool {
+    if let Stmt::Check { condition, .. } = stmt
+        && ranges.known(condition) == Some(true)
+    {
+        return false;
+    }
+    if let Stmt::If(_, condition, _, _) = stmt
+        && let Some(known) = ranges.known(condition)
+    {
+        *condition = Operand::Bool(known);
+    }
+    for i in 0..stmt.blocks().len() {
+        let mark = ranges.mark();
+        ranges.enter(stmt, i);
+        block(stmt.blocks_mut().swap_remove(i), ranges);
+        ranges.back_to(mark);
+    }
+    ranges.see(stmt);
+    true
+}

@@ -1,0 +1,214 @@
+//! Sweep: what nobody uses is not computed, and what is not read is not stored.
+//!
+//!   x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect
+//!   b = alloc n; store b[i] = a                           gone, if nothing is loaded of what b may share
+//!   y, of carrying (y = a)                                gone, if it is used for nothing but itself
+//!   m = mark; ..; release m                               gone, if nothing between the two takes from the arena
+//!
+//! Checks, output, calls and additions stay. A buffer that is not made cannot exhaust the memory: that is all that
+//! becomes of errors.
+
+use crate::analyses::alias::{Aliases, written};
+use crate::analyses::roots::Roots;
+use crate::ir::{Block, Function, Local, Memory, Module, Operand, Stmt};
+use std::collections::HashSet;
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
+    for function in &mut module.functions {
+        let mut before = usize::MAX;
+        while function.body.len() < before {
+            before = function.body.len();
+            idle_marks(&mut function.body, &takes);
+            let aliases = Aliases::of(function, &written);
+            let needed = Needed::of(function, aliases);
+            needed.keep(&mut function.body);
+        }
+    }
+}
+
+/// Drops releases that give nothing back: from the mark to the last release to it, nothing is taken. The marks go
+/// because nobody uses them.
+fn idle_marks(block: &mut Block, takes: &[bool]) {
+    let marks = block.stmts.iter().enumerate().filter_map(|(i, stmt)| match stmt {
+        Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),
+        _ => None,
+    });
+    // From the last one on: what is dropped stands behind its mark, so the earlier ones stay where they are.
+    for (start, m) in marks.collect::<Vec<_>>().into_iter().rev() {
+        let Some(last) = block.stmts.iter().rposition(|stmt| releases(stmt, m)) else { continue };
+        if !block.stmts[start..=last].iter().any(|stmt| takes_memory(stmt, takes)) {
+            drop_releases(block, m);
+        }
+    }
+    block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|block| idle_marks(block, takes));
+}
+
+fn is_release(stmt: &Stmt, m: Local) -> bool {
+    matches!(stmt, Stmt::Memory(Memory::Release(a)) if a.local() == Some(m))
+}
+
+fn releases(stmt: &Stmt, m: Local) -> bool {
+    is_release(stmt, m) || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| releases(stmt, m))
+}
+
+fn takes_memory(stmt: &Stmt, takes: &[bool]) -> bool {
+    let own = match stmt {
+        Stmt::Call(_, callee, _) => takes[callee.0],
+        Stmt::Memory(Memory::Slide(..)) => true,
+        stmt => stmt.takes_memory(),
+    };
+    own || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| takes_memory(stmt, takes))
+}
+
+fn drop_releases(block: &mut Block, m: Local) {
+    block.stmts.retain_mut(|stmt| {
+        stmt.blocks_mut().into_iter().for_each(|block| drop_releases(block, m));
+        !is_release(stmt, m)
+    });
+}
+
+/// What is used of a function's locals, and the roots of memory that is read.
+struct Needed {
+    used: HashSet<Local>,
+    read: Roots,
+    aliases: Aliases,
+}
+
+impl Needed {
+    fn of(function: &Function, aliases: Aliases) -> Needed {
+        let mut needed = Needed { used: HashSet::new(), read: Roots::new(), aliases };
+        // What others see of memory, and what comes back, is needed; the rest follows.
+        function.params.iter().for_each(|x| needed.reads_all(&Operand::Local(*x)));
+        needed.gives(&function.body);
+        loop {
+            let before = (needed.used.len(), needed.read.len());
+            needed.block(&function.body);
+            if before == (needed.used.len(), needed.read.len()) {
+                return needed;
+            }
+        }
+    }
+
+    /// Backwards, so that most uses are seen before what they use.
+    fn block(&mut self, block: &Block) {
+        for stmt in block.stmts.iter().rev() {
+            match stmt {
+                Stmt::If(xs, condition, then, other) => {
+                    [then, other].into_iter().for_each(|arm| self.block(arm));
+                    for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.used.contains(x)).collect::<Vec<_>>() {
+                        [then, other].into_iter().for_each(|arm| self.uses(&arm.results[i]));
+                    }
+                    if self.is_needed(stmt) {
+                        self.uses(condition);
+                    }
+                }
+                Stmt::For(looped) => {
+                    for (i, (y, init)) in looped.carried.iter().enumerate() {
+                        if self.used.contains(y) || self.used.contains(&looped.results[i]) {
+                            self.uses(init);
+                            self.uses(&looped.body.results[i]);
+                        }
+                    }
+                    self.block(&looped.body);
+                    if self.is_needed(stmt) {
+                        [&looped.from, &looped.to].into_iter().for_each(|a| self.uses(a));
+                    }
+                }
+                Stmt::Bench { given, body, .. } => {
+                    self.gives(body);
+                    self.block(body);
+                    given.iter().for_each(|(_, a)| self.uses(a));
+                }
+                stmt if self.is_needed(stmt) => {
+                    stmt.operands().into_iter().for_each(|a| self.uses(a));
+                    self.sees(stmt);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The elements of buffers that a statement sees.
+    fn sees(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) => self.reads(b),
+            Stmt::Call(..) | Stmt::External { .. } => stmt.operands().into_iter().for_each(|a| self.reads_all(a)),
+            _ => {}
+        }
+    }
+
+    /// The results of a block go where they may be looked at in any way.
+    fn gives(&mut self, block: &Block) {
+        for a in &block.results {
+            self.uses(a);
+            self.reads_all(a);
+        }
+    }
+
+    fn uses(&mut self, a: &Operand) {
+        self.used.extend(a.local());
+    }
+
+    fn reads(&mut self, a: &Operand) {
+        a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.roots_of(x)));
+    }
+
+    /// What lies in it, too.
+    fn reads_all(&mut self, a: &Operand) {
+        a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.reach(x)));
+    }
+
+    fn is_needed(&self, stmt: &Stmt) -> bool {
+        let is_used = |x: Local| self.used.contains(&x);
+        match stmt {
+            Stmt::Check { .. }
+            | Stmt::Write(_)
+            | Stmt::Call(..)
+            | Stmt::External { .. }
+            | Stmt::Bench { .. }
+            | Stmt::Memory(Memory::Release(_) | Memory::Slide(..)) => true,
+            stmt if stmt.writes().is_some() => stmt.writes().is_some_and(|b| self.aliases.shows(b, &self.read)),
+            stmt => {
+                stmt.targets().into_iter().any(is_used)
+                    || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| self.is_needed(stmt))
+            }
+        }
+    }
+
+    /// Drops what is not needed.
+    fn keep(&self, block: &mut Block) {
+        block.stmts.retain_mut(|stmt| {
+            let is_needed = self.is_needed(stmt);
+            if is_needed {
+                stmt.blocks_mut().into_iter().for_each(|block| self.keep(block));
+                self.keep_results(stmt);
+            }
+            is_needed
+        });
+    }
+
+    fn keep_results(&self, stmt: &mut Stmt) {
+        match stmt {
+            Stmt::If(xs, _, then, other) => {
+                let used: Vec<bool> = xs.iter().map(|x| self.used.contains(x)).collect();
+                keep_those(xs, &used);
+                [then, other].into_iter().for_each(|arm| keep_those(&mut arm.results, &used));
+            }
+            Stmt::For(looped) => {
+                let pairs = looped.carried.iter().zip(&looped.results);
+                let used: Vec<bool> = pairs.map(|((y, _), x)| self.used.contains(y) || self.used.contains(x)).collect();
+                keep_those(&mut looped.carried, &used);
+                keep_those(&mut looped.results, &used);
+                keep_those(&mut looped.body.results, &used);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn keep_those<T>(all: &mut Vec<T>, used: &[bool]) {
+    let mut used = used.iter();
+    all.retain(|_| *used.next().expect("there is one for each"));
+}

@@ -1,0 +1,32 @@
+//! Unchecked: what `--checks none` leaves out, indices and sizes. A program that would stop there does anything at all.
+//!
+//! One that would not must not read what it does not read, either. `licm` learns from the checks in front of a load
+//! whether it may be done before a loop that has no iteration, so it comes first.
+
+use crate::ir::{Block, Failure, Module, Stmt};
+
+pub(super) fn run(module: &mut Module) {
+    module.functions.iter_mut().for_each(|function| block(&mut function.body));
+}
+
+fn block(block: &mut Block) {
+    block.stmts.retain_mut(|stmt| {
+        stmt.blocks_mut().into_iter().for_each(self::block);
+        !matches!(stmt, Stmt::Check { failure, .. } if is_left_out(*failure))
+    });
+}
+
+fn is_left_out(failure: Failure) -> bool {
+    match failure {
+        Failure::IndexOutOfRange | Failure::NegativeSize | Failure::SizeMismatch | Failure::TooLarge => true,
+        Failure::AssertFailed
+        | Failure::DivisionByZero
+        | Failure::RecursionTooDeep
+        | Failure::ShapeUnknown
+        | Failure::OutOfMemory
+        | Failure::BadArgument
+        | Failure::ShapeMismatch
+        | Failure::ExternalFailed
+        | Failure::NotSpecialised => false,
+    }
+}

@@ -1,0 +1,79 @@
+//! Adds: an element that is loaded, added to and stored is added to.
+//!
+//!   x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
+//!
+//! x and y are used for nothing else, and neither s nor t writes what b shares. Sums of numbers that a function gets
+//! and gives back (`lower::into`) look like that where it is inlined. The bits are the same. What only adds may run in
+//! lanes and on threads where what stores may not: other iterations may add to the same element.
+
+use crate::analyses::alias::{Aliases, Written, written};
+use crate::ir::{Block, Local, Memory, Module, Op, Operand, Stmt};
+use std::collections::HashMap;
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
+        let aliases = Aliases::of(function, &written);
+        Adder { aliases, written: &written, uses: function.body.use_counts() }.block(&mut function.body);
+    }
+}
+
+struct Adder<'a> {
+    aliases: Aliases,
+    written: &'a [Written],
+    /// How often each local is used.
+    uses: HashMap<Local, usize>,
+}
+
+impl Adder<'_> {
+    fn block(&self, block: &mut Block) {
+        let mut i = 0;
+        while i < block.stmts.len() {
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            match self.sum(&block.stmts[..=i]) {
+                Some((load, sum, term)) => {
+                    if let Stmt::Memory(Memory::Store(b, index, _)) = &block.stmts[i] {
+                        block.stmts[i] = Stmt::Memory(Memory::Add(b.clone(), index.clone(), term));
+                    }
+                    block.stmts.remove(sum);
+                    block.stmts.remove(load);
+                    i -= 1;
+                }
+                None => i += 1,
+            }
+        }
+    }
+
+    /// Where what the last of these statements stores is loaded and added, and what is added.
+    fn sum(&self, stmts: &[Stmt]) -> Option<(usize, usize, Operand)> {
+        let (last, before) = stmts.split_last()?;
+        let Stmt::Memory(Memory::Store(b, index, y)) = last else { return None };
+        let y = self.used_once(y)?;
+        let sum = before.iter().rposition(|stmt| stmt.targets().contains(&y))?;
+        let Stmt::Let(_, Op::AddF | Op::AddI, args) = &before[sum] else { return None };
+        let [first, second] = &args[..] else { return None };
+        let loaded = |x: &Operand| {
+            let x = self.used_once(x)?;
+            let is_it = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(to, c, i)) if *to == x && c.same(b) && i.same(index));
+            before[..sum].iter().rposition(is_it)
+        };
+        let (load, term) = match (loaded(first), loaded(second)) {
+            (Some(load), _) => (load, second),
+            (None, Some(load)) => (load, first),
+            (None, None) => return None,
+        };
+        let buffer = b.local()?;
+        let changes = before[load..].iter().any(|stmt| self.changes(stmt, buffer));
+        (!changes).then(|| (load, sum, term.clone()))
+    }
+
+    /// Whether a statement, or one in its blocks, may change what a buffer shows.
+    fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
+        let inside = |block: &Block| block.stmts.iter().any(|stmt| self.changes(stmt, buffer));
+        self.aliases.changes(stmt, buffer, self.written) || stmt.blocks().into_iter().any(inside)
+    }
+
+    fn used_once(&self, a: &Operand) -> Option<Local> {
+        a.local().filter(|x| self.uses.get(x) == Some(&1))
+    }
+}

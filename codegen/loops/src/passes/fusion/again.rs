@@ -1,0 +1,115 @@
+//! Loops that ask again what an earlier one asked.
+//!
+//!   for i { x = load b[i]; check x < n; s }; for j { y = load b[j]; check y < n; t }
+//!     =   for i { x = load b[i]; check x < n; s; y = load b[i]; t[j := i] }
+//!
+//! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds,
+//! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
+//! worth while whether or not they pass anything on: they load the same, and `loop_versioning` has one loop to make two of.
+
+use super::Done;
+use crate::analyses::alias::Aliases;
+use crate::analyses::effects::{Access, Effects};
+use crate::ir::{For, Local, Memory, Operand, Stmt};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// What an operand is made of is looked at so deep.
+const DEEPEST: usize = 8;
+
+/// Whether the second loop may stop, but only where the first one has stopped before it.
+pub(super) fn asks_again(first: &Done, between: &[Done], second: &Done, aliases: &Aliases) -> bool {
+    if !first.effects.may_leave || !second.effects.may_leave {
+        return false;
+    }
+    let (Stmt::For(p), Stmt::For(c)) = (&first.stmt, &second.stmt) else { return false };
+    let Some(asked) = Asked::of(c).filter(|_| leaves_by_own_checks(c)) else { return false };
+    let Some(before) = Asked::of(p) else { return false };
+    asked.keys.iter().all(|key| key.as_ref().is_some_and(|key| before.keys.contains(&Some(key.clone()))))
+        && [first, second].into_iter().chain(between).all(|done| asked.stays(&done.effects, aliases))
+}
+
+/// The loop without its checks.
+pub(super) fn unchecked(mut looped: For) -> For {
+    looped.body.stmts.retain(|stmt| !matches!(stmt, Stmt::Check { .. }));
+    looped
+}
+
+/// Whether a loop may stop by checks of its body only, not of blocks in it.
+fn leaves_by_own_checks(looped: &For) -> bool {
+    let leaves = |stmt: &Stmt| match stmt {
+        Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } | Stmt::Write(_) => true,
+        Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Memory(_) => false,
+    };
+    looped.body.stmts.iter().filter(|stmt| !matches!(stmt, Stmt::Check { .. })).all(|stmt| {
+        let mut inner = false;
+        stmt.blocks().into_iter().for_each(|block| block.visit(&mut |stmt| inner |= leaves(stmt)));
+        !leaves(stmt) && !inner
+    })
+}
+
+/// What the checks of a loop's body ask.
+struct Asked {
+    /// For each, how its condition is made of the index and of what is outside; none where that is not known.
+    keys: HashSet<Option<String>>,
+    /// The buffers from which the conditions load.
+    loaded: BTreeSet<Local>,
+}
+
+impl Asked {
+    /// None where there are no checks.
+    fn of(looped: &For) -> Option<Asked> {
+        let stmts = &looped.body.stmts;
+        let made: HashMap<Local, &Stmt> =
+            stmts.iter().flat_map(|stmt| stmt.targets().into_iter().map(move |x| (x, stmt))).collect();
+        let bound = looped.carried.iter().map(|(x, _)| *x).collect();
+        let mut maker = Maker { index: looped.index, made, bound, loaded: BTreeSet::new() };
+        let conditions = stmts.iter().filter_map(|stmt| match stmt {
+            Stmt::Check { condition, .. } => Some(condition),
+            _ => None,
+        });
+        let keys: HashSet<Option<String>> = conditions.map(|condition| maker.key(condition, DEEPEST)).collect();
+        (!keys.is_empty()).then_some(Asked { keys, loaded: maker.loaded })
+    }
+
+    /// Whether the buffers that were asked stay as they are.
+    fn stays(&self, effects: &Effects, aliases: &Aliases) -> bool {
+        self.loaded.iter().all(|b| {
+            let read = Access { buffer: *b, at: None, writes: false, deep: false };
+            !effects.accesses.iter().any(|access| access.meets(&read, aliases))
+        })
+    }
+}
+
+struct Maker<'a> {
+    index: Local,
+    /// What sets the locals of the body.
+    made: HashMap<Local, &'a Stmt>,
+    /// What the loop carries.
+    bound: HashSet<Local>,
+    loaded: BTreeSet<Local>,
+}
+
+impl Maker<'_> {
+    /// What tells a value from others, in the same iteration of any loop.
+    fn key(&mut self, a: &Operand, depth: usize) -> Option<String> {
+        let Some(x) = a.local() else { return Some(format!("{a:?}")) };
+        if x == self.index {
+            return Some("index".to_string());
+        }
+        let Some(stmt) = self.made.get(&x).copied() else {
+            return (!self.bound.contains(&x)).then(|| format!("{x:?}"));
+        };
+        let depth = depth.checked_sub(1)?;
+        match stmt {
+            Stmt::Let(_, op, args) => {
+                let args: Option<Vec<String>> = args.iter().map(|a| self.key(a, depth)).collect();
+                Some(format!("({op:?} {})", args?.join(" ")))
+            }
+            Stmt::Memory(Memory::Load(_, Operand::Local(b), i)) if !self.made.contains_key(b) => {
+                self.loaded.insert(*b);
+                Some(format!("{b:?}[{}]", self.key(i, depth)?))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! One loop of two over the same range: each iteration does what both did.
+//!
+//!   for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
+//!
+//! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
+//! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the
+//! index and one what the second reads at the index, as it does the states of a fold; and where at most one of them may
+//! stop with an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers
+//! are loops, too, where there is a loop to merge them with.
+
+use super::states::next;
+use super::{Done, Fuser, MOST_STATEMENTS};
+use crate::analyses::alias::Aliases;
+use crate::analyses::effects::{Access, Effects};
+use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A statement as a loop: its range, its index, and what it does.
+struct Looped<'a> {
+    from: &'a Operand,
+    to: &'a Operand,
+    /// None for a statement that touches all elements of its buffers in turn.
+    index: Option<Local>,
+    /// The locals that are the index and one.
+    next: Vec<Local>,
+    effects: &'a Effects,
+}
+
+const ZERO: Operand = Operand::Integer(0);
+
+/// Whether a statement can be merged into a loop before it.
+pub(super) fn is_loop(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::For(_) | Stmt::Memory(Memory::Move { .. }))
+}
+
+impl Fuser<'_> {
+    /// Whether two statements can be one loop, if nothing is between them, and whether it is worth while. What the
+    /// second one checks may be known to hold.
+    pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
+        let [Some(p), Some(c)] = [first, second].map(|done| self.looped(done)) else { return false };
+        (p.index.is_some() || c.index.is_some())
+            && self.equal.are(p.from, c.from)
+            && self.equal.are(p.to, c.to)
+            && first.len + second.len <= MOST_STATEMENTS
+            && (asks_again || !(p.effects.may_leave && c.effects.may_leave))
+            && !p.effects.arena
+            && !c.effects.arena
+            && c.effects.used.is_disjoint(&p.effects.set)
+            && (asks_again || p.passes_on_to(&c))
+            && p.meets_at_index(&c, self.aliases)
+    }
+
+    fn looped<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {
+        let effects = &done.effects;
+        match &done.stmt {
+            Stmt::For(looped) => {
+                let For { from, to, index, .. } = &**looped;
+                Some(Looped { from, to, index: Some(*index), next: next(looped), effects })
+            }
+            Stmt::Memory(Memory::Zero(b, count) | Memory::Move { to: b, count, .. }) if self.element(b).is_some() => {
+                Some(Looped { from: &ZERO, to: count, index: None, next: vec![], effects })
+            }
+            _ => None,
+        }
+    }
+
+    /// The scalar that a buffer holds.
+    fn element(&self, b: &Operand) -> Option<Scalar> {
+        b.ty(self.locals).element()?.as_scalar()
+    }
+
+    /// The loop that does what both do.
+    pub(super) fn joined(&mut self, first: Stmt, second: Stmt) -> Stmt {
+        let (first, second) = match (first, second) {
+            (Stmt::For(p), Stmt::For(c)) => (*p, *c),
+            (Stmt::For(p), c) => {
+                let c = self.spelt_out(&c, &p);
+                (*p, c)
+            }
+            (p, Stmt::For(c)) => (self.spelt_out(&p, &c), *c),
+            _ => panic!("one of the two is a loop"),
+        };
+        Stmt::For(Box::new(concatenated(first, second, self.locals)))
+    }
+
+    /// `zero` or `move` as a loop, with the index and the range of another.
+    fn spelt_out(&mut self, stmt: &Stmt, other: &For) -> For {
+        let i = Operand::Local(other.index);
+        let stmts = match stmt {
+            Stmt::Memory(Memory::Zero(b, _)) => {
+                let zero = if self.element(b) == Some(Scalar::Float) { Operand::Float(0.0) } else { ZERO };
+                vec![Stmt::Memory(Memory::Store(b.clone(), i, zero))]
+            }
+            Stmt::Memory(Memory::Move { to, from, .. }) => {
+                let ty = to.ty(self.locals).element().expect("it is a buffer");
+                let x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
+                self.locals.push(LocalInfo { ty, name: None, is_size: false });
+                vec![
+                    Stmt::Memory(Memory::Load(x, from.clone(), i.clone())),
+                    Stmt::Memory(Memory::Store(to.clone(), i, Operand::Local(x))),
+                ]
+            }
+            other => panic!("no loop: {other:?}"),
+        };
+        let body = Block { stmts, results: vec![] };
+        For { results: vec![], carried: vec![], body, ..other.clone() }
+    }
+}
+
+fn concatenated(mut first: For, second: For, locals: &mut [LocalInfo]) -> For {
+    if let (None, Some(name)) = (&name(first.index, locals), name(second.index, locals)) {
+        locals[first.index.0 as usize].name = Some(name);
+    }
+    let mut body = second.body;
+    let renamed: HashMap<Local, Operand> = [(second.index, Operand::Local(first.index))].into();
+    body.change_operands(&mut |a| {
+        if let Some(other) = a.local().and_then(|x| renamed.get(&x)) {
+            *a = other.clone();
+        }
+    });
+    ask_once(&first.body, &mut body);
+    first.results.extend(second.results);
+    first.carried.extend(second.carried);
+    first.body.stmts.extend(body.stmts);
+    first.body.results.extend(body.results);
+    first
+}
+
+/// What both compare is compared once, so that `index_set_split` finds one condition where each of them had its own.
+fn ask_once(first: &Block, second: &mut Block) {
+    let compared = |stmt: &Stmt| match stmt {
+        Stmt::Let(x, op @ (Op::EqI | Op::LtI | Op::LeI), args) => Some((*x, *op, args.clone())),
+        _ => None,
+    };
+    let known: Vec<(Local, Op, Vec<Operand>)> = first.stmts.iter().filter_map(compared).collect();
+    let mut names = HashMap::new();
+    second.stmts.retain(|stmt| {
+        let Some((y, op, args)) = compared(stmt) else { return true };
+        let is_same = |a: &[Operand]| a.iter().zip(&args).all(|(a, b)| a.same(b));
+        let Some((x, ..)) = known.iter().find(|(_, other, a)| *other == op && is_same(a)) else { return true };
+        names.insert(y, *x);
+        false
+    });
+    second.rename(&names);
+}
+
+fn name(x: Local, locals: &[LocalInfo]) -> Option<Arc<str>> {
+    locals[x.0 as usize].name.clone()
+}
+
+impl Looped<'_> {
+    fn is_at_index(&self, access: &Access) -> bool {
+        !access.deep && (self.index.is_none() || access.at == self.index)
+    }
+
+    /// Whether the second one touches what the first one writes.
+    fn passes_on_to(&self, other: &Looped) -> bool {
+        let mut written = self.effects.accesses.iter().filter(|access| access.writes);
+        written.any(|access| other.effects.accesses.iter().any(|b| b.buffer == access.buffer))
+    }
+
+    /// Whether what they both touch, and one of them writes, is touched at the index.
+    fn meets_at_index(&self, other: &Looped, aliases: &Aliases) -> bool {
+        self.effects.accesses.iter().all(|a| {
+            let here = self.is_at_index(a);
+            let is_next = !a.deep && a.at.is_some_and(|at| self.next.contains(&at));
+            // What is read was written in the iteration before.
+            let fits = |b: &Access| (here || is_next && !b.writes) && a.buffer == b.buffer && other.is_at_index(b);
+            other.effects.accesses.iter().all(|b| fits(b) || !a.meets(b, aliases))
+        })
+    }
+}

@@ -1,0 +1,187 @@
+//! Fusion: loops that pass elements on to each other become one, and the buffers between them go.
+//!
+//!   for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
+//!   zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
+//!   move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
+//!   for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
+//!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
+//!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//!
+//! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
+//! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
+//! nobody reads then, and their buffers, are left to `dce`.
+//!
+//! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
+
+mod again;
+mod elements;
+mod equal;
+mod forward;
+mod handed;
+mod merge;
+mod neighbours;
+mod order;
+mod points;
+mod rows;
+mod states;
+
+use crate::analyses::alias::{Aliases, written};
+use crate::analyses::effects::{Callees, Effects};
+use crate::ir::{Block, Function, Local, LocalInfo, Memory, Module, Stmt};
+use equal::Equal;
+use neighbours::Way;
+use std::collections::HashSet;
+
+/// So many statements are looked at for one: the work grows with the length of a block only.
+const WINDOW: usize = 64;
+
+/// Loops do not grow beyond so many statements: the work to compare them stays small, and registers suffice.
+const MOST_STATEMENTS: usize = 160;
+
+/// A buffer that is gone may let more go, a few times.
+const ROUNDS: usize = 4;
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
+    let callees = Callees { written: &written, takes: &takes };
+    let is_worth = |function: &Function| !function.c_wrapper && !function.cold && has_loops(&function.body);
+    for function in module.functions.iter_mut().filter(|function| is_worth(function)) {
+        let mut rounds = 0..ROUNDS;
+        let mut changed = true;
+        while changed && rounds.next().is_some() {
+            let aliases = Aliases::of(function, &written);
+            let mut body = std::mem::take(&mut function.body);
+            rows::rows(&mut body, &function.locals);
+            points::points(&mut body, &aliases);
+            let mut fuser = Fuser::new(&aliases, callees, &mut function.locals);
+            fuser.block(&mut body);
+            changed = fuser.changed;
+            changed |= forward::forward(&mut body, &mut function.locals, &aliases, callees);
+            changed |= elements::elements(&mut body, &mut function.locals, &aliases, callees);
+            function.body = body;
+        }
+        neighbours(function, callees);
+    }
+}
+
+/// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few
+/// can.
+fn neighbours(function: &mut Function, callees: Callees) {
+    for way in [Way::Down, Way::Up] {
+        let aliases = Aliases::of(function, callees.written);
+        let mut body = std::mem::take(&mut function.body);
+        let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
+        fuser.block(&mut body);
+        if fuser.changed {
+            fuser.hand_on(way, &mut body);
+            forward::forward(&mut body, &mut function.locals, &aliases, callees);
+        }
+        function.body = body;
+    }
+}
+
+fn has_loops(block: &Block) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(_)));
+    found
+}
+
+/// What is known while loops are merged.
+struct Fuser<'a> {
+    aliases: &'a Aliases,
+    callees: Callees<'a>,
+    locals: &'a mut Vec<LocalInfo>,
+    equal: Equal,
+    changed: bool,
+    /// The way in which loops run that pass elements on to neighbours, when those are merged.
+    way: Option<Way>,
+    /// The indices of such loops.
+    merged: HashSet<Local>,
+}
+
+/// A statement of a block, what it does, and how many statements are in it.
+struct Done {
+    stmt: Stmt,
+    effects: Effects,
+    len: usize,
+}
+
+impl<'a> Fuser<'a> {
+    fn new(aliases: &'a Aliases, callees: Callees<'a>, locals: &'a mut Vec<LocalInfo>) -> Fuser<'a> {
+        Fuser { aliases, callees, locals, equal: Equal::default(), changed: false, way: None, merged: HashSet::new() }
+    }
+
+    /// Merges loops of a block, then of those inside: what was merged brings inner loops together.
+    fn block(&mut self, block: &mut Block) {
+        let now = self.equal.now();
+        let mut done: Vec<Done> = Vec::with_capacity(block.stmts.len());
+        for stmt in std::mem::take(&mut block.stmts) {
+            self.equal.see(&stmt);
+            let next = self.seen(stmt);
+            self.push(&mut done, next);
+        }
+        block.stmts = done.into_iter().map(|done| done.stmt).collect();
+        for stmt in &mut block.stmts {
+            let condition = if let Stmt::If(_, condition, _, _) = &*stmt { Some(condition.clone()) } else { None };
+            for (i, inner) in stmt.blocks_mut().into_iter().enumerate() {
+                let now = self.equal.now();
+                condition.iter().filter(|_| i == 0).for_each(|condition| self.equal.learn(condition));
+                self.block(inner);
+                self.equal.forget_since(now);
+            }
+        }
+        self.equal.forget_since(now);
+    }
+
+    fn seen(&self, stmt: Stmt) -> Done {
+        let effects = Effects::of(&stmt, self.aliases, self.callees);
+        let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
+        Done { stmt, effects, len }
+    }
+
+    /// Adds a statement to those of its block, or makes one loop of it and an earlier one.
+    fn push(&mut self, done: &mut Vec<Done>, next: Done) {
+        if merge::is_loop(&next.stmt) {
+            let start = done.len().saturating_sub(WINDOW);
+            for i in (start..done.len()).rev() {
+                let asks_again = self.way.is_none() && again::asks_again(&done[i], &done[i + 1..], &next, self.aliases);
+                let Some(order) = self.order(done, i, &next, asks_again) else { continue };
+                let mut rest = done.split_off(i).into_iter();
+                let first = rest.next().expect("there is an i-th statement");
+                let mut later = Vec::new();
+                for (done_before, stays_behind) in rest.zip(order) {
+                    if stays_behind { later.push(done_before) } else { done.push(done_before) }
+                }
+                let second = match next.stmt {
+                    Stmt::For(looped) if asks_again => Stmt::For(Box::new(again::unchecked(*looped))),
+                    stmt => stmt,
+                };
+                let merged = self.joined(first.stmt, second);
+                self.merged.extend(if let Stmt::For(looped) = &merged { Some(looped.index) } else { None });
+                let merged = self.seen(merged);
+                self.changed = true;
+                self.push(done, merged);
+                later.into_iter().for_each(|later| self.push(done, later));
+                return;
+            }
+        }
+        done.push(next);
+    }
+
+    /// Which statements between two loops come after the one that is made of them, if one can be.
+    fn order(&self, done: &[Done], i: usize, next: &Done, asks_again: bool) -> Option<Vec<bool>> {
+        let stays = |one: &Done| {
+            let from = if let Stmt::Memory(Memory::Move { from, .. }) = &one.stmt { from.local() } else { None };
+            from.is_none_or(|from| !order::is_released(from, done.iter().map(|done| &done.stmt)))
+        };
+        let fits = match self.way {
+            None => self.fit(&done[i], next, asks_again),
+            Some(way) => self.fit_neighbours(way, done, i, next),
+        };
+        let fits = fits && stays(&done[i]) && stays(next);
+        let may_leave = next.effects.may_leave && !asks_again;
+        let second = || Effects { may_leave, ..next.effects.clone() };
+        fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
+    }
+}

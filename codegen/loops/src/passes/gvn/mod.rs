@@ -1,0 +1,349 @@
+//! Share: what was computed or loaded before, and is known to be the same, is not computed or loaded again.
+//!
+//!   x = op a..; y = op a..              y is x                       operations have no effect
+//!   x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
+//!   store b[i] = x; y = load b[i]       y is x                       likewise
+//!   check c; check c                    once
+//!   check x == 3; s                     check x == 3; s[x := 3]
+//!   if true s else t                    s                            and what `fold` knows of operations
+//!   if c s else t                       if c s[c := true] else t[c := false]
+//!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
+//!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
+//!   x = for .. carrying (y = a) { .. yield y }      x and y are a
+//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
+//!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
+//!
+//! An expression is known in the block where it stands and in those inside, after it.
+
+mod fold;
+mod sides;
+mod starts;
+mod times;
+mod uniform;
+
+use crate::analyses::alias::{Aliases, Written, written};
+use crate::ir::{Block, For, Local, Memory, Module, Op, Operand, Stmt};
+use fold::folded;
+use sides::Sides;
+use starts::Starts;
+use std::collections::HashMap;
+use times::Times;
+use uniform::uniform;
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
+        let aliases = Aliases::of(function, &written);
+        let uniform = uniform(function, &aliases, &written);
+        let mut body = std::mem::take(&mut function.body);
+        let mut sharer = Sharer::new(&aliases, &written, uniform, Starts::new(&body));
+        sharer.block(&mut body);
+        sharer.starts.put(&mut body, &mut function.locals);
+        function.body = body;
+    }
+}
+
+/// An operand as a key of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Atom {
+    Local(Local),
+    Float(u64),
+    Integer(i64),
+    Bool(bool),
+    Text(String),
+}
+
+impl Atom {
+    fn of(a: &Operand) -> Atom {
+        match a {
+            Operand::Local(x) => Atom::Local(*x),
+            Operand::Float(x) => Atom::Float(x.to_bits()),
+            Operand::Integer(i) => Atom::Integer(*i),
+            Operand::Bool(b) => Atom::Bool(*b),
+            Operand::Text(s) => Atom::Text(s.to_string()),
+        }
+    }
+}
+
+/// What can be known: operations, elements of buffers as they were at some time, and that something was checked.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Known {
+    Op(Op, Vec<Atom>),
+    Element { time: usize, buffer: Atom, index: Atom },
+    View { buffer: Atom, index: Atom },
+    Checked(Atom),
+}
+
+struct Sharer<'a> {
+    times: Times<'a>,
+    /// The buffers that hold one value throughout.
+    uniform: HashMap<Local, Operand>,
+    /// What locals are, that are not needed any more.
+    replaced: HashMap<Local, Operand>,
+    /// Those that checks say, in this block and those around it.
+    assumed: Vec<Local>,
+    /// How operands were computed that are sums, say, of others; for `fold`.
+    made: HashMap<Local, (Op, Vec<Operand>)>,
+    /// What is known where conditions hold, and where they do not.
+    sides: Sides,
+    starts: Starts,
+    known: HashMap<Known, Operand>,
+    /// What was made known, in order, and what it hides.
+    learnt: Vec<(Known, Option<Operand>)>,
+}
+
+impl<'a> Sharer<'a> {
+    fn new(
+        aliases: &'a Aliases,
+        written: &'a [Written],
+        uniform: HashMap<Local, Operand>,
+        starts: Starts,
+    ) -> Sharer<'a> {
+        Sharer {
+            times: Times::new(aliases, written),
+            uniform,
+            replaced: HashMap::new(),
+            assumed: vec![],
+            made: HashMap::new(),
+            sides: Sides::default(),
+            starts,
+            known: HashMap::new(),
+            learnt: vec![],
+        }
+    }
+
+    fn block(&mut self, block: &mut Block) {
+        let (start, assumed) = (self.learnt.len(), self.assumed.len());
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
+            self.stmt(stmt, &mut block.stmts);
+        }
+        block.results.iter_mut().for_each(|a| self.replace(a));
+        for x in self.assumed.drain(assumed..) {
+            self.replaced.remove(&x);
+        }
+        for (known, hidden) in self.learnt.drain(start..).rev() {
+            match hidden {
+                Some(hidden) => self.known.insert(known, hidden),
+                None => self.known.remove(&known),
+            };
+        }
+    }
+
+    fn replace(&self, a: &mut Operand) {
+        while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    fn stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
+        match stmt {
+            Stmt::Let(x, op, args) => self.operation(x, op, args, out),
+            Stmt::Memory(Memory::Load(x, b, i)) => self.load(x, b, i, out),
+            Stmt::Memory(Memory::View(x, b, i)) => {
+                let known = Known::View { buffer: Atom::of(&b), index: Atom::of(&i) };
+                self.unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
+            }
+            Stmt::If(xs, condition, then, other) => self.conditional(xs, condition, then, other, out),
+            Stmt::For(looped) => self.looped(*looped, out),
+            Stmt::Bench { .. } => self.measured(stmt, out),
+            Stmt::Check { ref condition, .. } => {
+                let known = Known::Checked(Atom::of(condition));
+                if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
+                    self.learn(known, Operand::Bool(true));
+                    self.assume(condition);
+                    out.push(stmt);
+                }
+            }
+            stmt => {
+                self.times.pass(&stmt);
+                if let Stmt::Memory(Memory::Store(b, i, a)) = &stmt {
+                    let known = self.element(b, i);
+                    self.learn(known, a.clone());
+                }
+                out.push(stmt);
+            }
+        }
+    }
+
+    /// What is checked to be a number is that from here on in this block.
+    fn assume(&mut self, condition: &Operand) {
+        let made = condition.local().and_then(|x| self.made.get(&x));
+        if let Some((Op::EqI, args)) = made
+            && let [Operand::Local(x), Operand::Integer(n)] | [Operand::Integer(n), Operand::Local(x)] = args[..]
+        {
+            self.replaced.insert(x, Operand::Integer(n));
+            self.assumed.push(x);
+        }
+    }
+
+    /// What is measured is done anew, whatever was known before.
+    fn measured(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+        let known = std::mem::take(&mut self.known);
+        stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+        self.known = known;
+        self.times.pass(&stmt);
+        out.push(stmt);
+    }
+
+    fn operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
+        if let Some(a) = folded(op, &args, &|x| self.made.get(&x)) {
+            self.replaced.insert(x, a);
+            return;
+        }
+        let mut atoms: Vec<Atom> = args.iter().map(Atom::of).collect();
+        if op.commutes() {
+            atoms.sort();
+        }
+        self.made.insert(x, (op, args.clone()));
+        self.unless_known(x, Known::Op(op, atoms), Stmt::Let(x, op, args), out);
+    }
+
+    fn load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
+        match b.local().and_then(|b| self.uniform.get(&b)).cloned() {
+            Some(mut a) => {
+                self.replace(&mut a);
+                self.replaced.insert(x, a);
+            }
+            None => {
+                let known = self.element(&b, &i);
+                self.unless_known(x, known, Stmt::Memory(Memory::Load(x, b, i)), out);
+            }
+        }
+    }
+
+    fn unless_known(&mut self, x: Local, known: Known, stmt: Stmt, out: &mut Vec<Stmt>) {
+        match self.known.get(&known) {
+            Some(a) => {
+                self.replaced.insert(x, a.clone());
+            }
+            None => {
+                self.learn(known, Operand::Local(x));
+                out.push(stmt);
+            }
+        }
+    }
+
+    fn learn(&mut self, known: Known, a: Operand) {
+        let hidden = self.known.insert(known.clone(), a);
+        self.learnt.push((known, hidden));
+    }
+
+    fn element(&mut self, b: &Operand, i: &Operand) -> Known {
+        let time = b.local().map_or(0, |b| self.times.of(b));
+        Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
+    }
+
+    fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {
+        if let Operand::Bool(known) = condition {
+            let taken = if known { then } else { other };
+            for mut stmt in taken.stmts {
+                stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
+                self.stmt(stmt, out);
+            }
+            self.replaced.extend(xs.into_iter().zip(taken.results));
+            return;
+        }
+        let same = self.given_by_both(&then, &other);
+        let mut stmt = Stmt::If(xs, condition.clone(), then, other);
+        for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
+            let told = self.sides.tell(&condition, holds, &mut self.replaced);
+            self.block(block);
+            told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
+        }
+        self.times.pass(&stmt);
+        let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
+        let asked = condition.local().and_then(|c| self.made.get(&c));
+        let mut kept = Vec::new();
+        let mut results = [Vec::new(), Vec::new()];
+        for (((x, same), a), b) in xs.into_iter().zip(same).zip(then.results).zip(other.results) {
+            let (a, b) = same.map_or((a, b), |same| (same.clone(), same));
+            match (&a, &b) {
+                (a, b) if a.same(b) => drop(self.replaced.insert(x, a.clone())),
+                // A sum that is made in the arm is not known behind the conditional.
+                (Operand::Local(sum), zero)
+                    if zero.same(&Operand::Float(0.0))
+                        && !sets(&then.stmts, *sum)
+                        && self.starts.choose(*sum, asked) =>
+                {
+                    drop(self.replaced.insert(x, a.clone()));
+                }
+                (Operand::Bool(true), Operand::Bool(false)) => drop(self.replaced.insert(x, condition.clone())),
+                _ => {
+                    kept.push(x);
+                    results[0].push(a);
+                    results[1].push(b);
+                }
+            }
+        }
+        [then.results, other.results] = results;
+        self.sides.learn(&condition, &kept, [&then, &other]);
+        if kept.is_empty() && then.stmts.is_empty() && other.stmts.is_empty() {
+            return;
+        }
+        out.push(Stmt::If(kept, condition, then, other));
+    }
+
+    /// What two arms give that give the same: it has other names in them where they know which side of a condition they
+    /// are.
+    fn given_by_both(&self, then: &Block, other: &Block) -> Vec<Option<Operand>> {
+        let results = |arm: &Block| {
+            let mut results = arm.results.clone();
+            results.iter_mut().for_each(|a| self.replace(a));
+            results
+        };
+        results(then).into_iter().zip(results(other)).map(|(a, b)| a.same(&b).then_some(a)).collect()
+    }
+
+    fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+        self.unchanging(&mut looped, out);
+        let stmt = Stmt::For(Box::new(looped));
+        // An iteration sees what those before it wrote.
+        self.times.pass(&stmt);
+        let Stmt::For(mut looped) = stmt else { unreachable!("it was just made") };
+        self.block(&mut looped.body);
+        self.unchanging(&mut looped, out);
+        looped.body.change_operands(&mut |a| self.replace(a));
+        for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
+            self.starts.see(*result, init, [&looped.from, &looped.to]);
+        }
+        let stmt = Stmt::For(looped);
+        self.times.pass(&stmt);
+        out.push(stmt);
+    }
+
+    /// Drops what is carried but does not change, or only to true.
+    fn unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
+        for i in (0..looped.carried.len()).rev() {
+            let (y, init) = looped.carried[i].clone();
+            let next = &looped.body.results[i];
+            let same = next.same(&init) || next.local() == Some(y);
+            let set = matches!((&init, next), (Operand::Bool(false), Operand::Bool(true)));
+            let result = looped.results[i];
+            match (same, set) {
+                (true, _) => {
+                    self.replaced.insert(y, init.clone());
+                    self.replaced.insert(result, init);
+                }
+                (false, true) if !uses(&looped.body, y) => {
+                    out.push(Stmt::Let(result, Op::LtI, vec![looped.from.clone(), looped.to.clone()]));
+                }
+                _ => continue,
+            }
+            looped.carried.remove(i);
+            looped.results.remove(i);
+            looped.body.results.remove(i);
+        }
+    }
+}
+
+/// Whether one of the statements sets a local.
+fn sets(stmts: &[Stmt], x: Local) -> bool {
+    stmts.iter().any(|stmt| stmt.targets().contains(&x))
+}
+
+fn uses(block: &Block, x: Local) -> bool {
+    let mut found = false;
+    block.visit_operands(&mut |a| found |= a.local() == Some(x));
+    found
+}

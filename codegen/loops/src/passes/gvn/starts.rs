@@ -1,0 +1,69 @@
+//! Where sums start that are of nothing, maybe.
+//!
+//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0
+//!     =   z = if a < b -0.0 else 0.0; x = for i in a..b carrying (y = z) { .. }
+//!
+//! -0 + x is x for all x, so a sum starts from -0; but of nothing it is 0. Asked before the loop, that is in nobody's way:
+//! behind it, the sum would be a conditional, which other passes do not look through.
+
+use crate::ir::{Block, Builder, Local, LocalInfo, Op, Operand, Scalar, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// Sums from -0 on.
+pub(super) struct Starts {
+    /// How often each local is used.
+    uses: HashMap<Local, usize>,
+    /// The ranges of their loops.
+    ranges: HashMap<Local, [Operand; 2]>,
+    /// Those that start from 0 where they are of nothing.
+    chosen: HashSet<Local>,
+}
+
+impl Starts {
+    pub(super) fn new(body: &Block) -> Starts {
+        Starts { uses: body.use_counts(), ranges: HashMap::new(), chosen: HashSet::new() }
+    }
+
+    /// A loop that is done gives what it carries from a start on.
+    pub(super) fn see(&mut self, result: Local, start: &Operand, range: [&Operand; 2]) {
+        if start.same(&Operand::Float(-0.0)) {
+            self.ranges.insert(result, range.map(Operand::clone));
+        }
+    }
+
+    /// Whether a sum can stand for what is that sum under a condition, and 0 otherwise: then it does from now on.
+    pub(super) fn choose(&mut self, sum: Local, asked: Option<&(Op, Vec<Operand>)>) -> bool {
+        let (Some([from, to]), Some((Op::LtI, args))) = (self.ranges.get(&sum), asked) else { return false };
+        let is_its_range = args[0].same(from) && args[1].same(to);
+        // Whoever asks nothing wants -0.
+        let can = is_its_range && self.uses.get(&sum) == Some(&1);
+        can && {
+            self.chosen.insert(sum);
+            true
+        }
+    }
+
+    /// Lets the chosen sums start so.
+    pub(super) fn put(&self, block: &mut Block, locals: &mut Vec<LocalInfo>) {
+        if self.chosen.is_empty() {
+            return;
+        }
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            stmt.blocks_mut().into_iter().for_each(|block| self.put(block, locals));
+            if let Stmt::For(looped) = &mut stmt
+                && looped.results.iter().any(|x| self.chosen.contains(x))
+            {
+                let mut build = Builder { locals };
+                let some = build.op(Op::LtI, [looped.from.clone(), looped.to.clone()], &mut block.stmts);
+                let starts = [-0.0, 0.0].map(Operand::Float);
+                let start = build.choice(some, starts, Scalar::Float.ty(), &mut block.stmts);
+                for (result, (_, init)) in looped.results.iter().zip(&mut looped.carried) {
+                    if self.chosen.contains(result) {
+                        *init = start.clone();
+                    }
+                }
+            }
+            block.stmts.push(stmt);
+        }
+    }
+}

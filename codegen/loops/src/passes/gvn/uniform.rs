@@ -1,0 +1,71 @@
+//! Buffers that hold one value throughout: all that is ever done to them is to store it. It must be known before the
+//! buffer is made, so that it can stand for every element.
+
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
+use std::collections::HashMap;
+
+/// Each such buffer, with the value.
+pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> HashMap<Local, Operand> {
+    let mut finder = Finder::default();
+    finder.set(&function.params);
+    finder.block(&function.body);
+    let mut values: HashMap<Local, Option<Operand>> = HashMap::new();
+    function.body.visit(&mut |stmt| {
+        for b in stmt.writes().into_iter().chain(stmt.hands_over(written)) {
+            let stored = if let Stmt::Memory(Memory::Store(_, _, a)) = stmt { Some(a.clone()) } else { None };
+            let value = values.entry(b).or_insert_with(|| stored.clone());
+            if !value.as_ref().zip(stored.as_ref()).is_some_and(|(a, b)| a.same(b)) {
+                *value = None;
+            }
+        }
+    });
+    let is_alone = |b: Local| aliases.sharers(b).all(|x| x == b || !values.contains_key(&x));
+    let known = values.iter().filter_map(|(b, value)| Some((*b, value.clone()?)));
+    let own = known.filter(|(b, value)| is_alone(*b) && finder.made_after(*b, value));
+    own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
+}
+
+/// Where locals are set: in which block, as the how-manieth.
+#[derive(Default)]
+struct Finder {
+    places: HashMap<Local, (usize, usize)>,
+    /// The blocks around each buffer that is made.
+    around: HashMap<Local, Vec<usize>>,
+    blocks: Vec<usize>,
+    block_count: usize,
+}
+
+impl Finder {
+    fn block(&mut self, block: &Block) {
+        self.block_count += 1;
+        self.blocks.push(self.block_count);
+        for stmt in &block.stmts {
+            let around = self.blocks.len();
+            self.blocks.push(self.block_count + 1);
+            self.set(&stmt.bound());
+            self.blocks.truncate(around);
+            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            self.set(&stmt.targets());
+            if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
+                self.around.insert(*buffer, self.blocks.clone());
+            }
+        }
+        self.blocks.pop();
+    }
+
+    fn set(&mut self, xs: &[Local]) {
+        let block = self.blocks.last().copied().unwrap_or(0);
+        for x in xs {
+            self.places.insert(*x, (block, self.places.len()));
+        }
+    }
+
+    /// Whether the value is known where the buffer is made.
+    fn made_after(&self, b: Local, value: &Operand) -> bool {
+        let Some(around) = self.around.get(&b) else { return false };
+        let Some(x) = value.local() else { return true };
+        let ((block, when), (_, made)) = (self.places[&x], self.places[&b]);
+        when < made && (block == 0 || around.contains(&block))
+    }
+}

@@ -1,0 +1,263 @@
+//! Split: a loop with a conditional that depends on where the index is becomes loops over ranges where that is known.
+//!
+//!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
+//!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//!
+//! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
+//! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
+//! are left to `share`.
+//!
+//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop;
+//! not where it only chooses the sign of a zero, which lets nothing go.
+
+use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// A loop is split so often, the parts included.
+const MOST_SPLITS: usize = 3;
+
+/// A factor in the place of a split is at most this: so the place, of a few terms, fits.
+const LARGEST_FACTOR: i128 = 1 << 16;
+
+/// All parts of a loop have so many statements at most.
+const MOST_STATEMENTS: usize = 300;
+
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+        let mut body = std::mem::take(&mut function.body);
+        let mut ranges = Ranges::new(function);
+        Splitter { locals: &mut function.locals }.block(&mut body, &mut ranges);
+        function.body = body;
+    }
+}
+
+/// A comparison, and where in the loop it changes.
+struct Turn {
+    condition: Local,
+    /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
+    place: Linear,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// It holds before.
+    Before,
+    /// It holds from there on.
+    From,
+    /// It holds there only.
+    At,
+}
+
+struct Splitter<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+}
+
+impl Splitter<'_> {
+    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+        let mut out = Vec::with_capacity(block.stmts.len());
+        for stmt in std::mem::take(&mut block.stmts) {
+            self.stmt(stmt, ranges, MOST_SPLITS, MOST_STATEMENTS, &mut out);
+        }
+        block.stmts = out;
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, ranges: &mut Ranges, splits: usize, budget: usize, out: &mut Vec<Stmt>) {
+        ranges.know(self.locals);
+        if let Some(splits) = splits.checked_sub(1)
+            && let Stmt::For(looped) = &stmt
+            && let Some(turn) = turn(&stmt, looped, ranges)
+            && budget >= looped.body.len() * if turn.kind == Kind::At { 3 } else { 2 }
+        {
+            let parts = self.parts(looped, &turn, ranges, out);
+            let budget = budget / parts.len();
+            parts.into_iter().for_each(|part| self.stmt(part, ranges, splits, budget, out));
+            return;
+        }
+        for i in 0..stmt.blocks().len() {
+            let mark = ranges.mark();
+            ranges.enter(&stmt, i);
+            self.block(stmt.blocks_mut().swap_remove(i), ranges);
+            ranges.back_to(mark);
+        }
+        ranges.see(&stmt);
+        out.push(stmt);
+    }
+
+    /// The loops that a loop becomes.
+    fn parts(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+        let (a, b) = (&looped.from, &looped.to);
+        let p = self.between(turn, 0, [a, b], ranges, out);
+        let mut ends = vec![(p.clone(), turn.kind == Kind::Before)];
+        if turn.kind == Kind::At {
+            let q = self.between(turn, 1, [&p, b], ranges, out);
+            ends.push((q, true));
+        }
+        ends.push((b.clone(), turn.kind == Kind::From));
+        let mut from = a.clone();
+        ends.retain(|(to, _)| !std::mem::replace(&mut from, to.clone()).same(to));
+        let mut from = a.clone();
+        let mut carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
+        let last = ends.len() - 1;
+        let part = |(i, (to, holds)): (usize, (Operand, bool))| {
+            let mut part = For { to: to.clone(), ..looped.clone() };
+            part.from = std::mem::replace(&mut from, to);
+            part.carried.iter_mut().zip(&carried).for_each(|((_, init), a)| *init = a.clone());
+            drop_condition(&mut part.body, turn.condition);
+            part.body.change_operands(&mut |a| {
+                if a.local() == Some(turn.condition) {
+                    *a = Operand::Bool(holds);
+                }
+            });
+            let part = self.fresh(part, i == last);
+            carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
+            Stmt::For(Box::new(part))
+        };
+        ends.into_iter().enumerate().map(part).collect()
+    }
+
+    /// The loop with locals of its own; the last one sets what the whole loop did.
+    fn fresh(&mut self, looped: For, is_last: bool) -> For {
+        let part = looped.copy(self.locals);
+        if is_last { For { results: looped.results, ..part } } else { part }
+    }
+
+    /// The place of a turn, plus something, put between two ends.
+    fn between(
+        &mut self,
+        turn: &Turn,
+        plus: i128,
+        [a, b]: [&Operand; 2],
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        let place = turn.place.shifted(plus).expect("it fits");
+        let place = ranges.compute(&place, self.locals, out);
+        let low = self.choice([&place, b], [&place, b], ranges, out);
+        self.choice([a, &low], [&low, a], ranges, out)
+    }
+
+    /// The first of two operands where x <= y, and the second otherwise.
+    fn choice(
+        &mut self,
+        [x, y]: [&Operand; 2],
+        [then, other]: [&Operand; 2],
+        ranges: &mut Ranges,
+        out: &mut Vec<Stmt>,
+    ) -> Operand {
+        if let (Operand::Integer(x), Operand::Integer(y)) = (x, y) {
+            return if x <= y { then.clone() } else { other.clone() };
+        }
+        let before = out.len();
+        let condition = ranges.op(Op::LeI, [x.clone(), y.clone()], self.locals, out);
+        if let Some(known) = ranges.known(&condition) {
+            out.truncate(before);
+            return if known { then.clone() } else { other.clone() };
+        }
+        let result = Builder { locals: self.locals }.local(Scalar::Integer.ty());
+        let [then, other] = [then, other].map(|a| Block { stmts: vec![], results: vec![a.clone()] });
+        ranges.emit(Stmt::If(vec![result], condition, then, other), self.locals, out);
+        Operand::Local(result)
+    }
+}
+
+/// The first comparison in a loop by which it can be split.
+fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
+    let asked = asked(&looped.body);
+    if asked.is_empty() || looped.from.same(&looped.to) {
+        return None;
+    }
+    let mut set: HashSet<Local> = stmt.bound().into_iter().collect();
+    looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    let mark = ranges.mark();
+    ranges.enter(stmt, 0);
+    let found = turn_in(&looped.body, &Wanted { asked, set, index: looped.index }, ranges);
+    ranges.back_to(mark);
+    found
+}
+
+struct Wanted {
+    /// What conditionals ask for.
+    asked: HashSet<Local>,
+    /// What the loop sets.
+    set: HashSet<Local>,
+    index: Local,
+}
+
+fn turn_in(block: &Block, wanted: &Wanted, ranges: &mut Ranges) -> Option<Turn> {
+    block.stmts.iter().find_map(|stmt| {
+        for (i, inner) in stmt.blocks().into_iter().enumerate() {
+            let mark = ranges.mark();
+            ranges.enter(stmt, i);
+            let found = turn_in(inner, wanted, ranges);
+            ranges.back_to(mark);
+            if found.is_some() {
+                return found;
+            }
+        }
+        ranges.see(stmt);
+        match stmt {
+            Stmt::Let(x, ..) if wanted.asked.contains(x) && ranges.known(&Operand::Local(*x)).is_none() => {
+                turn_of(*x, wanted, ranges)
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Where a comparison changes: it is linear in the index, and else in what does not change.
+fn turn_of(condition: Local, wanted: &Wanted, ranges: &Ranges) -> Option<Turn> {
+    let (op, difference) = ranges.comparison(condition)?;
+    let k = difference.of(wanted.index);
+    // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
+    let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
+    let gap = i128::from(op == Op::LtI);
+    let (place, kind) = match (op, k) {
+        (Op::EqI, 1) => (rest.times(-1)?, Kind::At),
+        (Op::EqI, -1) => (rest, Kind::At),
+        (_, 1) => (rest.times(-1)?.shifted(1 - gap)?, Kind::Before),
+        (_, -1) => (rest.shifted(gap)?, Kind::From),
+        _ => return None,
+    };
+    let is_moderate =
+        |(x, k): &(Local, i128)| !wanted.set.contains(x) && ranges.is_within(*x) && k.abs() <= LARGEST_FACTOR;
+    let fits = place.terms().iter().all(is_moderate) && place.at_zero().abs() < ASSUMED;
+    fits.then_some(Turn { condition, place, kind })
+}
+
+/// The comparisons that conditionals ask for, alone or with others.
+fn asked(body: &Block) -> HashSet<Local> {
+    let mut asked = HashSet::new();
+    let mut parts: HashMap<Local, Vec<Local>> = HashMap::new();
+    body.visit(&mut |stmt| match stmt {
+        Stmt::If(xs, condition, then, other) => {
+            asked.extend(condition.local().filter(|_| !gives_zeros(then) || !gives_zeros(other)));
+            for (x, results) in xs.iter().zip(then.results.iter().zip(&other.results)) {
+                parts.insert(*x, [results.0, results.1].into_iter().filter_map(Operand::local).collect());
+            }
+        }
+        Stmt::Let(x, Op::And | Op::Or | Op::Not, args) => {
+            parts.insert(*x, args.iter().filter_map(Operand::local).collect());
+        }
+        _ => {}
+    });
+    let mut waiting: Vec<Local> = asked.iter().copied().collect();
+    while let Some(x) = waiting.pop() {
+        let new = parts.get(&x).into_iter().flatten().filter(|part| asked.insert(**part));
+        waiting.extend(new);
+    }
+    asked
+}
+
+/// Whether a block is zeros, with any signs.
+fn gives_zeros(block: &Block) -> bool {
+    block.stmts.is_empty() && block.results.iter().all(|a| matches!(a, Operand::Float(0.0)))
+}
+
+fn drop_condition(block: &mut Block, condition: Local) {
+    block.stmts.retain_mut(|stmt| {
+        stmt.blocks_mut().into_iter().for_each(|block| drop_condition(block, condition));
+        !matches!(stmt, Stmt::Let(x, ..) if *x == condition)
+    });
+}

@@ -1,0 +1,143 @@
+//! Inline: calls of functions that are small, or called once, become what the function does.
+//!
+//!   x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//!
+//! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest.
+//! Functions that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
+
+use crate::ir::{Block, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
+use std::collections::HashMap;
+
+/// A function of so many statements is small.
+const SMALL: usize = 40;
+
+/// And one of so many is small enough for a loop: an iteration with a call in it cannot run in lanes, nor can what is
+/// the same in each iteration be done before.
+const SMALL_IN_LOOPS: usize = 250;
+
+/// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.
+const MOST_STATEMENTS: usize = 1_400;
+
+/// Calls in so many loops, and of functions of so many statements, are inlined first, as long as a function may grow:
+/// what runs most often, and costs least. So loops have no calls of small functions because of a long one elsewhere.
+const DEPTHS: [usize; 4] = [3, 2, 1, 0];
+const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
+
+pub(super) fn run(module: &mut Module) {
+    let calls = count_calls(module);
+    for caller in module.callees_first() {
+        let function = &mut module.functions[caller.0];
+        if function.c_wrapper {
+            continue;
+        }
+        let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
+        let (recursive, budget) = (function.recursive, MOST_STATEMENTS.saturating_sub(body.len()));
+        let mut inliner = Inliner {
+            module,
+            calls: &calls,
+            locals: &mut locals,
+            recursive,
+            budget,
+            least_depth: 0,
+            longest: 0,
+            loops: 0,
+            inlined: Inlined::default(),
+        };
+        for (least_depth, longest) in DEPTHS.into_iter().flat_map(|depth| LENGTHS.map(|length| (depth, length))) {
+            (inliner.least_depth, inliner.longest) = (least_depth, longest);
+            inliner.block(&mut body);
+        }
+        let function = &mut module.functions[caller.0];
+        (function.body, function.locals) = (body, locals);
+    }
+    module.drop_unused();
+}
+
+fn count_calls(module: &Module) -> Vec<usize> {
+    let mut calls = vec![0; module.functions.len()];
+    for function in &module.functions {
+        function.body.callees(&mut |callee| calls[callee.0] += 1);
+    }
+    // One that is called from outside as well is called twice.
+    module.exported.iter().for_each(|exported| calls[exported.0] += 1);
+    calls
+}
+
+struct Inliner<'a> {
+    module: &'a Module,
+    /// How often each function is called.
+    calls: &'a [usize],
+    /// Those of the caller.
+    locals: &'a mut Vec<LocalInfo>,
+    /// Whether the caller is recursive: then its frame should stay small.
+    recursive: bool,
+    /// How many statements it may get.
+    budget: usize,
+    /// What is in fewer loops stays, for now.
+    least_depth: usize,
+    /// So do longer functions.
+    longest: usize,
+    /// How many loops there are around the block at hand.
+    loops: usize,
+    inlined: Inlined,
+}
+
+impl Inliner<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
+            let loops = usize::from(matches!(stmt, Stmt::For(_)));
+            self.loops += loops;
+            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            self.loops -= loops;
+            match stmt {
+                Stmt::Call(xs, callee, args) if self.should(callee) => {
+                    let body = self.body(callee, args);
+                    self.inlined.put(body, xs, block);
+                }
+                stmt => block.stmts.push(stmt),
+            }
+        }
+        block.results.iter_mut().for_each(|a| self.inlined.rename(a));
+    }
+
+    fn should(&self, callee: FunId) -> bool {
+        let function = &self.module.functions[callee.0];
+        let length = function.body.len();
+        let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
+        let wanted = length <= small || self.calls[callee.0] == 1 && !self.recursive;
+        let now = self.loops >= self.least_depth && length <= self.longest;
+        wanted && now && !function.recursive && !function.c_wrapper && length <= self.budget
+    }
+
+    fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
+        let function = &self.module.functions[callee.0];
+        self.budget -= function.body.len();
+        body_of(function, args, self.locals)
+    }
+}
+
+/// What the results of inlined calls are.
+#[derive(Default)]
+pub(super) struct Inlined(HashMap<Local, Operand>);
+
+impl Inlined {
+    /// What stands for an operand now.
+    pub(super) fn rename(&self, a: &mut Operand) {
+        if let Some(other) = a.local().and_then(|x| self.0.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    /// A body in the place of a call with these results, at the end of a block.
+    pub(super) fn put(&mut self, body: Block, results: Vec<Local>, block: &mut Block) {
+        block.stmts.extend(body.stmts);
+        self.0.extend(results.into_iter().zip(body.results));
+    }
+}
+
+/// What a call does, with locals of the caller.
+pub(super) fn body_of(function: &Function, args: Vec<Operand>, locals: &mut Vec<LocalInfo>) -> Block {
+    let given = function.params.iter().copied().zip(args).collect();
+    function.body.copy_from(&function.locals, locals, given)
+}

@@ -1,0 +1,164 @@
+//! Peel: what ends a recursion is done by the caller.
+//!
+//!   fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
+//!
+//!   x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
+//!
+//! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
+//! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is
+//! asked once, and the processor foresees the second answer. So it is done where a function calls itself more than
+//! once, or in a loop, and where p and b are short, take nothing from the arena and have no loops, and p writes
+//! nothing: where the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
+//!
+//! Checks in p and b come in their order, where the call was.
+
+use crate::ir::{Block, Builder, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// So many statements are short: about what a call takes itself.
+const SHORT: usize = 24;
+
+/// A function does not grow beyond so many statements by this.
+const MOST_STATEMENTS: usize = 400;
+
+pub(super) fn run(module: &mut Module) {
+    for (i, function) in module.functions.iter_mut().enumerate() {
+        let id = FunId(i);
+        if !function.recursive || function.cold || self_calls(&function.body, id) < 2 {
+            continue;
+        }
+        let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
+        if let Some(end) = End::of(function, &body, &mut locals, id) {
+            let likely = body.likely_conditions();
+            let room = MOST_STATEMENTS.saturating_sub(body.len());
+            Peeler { id, end, likely, locals: &mut locals, room }.block(&mut body);
+        }
+        (function.body, function.locals) = (body, locals);
+    }
+}
+
+/// How often a block calls a function, at most: in loops that is more than once.
+fn self_calls(block: &Block, id: FunId) -> usize {
+    let calls = |stmt: &Stmt| match stmt {
+        Stmt::Call(_, callee, _) => usize::from(*callee == id),
+        Stmt::For(looped) => 2 * self_calls(&looped.body, id),
+        stmt => stmt.blocks().into_iter().map(|block| self_calls(block, id)).max().unwrap_or(0),
+    };
+    block.stmts.iter().map(calls).sum()
+}
+
+/// What a call does: ends the recursion, or calls.
+struct End {
+    params: Vec<Local>,
+    /// Ends with the conditional.
+    block: Block,
+    length: usize,
+}
+
+impl End {
+    /// That of a function, if it begins with it.
+    fn of(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<End> {
+        let at = body.stmts.iter().position(|stmt| matches!(stmt, Stmt::If(..)))?;
+        let Stmt::If(results, condition, then, other) = &body.stmts[at] else { return None };
+        let is_end = |block: &Block| block.stmts.iter().all(is_plain) && self_calls(block, id) == 0;
+        let arms = [is_end(then), is_end(other)];
+        let (before, behind) = (&body.stmts[..at], &body.stmts[at + 1..]);
+        let gives_back = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Release(_)));
+        if arms[0] == arms[1] || !before.iter().all(may_run_twice) || !behind.iter().all(gives_back) {
+            return None;
+        }
+        // What is given may be known before the conditional.
+        let given = |block: &Block, a: &Operand| {
+            let place = results.iter().position(|x| a.local() == Some(*x));
+            place.map_or_else(|| a.clone(), |place| block.results[place].clone())
+        };
+        let (ends, arm) = if arms[0] { (true, then) } else { (false, other) };
+        let ended = Block { stmts: arm.stmts.clone(), results: body.results.iter().map(|a| given(arm, a)).collect() };
+        let mut build = Builder { locals };
+        let mut fresh = || -> Vec<Local> { function.results.iter().map(|ty| build.local(*ty)).collect() };
+        let (called, all) = (fresh(), fresh());
+        let args = function.params.iter().map(|x| (*x).into()).collect();
+        let results = called.iter().map(|x| (*x).into()).collect();
+        let goes_on = Block { stmts: vec![Stmt::Call(called, id, args)], results };
+        let (then, other) = if ends { (ended, goes_on) } else { (goes_on, ended) };
+        let mut stmts = before.to_vec();
+        stmts.push(Stmt::If(all, condition.clone(), then, other));
+        let block = without_marks(Block { stmts, results: vec![] });
+        let length = block.len();
+        (length <= SHORT).then(|| End { params: function.params.clone(), block, length })
+    }
+}
+
+/// Nothing is taken, so nothing is given back.
+fn without_marks(mut block: Block) -> Block {
+    block.stmts.retain(|stmt| !matches!(stmt, Stmt::Memory(Memory::Mark(_) | Memory::Release(_))));
+    block.stmts = block.stmts.into_iter().map(inside_without_marks).collect();
+    block
+}
+
+fn inside_without_marks(mut stmt: Stmt) -> Stmt {
+    for block in stmt.blocks_mut() {
+        *block = without_marks(std::mem::take(block));
+    }
+    stmt
+}
+
+/// Whether a statement is one of a few instructions, that leaves the arena as it is.
+fn is_plain(stmt: &Stmt) -> bool {
+    use Memory::{Add, Cast, Load, Mark, Release, Store, View};
+    match stmt {
+        Stmt::Let(_, op, _) => !op.is_libm() && *op != Op::Chunk,
+        Stmt::Check { .. } => true,
+        Stmt::Memory(memory) => {
+            matches!(memory, Load(..) | Store(..) | Add(..) | View(..) | Cast(..) | Mark(_) | Release(_))
+        }
+        Stmt::If(_, _, then, other) => then.stmts.iter().chain(&other.stmts).all(is_plain),
+        Stmt::For(_) | Stmt::Call(..) | Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => false,
+    }
+}
+
+/// Whether a statement is plain, and does the second time what it did the first time.
+fn may_run_twice(stmt: &Stmt) -> bool {
+    is_plain(stmt) && !matches!(stmt, Stmt::If(..) | Stmt::Memory(Memory::Store(..) | Memory::Add(..)))
+}
+
+struct Peeler<'a> {
+    id: FunId,
+    end: End,
+    likely: HashSet<Local>,
+    locals: &'a mut Vec<LocalInfo>,
+    /// How many statements may be added.
+    room: usize,
+}
+
+impl Peeler<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            match stmt {
+                Stmt::Call(xs, callee, args) if callee == self.id && self.end.length <= self.room => {
+                    self.room -= self.end.length;
+                    block.stmts.extend(self.call(xs, args));
+                    continue;
+                }
+                Stmt::If(_, ref condition, ref mut then, ref mut other) => {
+                    let is_likely = condition.local().is_some_and(|c| self.likely.contains(&c));
+                    self.block(then);
+                    if !is_likely {
+                        self.block(other);
+                    }
+                }
+                ref mut stmt => stmt.blocks_mut().into_iter().for_each(|block| self.block(block)),
+            }
+            block.stmts.push(stmt);
+        }
+    }
+
+    /// What stands for a call.
+    fn call(&mut self, xs: Vec<Local>, args: Vec<Operand>) -> Vec<Stmt> {
+        let given: HashMap<Local, Operand> = self.end.params.iter().copied().zip(args).collect();
+        let mut stmts = self.end.block.copy(self.locals, given).stmts;
+        let Some(Stmt::If(results, ..)) = stmts.last_mut() else { unreachable!("it ends with the conditional") };
+        *results = xs;
+        stmts
+    }
+}

@@ -1,0 +1,103 @@
+//! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the
+//! innermost.
+//!
+//!   for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
+//!     =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
+//!         for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//!
+//! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element
+//! again and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in
+//! lanes.
+//!
+//! A nest is loops that carry nothing, between numbers known before them, around operations, loads, and terms that are
+//! added to memory of which nothing is loaded. So the loops may be in any order, as far as values go; the terms of a
+//! sum then are in another one, so `--math exact` leaves it. The loops of a nest that the sum's place depends on come
+//! first. Of these, one runs in lanes if neighbours lie side by side wherever it is the index, and then comes last;
+//! else one of the loops over the terms for which that is so, and then is the first of them. Where there is no such
+//! loop, for a sum over terms, the nest stays.
+//!
+//! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than
+//! before. So it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and
+//! stores. Where a dear term has a loop that adds it often, it is made first (`blocks`).
+
+mod blocks;
+mod build;
+mod nest;
+
+use crate::analyses::alias::{Aliases, written};
+use crate::ir::{Block, Function, Local, Module, Stmt};
+use blocks::Split;
+use build::Builder;
+use nest::{Nest, Order};
+use std::collections::HashSet;
+
+/// The longest nest that is taken apart, in statements.
+const MOST_STATEMENTS: usize = 80;
+
+pub(super) fn run(module: &mut Module) {
+    if module.keeps_order || module.vectors.floats == 1 {
+        return;
+    }
+    let lanes = module.vectors.lanes.unwrap_or(module.vectors.floats);
+    let written = written(module);
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+        let aliases = Aliases::of(function, &written);
+        let likely = function.body.likely_conditions();
+        let mut body = std::mem::take(&mut function.body);
+        Interchange { function, aliases, likely, lanes }.block(&mut body);
+        function.body = body;
+    }
+}
+
+struct Interchange<'a> {
+    /// Its body aside.
+    function: &'a mut Function,
+    aliases: Aliases,
+    likely: HashSet<Local>,
+    lanes: u32,
+}
+
+impl Interchange<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
+            match self.apart(&stmt, &[]).or_else(|| self.in_blocks(&stmt)) {
+                Some(nests) => block.stmts.extend(nests),
+                None => {
+                    // The other side hardly ever runs.
+                    let blocks = stmt.blocks_mut().into_iter().take(if is_likely { 1 } else { 2 });
+                    blocks.for_each(|block| self.block(block));
+                    block.stmts.push(stmt);
+                }
+            }
+        }
+    }
+
+    /// A nest for each sum of a nest, where one has terms to add up.
+    fn apart(&mut self, stmt: &Stmt, apart: &[Local]) -> Option<Vec<Stmt>> {
+        let Stmt::For(looped) = stmt else { return None };
+        if looped.body.len() > MOST_STATEMENTS {
+            return None;
+        }
+        let nest = Nest::of(looped, &self.aliases, apart)?;
+        let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
+        let gains = |orders: &Vec<Order>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
+        let orders = orders.filter(gains)?;
+        let mut out = vec![];
+        for (sum, order) in nest.sums.iter().zip(&orders) {
+            Builder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
+        }
+        Some(out)
+    }
+
+    /// The same of a nest whose terms are dear.
+    fn in_blocks(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let Stmt::For(looped) = stmt else { return None };
+        if looped.body.len() > MOST_STATEMENTS {
+            return None;
+        }
+        let blocked = Split::of(looped, self.function, &self.aliases)?.blocked(self.function);
+        let sums = self.apart(&Stmt::For(Box::new(blocked.sums.clone())), &blocked.buffers)?;
+        Some(blocked.with(sums, looped, &mut self.function.locals))
+    }
+}

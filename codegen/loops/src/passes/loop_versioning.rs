@@ -1,0 +1,268 @@
+//! Versions: a loop whose checks hold if something holds before it gets two versions.
+//!
+//!   for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//!
+//! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
+//! range. It is not needed for the checks to hold (a check may stand under a condition, or the loop not run at all):
+//! where it is false, the second version is the loop as it was, and stops where it did, with the same error.
+//!
+//! The versions stand at the outermost loop before which that much is known for all checks within; checks whose range
+//! is known only further in, such as those of rows, get them there. What is not linear in the indices, such as an index
+//! from memory, stays checked.
+
+use crate::analyses::ranges::{ASSUMED, Assumed, Linear, Ranges};
+use crate::ir::{Block, Local, LocalInfo, Module, Op, Operand, Stmt};
+use std::collections::{HashMap, HashSet};
+
+/// Longer loops get no second version: statements.
+const MOST_STATEMENTS: usize = 400;
+
+/// Larger coefficients are not asked for, so that sums of products fit into 64 bits.
+const LARGEST_COEFFICIENT: i128 = 1 << 16;
+
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.cold) {
+        let mut body = std::mem::take(&mut function.body);
+        let mut ranges = Ranges::new(function);
+        let likely = body.likely_conditions();
+        Versions { locals: &mut function.locals, likely }.block(&mut body, &mut ranges);
+        function.body = body;
+    }
+}
+
+struct Versions<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+    /// The conditions that mostly hold: loops on the other side get no versions.
+    likely: HashSet<Local>,
+}
+
+/// Ways to know that something is not positive: one form that is not, and what it assumes.
+type Goal = Vec<(Linear, Assumed)>;
+
+/// Checks that hold if goals do: by their numbers, in the order in which they stand in a loop.
+type Held = HashMap<usize, Vec<Goal>>;
+
+impl Versions<'_> {
+    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            if let Stmt::For(_) = stmt
+                && let Some(held) = worth_two(&stmt, ranges)
+            {
+                ranges.see(&stmt);
+                self.two(stmt, &held, ranges, &mut block.stmts);
+                continue;
+            }
+            let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
+            for i in 0..if is_likely { 1 } else { stmt.blocks().len() } {
+                let mark = ranges.mark();
+                ranges.enter(&stmt, i);
+                self.block(stmt.blocks_mut().swap_remove(i), ranges);
+                ranges.back_to(mark);
+            }
+            ranges.see(&stmt);
+            block.stmts.push(stmt);
+        }
+    }
+
+    fn two(&mut self, looped: Stmt, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) {
+        let ok = self.all(held, ranges, out);
+        let ok = self.op(Op::Likely, [ok], out);
+        let results = looped.targets();
+        let whole = Block { stmts: vec![looped], results: results.iter().map(local).collect() };
+        let slow = whole.copy(self.locals, HashMap::new());
+        let mut fast = whole.copy(self.locals, HashMap::new());
+        drop_checks(&mut fast, held, &mut 0);
+        out.push(Stmt::If(results, ok, fast, slow));
+    }
+
+    /// Whether every goal is reached, each stated once.
+    fn all(&mut self, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) -> Operand {
+        let mut checks: Vec<(&usize, &Vec<Goal>)> = held.iter().collect();
+        checks.sort_by_key(|(number, _)| **number);
+        let mut goals: Vec<&Goal> = Vec::new();
+        for goal in checks.into_iter().flat_map(|(_, goals)| goals) {
+            if !goals.contains(&goal) {
+                goals.push(goal);
+            }
+        }
+        let mut asked = Asked::default();
+        let each: Vec<Operand> = goals.into_iter().map(|goal| self.any(goal, ranges, &mut asked, out)).collect();
+        self.chain(Op::And, each, out)
+    }
+
+    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut Asked, out: &mut Vec<Stmt>) -> Operand {
+        let ways = goal.iter().map(|(form, assumed)| {
+            let mut parts = vec![self.not_positive(form, out)];
+            for x in needed(form, assumed, ranges) {
+                let within = asked.within.get(&x).cloned().unwrap_or_else(|| self.within(x, out));
+                asked.within.insert(x, within.clone());
+                parts.push(within);
+            }
+            self.chain(Op::And, parts, out)
+        });
+        let ways: Vec<Operand> = ways.collect();
+        self.chain(Op::Or, ways, out)
+    }
+
+    fn within(&mut self, x: Local, out: &mut Vec<Stmt>) -> Operand {
+        let end = i64::try_from(ASSUMED).expect("it is small");
+        let least = self.op(Op::LeI, [Operand::Integer(-end), local(&x)], out);
+        let most = self.op(Op::LeI, [local(&x), Operand::Integer(end)], out);
+        self.op(Op::And, [least, most], out)
+    }
+
+    /// The terms with positive coefficients are at most the other ones.
+    fn not_positive(&mut self, form: &Linear, out: &mut Vec<Stmt>) -> Operand {
+        let [left, right] = [1, -1].map(|sign| {
+            let terms = form.terms().iter().map(|(x, k)| (Some(*x), k * sign));
+            let parts = terms.chain([(None, form.at_zero() * sign)]).filter(|(_, k)| *k > 0);
+            let parts: Vec<(Option<Local>, i64)> =
+                parts.map(|(x, k)| (x, i64::try_from(k).expect("only small forms are asked for"))).collect();
+            let parts: Vec<Operand> = parts
+                .into_iter()
+                .map(|part| match part {
+                    (None, k) => Operand::Integer(k),
+                    (Some(x), 1) => local(&x),
+                    (Some(x), k) => self.op(Op::MulI, [Operand::Integer(k), local(&x)], out),
+                })
+                .collect();
+            if parts.is_empty() { Operand::Integer(0) } else { self.chain(Op::AddI, parts, out) }
+        });
+        self.op(Op::LeI, [left, right], out)
+    }
+
+    fn chain(&mut self, op: Op, parts: Vec<Operand>, out: &mut Vec<Stmt>) -> Operand {
+        let mut parts = parts.into_iter();
+        let first = parts.next().expect("there is something to state");
+        parts.fold(first, |all, part| self.op(op, [all, part], out))
+    }
+
+    fn op(&mut self, op: Op, args: impl Into<Vec<Operand>>, out: &mut Vec<Stmt>) -> Operand {
+        let x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
+        self.locals.push(LocalInfo { ty: op.result().ty(), name: None, is_size: false });
+        out.push(Stmt::Let(x, op, args.into()));
+        local(&x)
+    }
+}
+
+/// The checks that a second version of the loop would be rid of, if it should have one.
+fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
+    let held = held_before(looped, ranges);
+    let is_small = looped.blocks().into_iter().all(|body| body.len() <= MOST_STATEMENTS);
+    let asks = held.values().any(|goals| !goals.is_empty());
+    let is_best = is_small && asks && held_anywhere(looped, ranges).iter().all(|i| held.contains_key(i));
+    is_best.then_some(held)
+}
+
+/// What was asked of locals so far.
+#[derive(Default)]
+struct Asked {
+    within: HashMap<Local, Operand>,
+}
+
+fn local(x: &Local) -> Operand {
+    Operand::Local(*x)
+}
+
+/// The locals that must be within [`ASSUMED`] for a form to fit into 64 bits and to mean what it should.
+fn needed(form: &Linear, assumed: &Assumed, ranges: &Ranges) -> Vec<Local> {
+    let wide = form.terms().iter().map(|(x, _)| *x).filter(|x| !ranges.is_within(*x));
+    let mut needed: Vec<Local> = assumed.iter().copied().chain(wide).collect();
+    needed.sort_unstable();
+    needed.dedup();
+    needed
+}
+
+/// Whether the form can be computed without wrapping, where its locals are within [`ASSUMED`].
+fn is_small(form: &Linear) -> bool {
+    form.at_zero().abs() <= ASSUMED && form.terms().iter().all(|(_, k)| k.abs() <= LARGEST_COEFFICIENT)
+}
+
+/// The checks in a loop that hold if goals do that can be stated before it.
+fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
+    let mut new: HashSet<Local> = stmt.bound().into_iter().collect();
+    stmt.blocks().into_iter().for_each(|block| {
+        block.visit(&mut |stmt| new.extend(stmt.targets().into_iter().chain(stmt.bound())));
+    });
+    let mut held = Held::new();
+    let mut next = 0;
+    checks(stmt, ranges, &mut |condition, ranges| {
+        let goals = ranges.residuals(condition, &|x| new.contains(&x));
+        let stated = |goal: Goal| -> Option<Goal> {
+            let is_sound =
+                |(form, assumed): &(Linear, Assumed)| is_small(form) && assumed.iter().all(|x| !new.contains(x));
+            Some(goal.into_iter().filter(is_sound).collect::<Goal>()).filter(|goal| !goal.is_empty())
+        };
+        let goals = goals.and_then(|goals| goals.into_iter().map(stated).collect::<Option<Vec<Goal>>>());
+        held.extend(goals.map(|goals| (next, goals)));
+        next += 1;
+    });
+    held
+}
+
+/// The checks in a loop that would hold so before it, or before some loop in it.
+fn held_anywhere(stmt: &Stmt, ranges: &mut Ranges) -> HashSet<usize> {
+    let mut all: HashSet<usize> = held_before(stmt, ranges).into_keys().collect();
+    let mut next = 0;
+    loops_in(stmt, ranges, &mut next, &mut |looped, number, ranges| {
+        all.extend(held_anywhere(looped, ranges).into_iter().map(|check| number + check));
+    });
+    all
+}
+
+/// Visits the checks in a statement, with what is known at each.
+fn checks(stmt: &Stmt, ranges: &mut Ranges, visit: &mut dyn FnMut(&Operand, &mut Ranges)) {
+    if let Stmt::Check { condition, .. } = stmt {
+        visit(condition, ranges);
+    }
+    for (i, block) in stmt.blocks().into_iter().enumerate() {
+        let mark = ranges.mark();
+        ranges.enter(stmt, i);
+        block.stmts.iter().for_each(|stmt| checks(stmt, ranges, visit));
+        ranges.back_to(mark);
+    }
+    ranges.see(stmt);
+}
+
+/// Visits the loops in a statement, but for those in them, with the number of checks before each.
+fn loops_in(stmt: &Stmt, ranges: &mut Ranges, next: &mut usize, visit: &mut dyn FnMut(&Stmt, usize, &mut Ranges)) {
+    for (i, block) in stmt.blocks().into_iter().enumerate() {
+        let mark = ranges.mark();
+        ranges.enter(stmt, i);
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::For(_) => {
+                    visit(stmt, *next, ranges);
+                    *next += checks_in(stmt);
+                    ranges.see(stmt);
+                }
+                Stmt::Check { .. } => {
+                    *next += 1;
+                    ranges.see(stmt);
+                }
+                stmt => loops_in(stmt, ranges, next, visit),
+            }
+        }
+        ranges.back_to(mark);
+    }
+    ranges.see(stmt);
+}
+
+fn checks_in(stmt: &Stmt) -> usize {
+    let mut count = 0;
+    let mut visit = |stmt: &Stmt| count += usize::from(matches!(stmt, Stmt::Check { .. }));
+    stmt.blocks().into_iter().for_each(|block| block.visit(&mut visit));
+    count
+}
+
+/// Leaves out the checks that are held; `next` is the number of the next one.
+fn drop_checks(block: &mut Block, held: &Held, next: &mut usize) {
+    block.stmts.retain_mut(|stmt| {
+        if let Stmt::Check { .. } = stmt {
+            *next += 1;
+            return !held.contains_key(&(*next - 1));
+        }
+        stmt.blocks_mut().into_iter().for_each(|block| drop_checks(block, held, next));
+        true
+    });
+}

@@ -1,0 +1,336 @@
+//! The passes over loops, in order. Each takes any module that keeps the rules of loops, and leaves one that computes
+//! the same values, prints the same text and stops with the same errors.
+//!
+//! No pass imports another; what they share is in `loops` and `ranges`.
+
+mod alloc_to_stack;
+mod arena_place;
+mod arena_scopes;
+mod buffer_reuse;
+mod check_elimination;
+mod dce;
+mod delinearize;
+mod drop_checks;
+mod fuse_read_add_write;
+mod fusion;
+mod gvn;
+mod hoist_allocs;
+mod index_set_split;
+mod inline;
+mod inline_base_case;
+mod inline_for_lanes;
+mod interchange;
+mod licm;
+mod loop_versioning;
+mod pack_rows;
+pub mod parallelize;
+mod propagate_arguments;
+mod rectangular;
+mod scalar_promotion;
+mod store_forward_values;
+mod tabulate;
+mod unroll;
+mod unroll_and_jam;
+pub mod vectorize;
+
+use crate::error::Error;
+use crate::ir::Module;
+use lm::timing::Timings;
+
+/// A pass.
+pub struct Pass {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// When it runs.
+    when: fn(Checks) -> bool,
+    run: fn(&mut Module),
+}
+
+/// Every pass, in the order in which they first run.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "inline",
+        purpose: "puts functions that are small, or called once, in the place of their calls",
+        when: |_| true,
+        run: inline::run,
+    },
+    Pass {
+        name: "arena_scopes",
+        purpose: "ends scopes whose values would be copied with those around them",
+        when: |_| true,
+        run: arena_scopes::run,
+    },
+    Pass {
+        name: "rectangular",
+        purpose: "finds out once that all rows of a parameter have one size",
+        when: |_| true,
+        run: rectangular::run,
+    },
+    Pass {
+        name: "propagate_arguments",
+        purpose: "puts numbers in the place of parameters that are the same number in each call",
+        when: |_| true,
+        run: propagate_arguments::run,
+    },
+    Pass {
+        name: "gvn",
+        purpose: "computes and loads once what is known to be the same, and constants not at all",
+        when: |_| true,
+        run: gvn::run,
+    },
+    Pass {
+        name: "arena_place",
+        purpose: "makes buffers that outlive a scope where they stay",
+        when: |_| true,
+        run: arena_place::run,
+    },
+    Pass {
+        name: "licm",
+        purpose: "does before a loop what is the same in each iteration",
+        when: |_| true,
+        run: licm::run,
+    },
+    Pass {
+        name: "hoist_allocs",
+        purpose: "makes before a conditional the buffers that both its arms make",
+        when: |_| true,
+        run: hoist_allocs::run,
+    },
+    Pass {
+        name: "drop_checks",
+        purpose: "leaves out the checks of indices and sizes",
+        when: |checks| checks == Checks::None,
+        run: drop_checks::run,
+    },
+    Pass {
+        name: "store_forward_values",
+        purpose: "stores what one loop computes for a later one that would compute it again",
+        when: |_| true,
+        run: store_forward_values::run,
+    },
+    Pass {
+        name: "check_elimination",
+        purpose: "drops the checks that always hold",
+        when: |checks| checks == Checks::Hoisted,
+        run: check_elimination::run,
+    },
+    Pass {
+        name: "scalar_promotion",
+        purpose: "adds up in a register what all iterations of a loop add to one element",
+        when: |_| true,
+        run: scalar_promotion::run,
+    },
+    Pass {
+        name: "fusion",
+        purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
+        when: |_| true,
+        run: fusion::run,
+    },
+    Pass {
+        name: "index_set_split",
+        purpose: "makes loops over ranges of a loop with a conditional that depends on where its index is",
+        when: |_| true,
+        run: index_set_split::run,
+    },
+    Pass {
+        name: "delinearize",
+        purpose: "makes a nest of loops of one that divides its index",
+        when: |_| true,
+        run: delinearize::run,
+    },
+    Pass { name: "unroll", purpose: "writes out loops of few iterations", when: |_| true, run: unroll::run },
+    Pass {
+        name: "loop_versioning",
+        purpose: "checks ranges before a loop in place of each index in it",
+        when: |checks| checks == Checks::Hoisted,
+        run: loop_versioning::run,
+    },
+    Pass {
+        name: "inline_for_lanes",
+        purpose: "puts what loops call in the place of the calls, where else they could run in lanes",
+        when: |_| true,
+        run: inline_for_lanes::run,
+    },
+    Pass {
+        name: "inline_base_case",
+        purpose: "ends recursions in the caller, where most calls are their last ones",
+        when: |_| true,
+        run: inline_base_case::run,
+    },
+    Pass {
+        name: "tabulate",
+        purpose: "computes once, before a loop, what inner loops compute again in each iteration",
+        when: |_| true,
+        run: tabulate::run,
+    },
+    Pass {
+        name: "alloc_to_stack",
+        purpose: "puts small buffers of constant size on the stack",
+        when: |_| true,
+        run: alloc_to_stack::run,
+    },
+    Pass {
+        name: "fuse_read_add_write",
+        purpose: "adds to what is loaded, added to and stored",
+        when: |_| true,
+        run: fuse_read_add_write::run,
+    },
+    Pass { name: "dce", purpose: "drops what nobody uses", when: |_| true, run: dce::run },
+    Pass {
+        name: "interchange",
+        purpose: "gives each sum in memory a nest of loops of its own, those over its terms innermost",
+        when: |_| true,
+        run: interchange::run,
+    },
+    Pass {
+        name: "vectorize",
+        purpose: "runs iterations of loops at once, in the lanes of vectors",
+        when: |_| true,
+        run: vectorize::run,
+    },
+    Pass {
+        name: "pack_rows",
+        purpose: "copies side by side the rows that lanes go through more than once",
+        when: |_| true,
+        run: pack_rows::run,
+    },
+    Pass {
+        name: "parallelize",
+        purpose: "divides loops into chunks, which threads may run",
+        when: |_| true,
+        run: parallelize::run,
+    },
+    Pass {
+        name: "buffer_reuse",
+        purpose: "makes buffers in the place of others that are done",
+        when: |_| true,
+        run: buffer_reuse::run,
+    },
+    Pass {
+        name: "unroll_and_jam",
+        purpose: "runs iterations of outer loops side by side, which load once what they share",
+        when: |_| true,
+        run: unroll_and_jam::run,
+    },
+];
+
+/// The passes in the order in which they run: what one leaves may be work for another that ran before.
+const ORDER: &[&str] = &[
+    "inline",
+    "arena_scopes",
+    "rectangular",
+    "gvn",
+    "propagate_arguments",
+    "hoist_allocs",
+    "arena_place",
+    "licm",
+    "gvn",
+    "hoist_allocs",
+    "drop_checks",
+    "store_forward_values",
+    "check_elimination",
+    "scalar_promotion",
+    "fusion",
+    "index_set_split",
+    "delinearize",
+    "gvn",
+    "unroll",
+    "gvn",
+    "check_elimination",
+    "loop_versioning",
+    "inline_for_lanes",
+    "inline_base_case",
+    "fusion",
+    "gvn",
+    "tabulate",
+    "alloc_to_stack",
+    "fuse_read_add_write",
+    "dce",
+    "interchange",
+    "vectorize",
+    "pack_rows",
+    "parallelize",
+    "buffer_reuse",
+    "unroll_and_jam",
+];
+
+/// What [`Selection::Through`] calls the loops as lowering makes them.
+pub const LOWERING: &str = "lowering";
+
+/// The names of the passes, and of what they start from.
+fn names() -> String {
+    let names: Vec<&str> = [LOWERING].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
+    names.join(", ")
+}
+
+/// Where indices and sizes are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// Where the program has them.
+    Full,
+    /// Before loops where that is enough, and not at all where it is known that they hold. Errors are the same.
+    #[default]
+    Hoisted,
+    /// Nowhere: unsafe. A program that would stop with such an error does anything at all.
+    None,
+}
+
+/// Which passes run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    #[default]
+    All,
+    /// Those up to the last run of the one of that name, or none for [`LOWERING`].
+    Through(String),
+    /// Those of these names.
+    Only(Vec<String>),
+}
+
+impl Selection {
+    /// The passes, for a way of checking.
+    ///
+    /// Errors: a name is not that of a pass.
+    fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {
+        let is_pass = |name: &str| PASSES.iter().any(|pass| pass.name == name);
+        let known = |name: &str| {
+            is_pass(name).then_some(()).ok_or_else(|| Error::UnknownPass { name: name.to_string(), known: names() })
+        };
+        let chosen: Vec<&str> = match self {
+            Selection::All => ORDER.to_vec(),
+            Selection::Through(last) if last == LOWERING => vec![],
+            Selection::Through(last) => {
+                known(last)?;
+                let end = ORDER.iter().rposition(|name| name == last).expect("each pass runs");
+                ORDER[..=end].to_vec()
+            }
+            Selection::Only(names) => {
+                names.iter().try_for_each(|name| known(name))?;
+                ORDER.iter().copied().filter(|name| names.iter().any(|chosen| chosen == name)).collect()
+            }
+        };
+        let pass = |name| PASSES.iter().find(|pass| pass.name == name).expect("the order is of passes");
+        let chosen = chosen.into_iter().map(pass);
+        Ok(chosen.filter(|pass| (pass.when)(checks)).collect())
+    }
+}
+
+/// Runs passes; in debug builds, the rules of loops are checked after each.
+///
+/// Errors: as [`Selection::passes`].
+pub fn run(module: &mut Module, selection: &Selection, checks: Checks, timings: &Timings) -> Result<(), Error> {
+    for pass in selection.passes(checks)? {
+        timings.time(pass.name, || (pass.run)(module));
+        module.mark();
+        if cfg!(debug_assertions) {
+            let broken = |violation| panic!("pass {} broke a rule: {violation}\n{module}", pass.name);
+            crate::analyses::verify::verify(module).unwrap_or_else(broken);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena
+//! what they take, watch no stack, and what several of them add to can be copied (`private`).
+
+use super::Planner;
+use super::cost::{Cost, estimate};
+use super::private::Private;
+use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::independence::{Carried, Independence};
+use crate::ir::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
+use std::collections::HashSet;
+
+/// How to divide a loop.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) private: Vec<Private>,
+    /// Of one iteration.
+    pub(super) cost: Cost,
+}
+
+/// A body of so few statements is short.
+const SHORT: usize = 16;
+
+/// Whether a loop may take less time than to begin its chunks: then it has another version, which is not divided. It
+/// finds out no size before it begins.
+pub(super) fn is_short(looped: &For) -> bool {
+    let is_simple = |stmt: &Stmt| stmt.blocks().is_empty() && !matches!(stmt, Stmt::Call(..));
+    looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
+}
+
+/// What a chunk knows of a carried value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It is the same throughout.
+    Same,
+    /// A sum of Floats.
+    Float,
+    /// A sum of Integers.
+    Integer,
+    /// The best of elements, or what is chosen with it.
+    Best,
+}
+
+impl Part {
+    /// The sum of nothing, and its addition.
+    pub(super) fn sum(self) -> Option<(Operand, Op)> {
+        match self {
+            Part::Same | Part::Best => None,
+            // -0 + x is x, for all x.
+            Part::Float => Some((Operand::Float(-0.0), Op::AddF)),
+            Part::Integer => Some((Operand::Integer(0), Op::AddI)),
+        }
+    }
+}
+
+/// What chunks know of what a loop carries.
+pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> Vec<Part> {
+    let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
+        Carried::Same => Part::Same,
+        Carried::Best(_) => Part::Best,
+        Carried::Sum if locals[x.0 as usize].ty == Scalar::Float.ty() => Part::Float,
+        Carried::Sum => Part::Integer,
+    };
+    carried.iter().zip(&looped.carried).map(part).collect()
+}
+
+impl<'a> Planner<'a> {
+    /// How to divide a loop, if that is possible.
+    pub(super) fn plan(&self, looped: &'a For) -> Option<Plan> {
+        let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+        looped.body.visit(&mut |stmt| inside.extend(stmt.targets().into_iter().chain(stmt.bound())));
+        if !gives_all_back(&looped.body, &inside, &self.world.keeps) || !self.is_shallow(looped) {
+            return None;
+        }
+        let found = self.independence(looped)?;
+        let carried = parts(&found.carried, &self.function.locals, looped);
+        let adds_up = carried.contains(&Part::Float) || !found.summed.is_empty();
+        if adds_up && self.module.keeps_order {
+            return None;
+        }
+        let private = found.summed.iter().map(|b| self.private(*b, looped)).collect::<Option<Vec<_>>>()?;
+        let cost = estimate(self, looped, &inside);
+        Some(Plan { private, cost })
+    }
+
+    pub(super) fn independence(&self, looped: &For) -> Option<Independence> {
+        Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()
+    }
+
+    /// Whether no function that it calls is recursive: other threads have stacks of their own.
+    fn is_shallow(&self, looped: &For) -> bool {
+        let mut shallow = true;
+        looped.body.callees(&mut |callee| shallow &= !self.world.recurs[callee.0]);
+        shallow
+    }
+}

@@ -1,0 +1,165 @@
+//! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
+//!
+//!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
+//!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
+//!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
+//!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
+//!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
+//!                                as; these are added to b afterwards, in the order of chunks
+//!
+//! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
+//! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
+//!
+//! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions,
+//! those that are called from outside, or at least not from loops. What loops call works on a part of something: there
+//! loops of a few plain statements stay.
+
+mod build;
+mod cost;
+mod legality;
+mod private;
+mod slice;
+mod vectors;
+
+use crate::analyses::alias::Aliases;
+use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::independence::Effects;
+use crate::ir::{Block, FunId, Function, Local, Module, Stmt};
+use build::Builder;
+pub use cost::GRAIN;
+use legality::{Plan, is_short};
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn run(module: &mut Module) {
+    let world = World::of(module);
+    let in_loops = called_in_loops(module);
+    for i in chosen_functions(module, &in_loops) {
+        let plans = Planner::plans(&module.functions[i], module, &world, in_loops.contains(&FunId(i)));
+        if plans.is_empty() {
+            continue;
+        }
+        let function = &mut module.functions[i];
+        let mut body = std::mem::take(&mut function.body);
+        Builder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
+        function.body = body;
+    }
+}
+
+/// What is known of all functions.
+struct World {
+    effects: Effects,
+    /// Which functions leave something in the arena.
+    keeps: Vec<bool>,
+    /// Which ones are recursive, or call one that is.
+    recurs: Vec<bool>,
+}
+
+impl World {
+    fn of(module: &Module) -> World {
+        let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
+        let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
+        // Those on a cycle of calls recur, so one look at each of the others is enough.
+        for id in module.callees_first() {
+            let mut calls = false;
+            let function = &module.functions[id.0];
+            function.body.callees(&mut |callee| calls |= recurs[callee.0]);
+            recurs[id.0] |= calls;
+            let set = (0..function.locals.len() as u32).map(Local).collect();
+            keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
+        }
+        World { effects: Effects::of(module), keeps, recurs }
+    }
+}
+
+/// The functions that loops call, or functions that they call.
+fn called_in_loops(module: &Module) -> HashSet<FunId> {
+    let mut in_loops = HashSet::new();
+    for function in &module.functions {
+        function.body.visit(&mut |stmt| {
+            if let Stmt::For(looped) = stmt {
+                looped.body.callees(&mut |callee| {
+                    in_loops.insert(callee);
+                });
+            }
+        });
+    }
+    let mut waiting: Vec<FunId> = in_loops.iter().copied().collect();
+    while let Some(id) = waiting.pop() {
+        module.functions[id.0].body.callees(&mut |callee| {
+            if in_loops.insert(callee) {
+                waiting.push(callee);
+            }
+        });
+    }
+    in_loops
+}
+
+/// The functions whose loops are looked at.
+fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
+    let is_chosen = |i: &usize| {
+        let function = &module.functions[*i];
+        let called = module.exported.contains(&FunId(*i)) || !in_loops.contains(&FunId(*i));
+        called && !function.c_wrapper && !function.cold && !function.recursive
+    };
+    (0..module.functions.len()).filter(is_chosen).collect()
+}
+
+/// Looks for loops that can be divided.
+struct Planner<'a> {
+    module: &'a Module,
+    world: &'a World,
+    function: &'a Function,
+    aliases: Aliases,
+    /// The conditions that mostly hold.
+    likely: HashSet<Local>,
+    /// What comes before the place at hand, in its block and in those around it.
+    before: Vec<&'a [Stmt]>,
+    /// Whether that is in a loop.
+    is_in_loop: bool,
+    /// Whether loops call the function.
+    is_part: bool,
+    plans: HashMap<Local, Plan>,
+}
+
+impl<'a> Planner<'a> {
+    /// How to divide loops, by the locals that are their indices.
+    fn plans(function: &'a Function, module: &'a Module, world: &'a World, is_part: bool) -> HashMap<Local, Plan> {
+        let aliases = Aliases::of(function, &world.effects.written);
+        let likely = function.body.likely_conditions();
+        let (before, plans) = (vec![], HashMap::new());
+        let mut planner =
+            Planner { module, world, function, aliases, likely, before, is_in_loop: false, is_part, plans };
+        planner.block(&function.body);
+        planner.plans
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for (i, stmt) in block.stmts.iter().enumerate() {
+            self.before.push(&block.stmts[..i]);
+            let plan = match stmt {
+                Stmt::For(looped) if !(self.is_part && is_short(looped)) => {
+                    self.plan(looped).filter(|plan| plan.cost.is_worth_it(looped))
+                }
+                _ => None,
+            };
+            match (stmt, plan) {
+                (Stmt::For(looped), Some(plan)) => {
+                    self.plans.insert(looped.index, plan);
+                }
+                (Stmt::Bench { .. }, _) => {}
+                // What runs in lanes is divided as a whole, or not at all.
+                (Stmt::For(looped), None) if looped.lanes > 1 || self.independence(looped).is_some() => {}
+                (Stmt::For(looped), None) => {
+                    let outer = std::mem::replace(&mut self.is_in_loop, true);
+                    self.block(&looped.body);
+                    self.is_in_loop = outer;
+                }
+                (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
+                    self.block(then);
+                }
+                (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.block(block)),
+            }
+            self.before.pop();
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Rectangular: where rows all have one size, that is known before the loops over them.
+//!
+//!   for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
+//!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
+//!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//!
+//! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
+//! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function
+//! was is another function then, which hardly ever runs. To ask costs little: it is done for functions that load the
+//! sizes of all rows in a loop, or in loops inside of it, anyway.
+
+use crate::analyses::alias::{Aliases, Written, written};
+use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use lm::term::Version;
+use std::collections::HashMap;
+
+/// Longer functions get no second version: statements.
+const MOST_STATEMENTS: usize = 2_000;
+
+pub(super) fn run(module: &mut Module) {
+    let written = written(module);
+    for i in 0..module.functions.len() {
+        let function = &module.functions[i];
+        if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
+            continue;
+        }
+        let rows = rows(function, &written);
+        if !rows.is_empty() {
+            let slow = FunId(module.functions.len());
+            let function = &mut module.functions[i];
+            let name = function.name.version(Version::Jagged);
+            let copy = Function { name, cold: true, ..function.clone() };
+            two_versions(function, &rows, slow);
+            module.functions.push(copy);
+        }
+    }
+}
+
+/// The sizes of the rows of a parameter, and how many there are.
+struct Rows {
+    sizes: Local,
+    count: Local,
+    /// The rows.
+    rows: Vec<Local>,
+}
+
+/// The parameters for which it is worth to ask whether their rows are of one size.
+fn rows(function: &Function, written: &[Written]) -> Vec<Rows> {
+    let aliases = Aliases::of(function, written);
+    let is_changed = |b: Local| {
+        let mut changed = false;
+        function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, written));
+        changed
+    };
+    let mut rows = vectors_of_rows(function);
+    rows.retain(|rows| looks_at_all(function, rows) && !is_changed(rows.sizes));
+    rows
+}
+
+/// The parameters that have the form of vectors with the sizes of rows in them: one size, then buffers.
+fn vectors_of_rows(function: &Function) -> Vec<Rows> {
+    let info = |x: &Local| &function.locals[x.0 as usize];
+    let runs = function.params.chunk_by(|x, y| info(x).ty.as_scalar().is_some() || info(y).ty.as_scalar().is_none());
+    let mut found = Vec::new();
+    for run in runs {
+        let (scalars, buffers) = run.split_at(run.partition_point(|x| info(x).ty.as_scalar().is_some()));
+        let sizes: Vec<Local> = scalars.iter().rev().take_while(|x| info(x).is_size).copied().collect();
+        // Two sizes may be those of a matrix.
+        let [count] = sizes[..] else { continue };
+        for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
+            let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
+            let rows = buffers[i + 1..].iter().take_while(is_row).copied().collect();
+            found.push(Rows { sizes: *b, count, rows });
+        }
+    }
+    found
+}
+
+/// Whether the function has a loop of its own over all rows, at least on some condition, in which there is a load of
+/// the size of each, however deep.
+fn looks_at_all(function: &Function, rows: &Rows) -> bool {
+    let is_size = |x: &Local| function.locals[x.0 as usize].is_size;
+    let is_whole = |looped: &&For| matches!(looped.from, Operand::Integer(0)) && looped.to.local() == Some(rows.count);
+    outermost_loops(&function.body).into_iter().filter(is_whole).any(|looped| {
+        let mut loads = false;
+        looped.body.visit(&mut |stmt| {
+            loads |= matches!(stmt, Stmt::Memory(Memory::Load(x, b, i)) if is_size(x)
+                && b.local() == Some(rows.sizes) && i.local() == Some(looped.index));
+        });
+        loads
+    })
+}
+
+/// The loops that are in no other loop.
+fn outermost_loops(block: &Block) -> Vec<&For> {
+    let mut found = Vec::new();
+    for stmt in &block.stmts {
+        match stmt {
+            Stmt::For(looped) => found.push(&**looped),
+            stmt => found.extend(stmt.blocks().into_iter().flat_map(outermost_loops)),
+        }
+    }
+    found
+}
+
+fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
+    let mut fast = std::mem::take(&mut function.body);
+    let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
+    let mut all = Operand::Bool(true);
+    let mut sizes = HashMap::new();
+    let mut row_sizes = Vec::new();
+    for Rows { sizes: buffer, count, rows } in rows {
+        let first = asker.first(*buffer, *count);
+        let same = asker.same(*buffer, *count, &first);
+        all = if sizes.is_empty() { same } else { asker.op(Op::And, [all, same]) };
+        row_sizes.extend(rows.iter().map(|x| (*x, first.clone())));
+        sizes.insert(*buffer, first);
+    }
+    let likely = asker.op(Op::Likely, [all]);
+    let mut stmts = asker.stmts;
+    let mut known = HashMap::new();
+    drop_loads(&mut fast, &sizes, &mut known);
+    fast.change_operands(&mut |a| {
+        if let Some(size) = a.local().and_then(|x| known.get(&x)) {
+            *a = Operand::clone(size);
+        }
+    });
+    function.row_sizes = row_sizes;
+    let mut results = || -> Vec<Local> {
+        let types = function.results.iter();
+        types.map(|ty| new(&mut function.locals, LocalInfo { ty: *ty, name: None, is_size: false })).collect()
+    };
+    let [results, given] = [results(), results()];
+    let args = function.params.iter().map(|x| Operand::Local(*x)).collect();
+    let call = Stmt::Call(given.clone(), slow, args);
+    let slow = Block { stmts: vec![call], results: given.into_iter().map(Operand::Local).collect() };
+    stmts.push(Stmt::If(results.clone(), likely, fast, slow));
+    function.body = Block { stmts, results: results.into_iter().map(Operand::Local).collect() };
+}
+
+/// Drops the loads of sizes that are known, and notes what they are.
+fn drop_loads(block: &mut Block, sizes: &HashMap<Local, Operand>, known: &mut HashMap<Local, Operand>) {
+    block.stmts.retain_mut(|stmt| {
+        stmt.blocks_mut().into_iter().for_each(|block| drop_loads(block, sizes, known));
+        let Stmt::Memory(Memory::Load(x, b, _)) = stmt else { return true };
+        let size = b.local().and_then(|b| sizes.get(&b));
+        known.extend(size.map(|size| (*x, size.clone())));
+        size.is_none()
+    });
+}
+
+fn new(locals: &mut Vec<LocalInfo>, info: LocalInfo) -> Local {
+    locals.push(info);
+    Local(u32::try_from(locals.len() - 1).expect("a function has fewer locals"))
+}
+
+/// Writes the question.
+struct Asker<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+    stmts: Vec<Stmt>,
+}
+
+impl Asker<'_> {
+    fn local(&mut self, scalar: Scalar, is_size: bool) -> Local {
+        new(self.locals, LocalInfo { ty: scalar.ty(), name: None, is_size })
+    }
+
+    fn op(&mut self, op: Op, args: impl Into<Vec<Operand>>) -> Operand {
+        let x = self.local(op.result(), false);
+        self.stmts.push(Stmt::Let(x, op, args.into()));
+        Operand::Local(x)
+    }
+
+    /// The first element; 0 of none.
+    fn first(&mut self, buffer: Local, count: Local) -> Operand {
+        let some = self.op(Op::LtI, [Operand::Integer(0), Operand::Local(count)]);
+        let [x, first] = [(); 2].map(|()| self.local(Scalar::Integer, true));
+        let load = Stmt::Memory(Memory::Load(x, Operand::Local(buffer), Operand::Integer(0)));
+        let then = Block { stmts: vec![load], results: vec![Operand::Local(x)] };
+        let other = Block { stmts: vec![], results: vec![Operand::Integer(0)] };
+        self.stmts.push(Stmt::If(vec![first], some, then, other));
+        Operand::Local(first)
+    }
+
+    /// Whether all elements are the same.
+    fn same(&mut self, buffer: Local, count: Local, first: &Operand) -> Operand {
+        let [i, x] = [false, true].map(|is_size| self.local(Scalar::Integer, is_size));
+        let [so_far, equal, next, same] = [(); 4].map(|()| self.local(Scalar::Bool, false));
+        let stmts = vec![
+            Stmt::Memory(Memory::Load(x, Operand::Local(buffer), Operand::Local(i))),
+            Stmt::Let(equal, Op::EqI, vec![Operand::Local(x), first.clone()]),
+            Stmt::Let(next, Op::And, vec![Operand::Local(so_far), Operand::Local(equal)]),
+        ];
+        self.stmts.push(Stmt::For(Box::new(For {
+            results: vec![same],
+            index: i,
+            from: Operand::Integer(0),
+            to: Operand::Local(count),
+            carried: vec![(so_far, Operand::Bool(true))],
+            body: Block { stmts, results: vec![Operand::Local(next)] },
+            lanes: 1,
+            jam: 1,
+            on_threads: false,
+        })));
+        Operand::Local(same)
+    }
+}

@@ -1,0 +1,388 @@
+//! The values in a loop that do not depend on its iteration but for indices of inner loops, and what computes each.
+
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
+use lm::term::Span;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+
+/// A value that is worth a table.
+pub(super) struct Slice {
+    /// The value.
+    pub(super) value: Local,
+    /// What computes it, in order; each step is done inside of the ones before.
+    pub(super) steps: Vec<Step>,
+    /// The same for values that are the same.
+    pub(super) key: String,
+    /// Where an error is reported that has no other place.
+    pub(super) span: Span,
+}
+
+/// A step on the way to a value.
+#[derive(Clone)]
+pub(super) enum Step {
+    /// What is computed.
+    Stmt(Stmt),
+    /// What follows is done only if a condition holds, or only if it does not.
+    When(Operand, bool),
+    /// What follows is done only if a loop over a range would run.
+    Runs(Operand, Operand),
+    /// What follows is done in a loop from 0.
+    Each(Inner),
+}
+
+/// An inner loop.
+#[derive(Clone)]
+pub(super) struct Inner {
+    pub(super) index: Local,
+    pub(super) to: Operand,
+}
+
+impl Slice {
+    /// The loops that the value depends on, outermost first.
+    pub(super) fn dims(&self) -> impl Iterator<Item = &Inner> {
+        self.steps.iter().filter_map(|step| if let Step::Each(inner) = step { Some(inner) } else { None })
+    }
+}
+
+/// The slices of a loop that are worth tables.
+pub(super) fn slices(
+    looped: &For,
+    set: &HashSet<Local>,
+    likely: &HashSet<Local>,
+    (aliases, written): (&Aliases, &[Written]),
+    locals: &[LocalInfo],
+) -> Vec<Slice> {
+    let mut changes = Vec::new();
+    looped.body.visit(&mut |stmt| {
+        if stmt.writes().is_some() || matches!(stmt, Stmt::Call(..)) {
+            changes.push(stmt.clone());
+        }
+    });
+    let mut finder = Finder {
+        set,
+        likely,
+        aliases,
+        written,
+        locals,
+        changes,
+        next: 0,
+        known: HashMap::new(),
+        path: vec![],
+        found: vec![],
+        used: HashSet::new(),
+    };
+    finder.block(&looped.body);
+    let Finder { found, used, known, .. } = finder;
+    let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_dear);
+    wanted.map(|(x, path)| slice(x, &path, &known)).collect()
+}
+
+/// A loop with fewer iterations may stop before its end.
+const SHORT: i64 = 1 << 20;
+
+/// What is known of a local that is the same in all iterations.
+struct Known {
+    /// Its place in the order of the text.
+    order: usize,
+    /// What sets it; none for the index of an inner loop.
+    stmt: Option<Stmt>,
+    /// Whether computing it takes longer than a load.
+    is_dear: bool,
+}
+
+/// What leads to a place in the loop.
+#[derive(Clone)]
+struct Way {
+    order: usize,
+    step: WayStep,
+}
+
+#[derive(Clone)]
+enum WayStep {
+    /// A check.
+    Checked(Operand),
+    /// A side of a conditional.
+    When(Operand, bool),
+    /// A loop from 0 whose end is known before.
+    Each(Inner),
+}
+
+struct Finder<'a> {
+    /// What is set in the loop.
+    set: &'a HashSet<Local>,
+    likely: &'a HashSet<Local>,
+    aliases: &'a Aliases,
+    written: &'a [Written],
+    locals: &'a [LocalInfo],
+    /// What may change memory in the loop.
+    changes: Vec<Stmt>,
+    next: usize,
+    known: HashMap<Local, Known>,
+    /// The way to the place at hand; none where it is not known before the loop.
+    path: Vec<Option<Way>>,
+    found: Vec<(Local, Vec<Way>)>,
+    /// What is used by something that is not known.
+    used: HashSet<Local>,
+}
+
+impl Finder<'_> {
+    fn block(&mut self, block: &Block) {
+        let start = self.path.len();
+        for stmt in &block.stmts {
+            let order = self.order();
+            if self.path.iter().all(Option::is_some) && self.is_same(stmt) {
+                self.learn(stmt, order);
+                continue;
+            }
+            self.used.extend(stmt.operands().into_iter().filter_map(Operand::local));
+            match stmt {
+                Stmt::Check { condition, .. } => self.go(order, condition, WayStep::Checked(condition.clone())),
+                Stmt::If(_, condition, then, other) => {
+                    for (arm, holds) in [(then, true), (other, false)] {
+                        if !holds && condition.local().is_some_and(|c| self.likely.contains(&c)) {
+                            self.use_all(arm);
+                            continue;
+                        }
+                        self.go(order, condition, WayStep::When(condition.clone(), holds));
+                        self.block(arm);
+                        self.path.pop();
+                    }
+                }
+                Stmt::For(inner) => {
+                    self.enter(order, inner);
+                    self.block(&inner.body);
+                    self.path.pop();
+                }
+                stmt => stmt.blocks().into_iter().for_each(|block| {
+                    self.path.push(None);
+                    self.block(block);
+                    self.path.pop();
+                }),
+            }
+        }
+        self.used.extend(block.results.iter().filter_map(Operand::local));
+        self.path.truncate(start);
+    }
+
+    fn use_all(&mut self, block: &Block) {
+        block.visit(&mut |stmt| {
+            self.used.extend(stmt.operands().into_iter().filter_map(Operand::local));
+            let results = stmt.blocks().into_iter().flat_map(|block| &block.results);
+            self.used.extend(results.filter_map(Operand::local));
+        });
+        self.used.extend(block.results.iter().filter_map(Operand::local));
+    }
+
+    fn order(&mut self) -> usize {
+        self.next += 1;
+        self.next
+    }
+
+    fn go(&mut self, order: usize, condition: &Operand, step: WayStep) {
+        let is_known = self.is_known(condition);
+        self.path.push(is_known.then_some(Way { order, step }));
+    }
+
+    fn enter(&mut self, order: usize, inner: &For) {
+        let is_outside = |a: &Operand| a.local().is_none_or(|x| !self.set.contains(&x));
+        let is_known = matches!(inner.from, Operand::Integer(0)) && is_outside(&inner.to);
+        let way = || Way { order, step: WayStep::Each(Inner { index: inner.index, to: inner.to.clone() }) };
+        self.path.push(is_known.then(way));
+        if is_known {
+            self.known.insert(inner.index, Known { order, stmt: None, is_dear: false });
+        }
+    }
+
+    fn learn(&mut self, stmt: &Stmt, order: usize) {
+        let own = match stmt {
+            Stmt::Let(_, op, _) => op.is_libm(),
+            stmt => matches!(stmt, Stmt::For(_)) || contains_dear(stmt),
+        };
+        let uses = free(stmt);
+        let is_dear = own || uses.iter().filter_map(|x| self.known.get(x)).any(|known| known.is_dear);
+        for x in stmt.targets() {
+            self.known.insert(x, Known { order, stmt: Some(stmt.clone()), is_dear });
+            let is_scalar = self.locals[x.0 as usize].ty.as_scalar().is_some();
+            if is_dear && is_scalar && self.runs_to_the_end() {
+                self.found.push((x, self.path.iter().flatten().cloned().collect()));
+            } else if is_dear {
+                self.used.extend(&uses);
+            }
+        }
+    }
+
+    /// Whether the loops on the way run to their end, or that is not far: otherwise a table might not fit into memory
+    /// where the program would stop with another error before it came to that.
+    fn runs_to_the_end(&self) -> bool {
+        let is_size = |a: &Operand| match a {
+            Operand::Local(x) => self.locals[x.0 as usize].is_size,
+            a => matches!(a, Operand::Integer(..SHORT)),
+        };
+        let mut ways = self.path.iter().flatten().map(|way| &way.step);
+        let is_checked = ways.clone().any(|step| matches!(step, WayStep::Checked(_)));
+        !is_checked || ways.all(|step| if let WayStep::Each(inner) = step { is_size(&inner.to) } else { true })
+    }
+
+    fn is_known(&self, a: &Operand) -> bool {
+        a.local().is_none_or(|x| !self.set.contains(&x) || self.known.contains_key(&x))
+    }
+
+    /// Whether a statement has no effect, and does the same in each iteration, indices of inner loops aside.
+    fn is_same(&self, stmt: &Stmt) -> bool {
+        let is_pure = match stmt {
+            Stmt::Let(..) => true,
+            Stmt::Memory(Memory::Load(_, b, _)) => self.is_unchanged(b),
+            Stmt::Memory(Memory::View(..)) => true,
+            Stmt::If(..) | Stmt::For(_) => stmt.blocks().into_iter().all(|block| self.is_pure(block)),
+            _ => false,
+        };
+        let scalars = |x: &Local| self.locals[x.0 as usize].ty.as_scalar().is_some();
+        let gives_scalars =
+            stmt.blocks().is_empty() || stmt.targets().iter().all(scalars) && !stmt.targets().is_empty();
+        is_pure && gives_scalars && free(stmt).into_iter().all(|x| self.is_known(&Operand::Local(x)))
+    }
+
+    fn is_pure(&self, block: &Block) -> bool {
+        block.stmts.iter().all(|stmt| match stmt {
+            Stmt::Let(..) => true,
+            Stmt::Memory(Memory::Load(_, b, _)) => self.is_unchanged(b),
+            Stmt::Memory(Memory::View(..)) => true,
+            Stmt::If(..) | Stmt::For(_) => stmt.blocks().into_iter().all(|block| self.is_pure(block)),
+            _ => false,
+        })
+    }
+
+    fn is_unchanged(&self, b: &Operand) -> bool {
+        let Some(b) = b.local() else { return false };
+        !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.written))
+    }
+}
+
+/// What a statement uses from outside of it.
+fn free(stmt: &Stmt) -> HashSet<Local> {
+    let mut used: HashSet<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
+    let mut bound: HashSet<Local> = stmt.bound().into_iter().collect();
+    for block in stmt.blocks() {
+        block.visit(&mut |stmt| {
+            used.extend(stmt.operands().into_iter().filter_map(Operand::local));
+            bound.extend(stmt.targets().into_iter().chain(stmt.bound()));
+            stmt.blocks().iter().for_each(|block| used.extend(block.results.iter().filter_map(Operand::local)));
+        });
+        used.extend(block.results.iter().filter_map(Operand::local));
+    }
+    used.retain(|x| !bound.contains(x));
+    used
+}
+
+fn contains_dear(stmt: &Stmt) -> bool {
+    let mut found = false;
+    stmt.blocks().into_iter().for_each(|block| {
+        block.visit(&mut |stmt| {
+            found |= matches!(stmt, Stmt::For(_)) || matches!(stmt, Stmt::Let(_, op, _) if op.is_libm());
+        });
+    });
+    found
+}
+
+/// The steps to a value: what computes it and what leads there, in the order of the text.
+fn slice(value: Local, path: &[Way], known: &HashMap<Local, Known>) -> Slice {
+    let mut steps: BTreeMap<usize, Step> = BTreeMap::new();
+    let mut waiting = vec![value];
+    let mut dims = HashSet::new();
+    for way in path {
+        let (condition, holds) = match &way.step {
+            WayStep::Checked(condition) => (condition, true),
+            WayStep::When(condition, holds) => (condition, *holds),
+            WayStep::Each(_) => continue,
+        };
+        steps.insert(way.order, Step::When(condition.clone(), holds));
+        waiting.extend(condition.local());
+    }
+    while let Some(x) = waiting.pop() {
+        let Some(Known { stmt, order, .. }) = known.get(&x) else { continue };
+        let Some(stmt) = stmt else {
+            dims.insert(x);
+            continue;
+        };
+        if steps.insert(*order, Step::Stmt(stmt.clone())).is_none() {
+            waiting.extend(free(stmt));
+        }
+    }
+    for way in path {
+        if let WayStep::Each(inner) = &way.step {
+            let step = if dims.contains(&inner.index) {
+                Step::Each(inner.clone())
+            } else {
+                Step::Runs(Operand::Integer(0), inner.to.clone())
+            };
+            steps.insert(way.order, step);
+        }
+    }
+    let steps: Vec<Step> = steps.into_values().collect();
+    let key = key(value, &steps);
+    Slice { value, steps, key, span: Span::default() }
+}
+
+/// A text in which what is set in the slice has numbers of its own.
+fn key(value: Local, steps: &[Step]) -> String {
+    let mut names = HashMap::new();
+    let mut text = String::new();
+    for step in steps {
+        match step {
+            Step::Stmt(stmt) => write_stmt(&mut text, stmt, &mut names),
+            Step::When(a, holds) => write(&mut text, &format!("when {holds}"), [a], &names),
+            Step::Runs(a, b) => write(&mut text, "runs", [a, b], &names),
+            Step::Each(inner) => {
+                write(&mut text, "each", [&inner.to], &names);
+                name(inner.index, &mut names);
+            }
+        }
+    }
+    write(&mut text, "is", [&Operand::Local(value)], &names);
+    text
+}
+
+fn name(x: Local, names: &mut HashMap<Local, usize>) {
+    let next = names.len();
+    names.insert(x, next);
+}
+
+fn write<'o>(
+    text: &mut String,
+    word: &str,
+    args: impl IntoIterator<Item = &'o Operand>,
+    names: &HashMap<Local, usize>,
+) {
+    text.push_str(word);
+    for a in args {
+        let own = a.local().and_then(|x| names.get(&x));
+        let bits = if let Operand::Float(x) = a { Some(x.to_bits()) } else { None };
+        let written = match (own, bits) {
+            (Some(i), _) => write!(text, " own {i}"),
+            (_, Some(bits)) => write!(text, " bits {bits}"),
+            _ => write!(text, " {a:?}"),
+        };
+        written.expect("a text can be written to");
+    }
+    text.push(';');
+}
+
+fn write_stmt(text: &mut String, stmt: &Stmt, names: &mut HashMap<Local, usize>) {
+    let word = match stmt {
+        Stmt::Let(_, op, _) => op.name(),
+        Stmt::Memory(Memory::Load(..)) => "load",
+        Stmt::Memory(_) => "view",
+        Stmt::If(..) => "if",
+        _ => "for",
+    };
+    write(text, word, stmt.operands(), names);
+    stmt.bound().into_iter().for_each(|x| name(x, names));
+    for block in stmt.blocks() {
+        text.push('{');
+        block.stmts.iter().for_each(|stmt| write_stmt(text, stmt, names));
+        write(text, "yield", &block.results, names);
+        text.push('}');
+    }
+    stmt.targets().into_iter().for_each(|x| name(x, names));
+}

@@ -1,0 +1,82 @@
+//! Unroll: a loop with few iterations, whose bounds are numbers, becomes what its iterations do, one after the other.
+//!
+//!   x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
+//!
+//! Outer loops first: then the bounds of inner ones may be numbers, too. Afterwards `gvn` computes with the indices.
+
+use crate::ir::{Block, For, Local, LocalInfo, Module, Operand, Stmt};
+use std::collections::HashMap;
+
+/// A loop of so many iterations is unrolled.
+const MOST_ITERATIONS: i64 = 16;
+
+/// Unless it becomes longer than so many statements,
+const MOST_STATEMENTS: usize = 400;
+
+/// or its function would grow by more.
+const MOST_GROWTH: usize = 2000;
+
+pub(super) fn run(module: &mut Module) {
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+        let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
+        unroller.block(&mut function.body);
+        let replaced = unroller.replaced;
+        if !replaced.is_empty() {
+            function.body.change_operands(&mut |a| resolve(a, &replaced));
+        }
+    }
+}
+
+struct Unroller<'a> {
+    locals: &'a mut Vec<LocalInfo>,
+    /// By how many statements the function may grow.
+    budget: usize,
+    /// What the results of unrolled loops are.
+    replaced: HashMap<Local, Operand>,
+}
+
+fn resolve(a: &mut Operand, replaced: &HashMap<Local, Operand>) {
+    while let Some(other) = a.local().and_then(|x| replaced.get(&x)) {
+        *a = other.clone();
+    }
+}
+
+impl Unroller<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for stmt in std::mem::take(&mut block.stmts) {
+            self.stmt(stmt, &mut block.stmts);
+        }
+    }
+
+    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+        match stmt {
+            Stmt::For(looped) if self.is_short(&looped) => self.unrolled(*looped, out),
+            _ => {
+                stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+                out.push(stmt);
+            }
+        }
+    }
+
+    fn is_short(&mut self, looped: &For) -> bool {
+        let (Operand::Integer(from), Operand::Integer(to)) = (&looped.from, &looped.to) else { return false };
+        let Some(iterations) = to.checked_sub(*from).filter(|n| *n <= MOST_ITERATIONS) else { return false };
+        let length = looped.body.len() * usize::try_from(iterations).unwrap_or(0);
+        let fits = length <= MOST_STATEMENTS && length <= self.budget;
+        self.budget -= if fits { length } else { 0 };
+        fits
+    }
+
+    fn unrolled(&mut self, looped: For, out: &mut Vec<Stmt>) {
+        let (Operand::Integer(from), Operand::Integer(to)) = (&looped.from, &looped.to) else { return };
+        let mut carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
+        for i in *from..*to {
+            let names = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]);
+            let values = carried.iter().cloned().chain([Operand::Integer(i)]);
+            let copy = looped.body.copy(self.locals, names.zip(values).collect());
+            copy.stmts.into_iter().for_each(|stmt| self.stmt(stmt, out));
+            carried = copy.results;
+        }
+        self.replaced.extend(looped.results.into_iter().zip(carried));
+    }
+}

@@ -1,0 +1,384 @@
+//! Jam: runs iterations of an outer loop side by side (`crate::analyses::jam`), where these load the same or wait for their sums.
+//!
+//!   for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
+//!
+//! Here b's elements do not depend on i: they are loaded once for four rows, and the four sums of a lane do not wait
+//! for each other. Sums keep their terms in order, so this is done whatever Floats are, but for what several iterations
+//! add to one element.
+//!
+//! Cost model. Only loops inside count, weighed by their iterations. An iteration of an innermost loop takes what its
+//! statements take, c for what is the same in all iterations of the outer loop and o for the rest, but no less than an
+//! addition takes if it carries a sum (LLVM's vectors of innermost loops aside, which have several sums by themselves):
+//!
+//!   one after the other    max(c + o, LATENCY)
+//!   R side by side         max(c / R + o, LATENCY / R)
+//!
+//! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
+//!
+//! Of a product of rows with rows, each product takes two loads, and with one loop still one. So a second loop of the
+//! nest, around the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the
+//! registers (a block):
+//!
+//!   for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
+//!
+//!   R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//!
+//! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they
+//! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
+
+use crate::analyses::alias::Aliases;
+use crate::analyses::divergence::{Divergence, Layout};
+use crate::analyses::independence::{Effects, Independence, bests};
+use crate::analyses::jam;
+use crate::ir::{Block, For, Function, Local, Memory, Module, Op, Operand, Stmt, Vectors};
+use std::collections::{HashMap, HashSet};
+
+/// How many iterations run side by side.
+const SIDE_BY_SIDE: u32 = 4;
+
+/// Twice as many of so few statements, where vectors are so long: then there are twice as many of them, too.
+const FEW_STATEMENTS: usize = 20;
+const MANY_REGISTERS: u32 = 8;
+
+/// The vectors that sums of loops side by side may take: half of 32 registers; of 16 half as many.
+const SUMS: usize = 16;
+
+/// The longest body of a loop that is copied so often, in statements.
+const MOST_STATEMENTS: usize = 60;
+
+/// What is left of the cost must be no more than this part.
+const WORTH: f64 = 0.8;
+
+/// How often a loop runs of which that is not known.
+const ITERATIONS: f64 = 16.0;
+
+/// How long an addition takes, when one may begin in each unit of time.
+const LATENCY: f64 = 4.0;
+
+pub(super) fn run(module: &mut Module) {
+    let effects = Effects::of(module);
+    let keeps_order = module.keeps_order;
+    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+        let aliases = Aliases::of(function, &effects.written);
+        let likely = function.body.likely_conditions();
+        let vectors = module.vectors;
+        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely, vectors };
+        let mut chosen = HashMap::new();
+        chooser.block(&function.body, &mut vec![], &mut chosen);
+        if !chosen.is_empty() {
+            mark(&mut function.body, &chosen, vectors);
+        }
+    }
+}
+
+/// How many iterations of a loop run side by side.
+#[derive(Clone, Copy)]
+struct Choice {
+    copies: u32,
+    /// Whether iterations of another loop of its nest do, too.
+    in_block: bool,
+}
+
+fn mark(block: &mut Block, chosen: &HashMap<Local, Choice>, vectors: Vectors) {
+    for stmt in &mut block.stmts {
+        if let Stmt::For(looped) = stmt
+            && let Some(choice) = chosen.get(&looped.index)
+        {
+            looped.jam = choice.copies;
+            if is_short(looped) && !choice.in_block && vectors.lanes.is_none() {
+                widen(&mut looped.body, looped.jam, vectors.floats);
+            }
+        }
+        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, vectors));
+    }
+}
+
+fn is_short(looped: &For) -> bool {
+    looped.body.len() <= FEW_STATEMENTS
+}
+
+/// How many vectors the sums of loops side by side may take.
+fn most_sums(floats: u32) -> usize {
+    if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 }
+}
+
+/// Two vectors in the place of one in loops whose sums then still fit the registers.
+fn widen(block: &mut Block, copies: u32, floats: u32) {
+    let most = most_sums(floats);
+    for stmt in &mut block.stmts {
+        match stmt {
+            Stmt::For(looped) if looped.lanes == floats && looped.carried.is_empty() && is_long(looped) => {
+                let sums = 2 * copies as usize * most_carried(&looped.body);
+                looped.lanes *= if (1..=most).contains(&sums) { 2 } else { 1 };
+            }
+            stmt => stmt.blocks_mut().into_iter().for_each(|block| widen(block, copies, floats)),
+        }
+    }
+}
+
+fn is_long(looped: &For) -> bool {
+    let is_known = matches!((&looped.from, &looped.to), (Operand::Integer(_), Operand::Integer(_)));
+    !is_known || iterations(looped) >= f64::from(2 * looped.lanes)
+}
+
+fn most_carried(block: &Block) -> usize {
+    let mut most = 0;
+    block.visit(&mut |stmt| {
+        if let Stmt::For(looped) = stmt {
+            most = most.max(looped.carried.len());
+        }
+    });
+    most
+}
+
+/// How many vectors the sums of the deepest loops take, in so many lanes.
+fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::For(looped) => {
+            let lanes = lanes.max(looped.lanes);
+            let own = looped.carried.len() * lanes.div_ceil(floats) as usize;
+            own.max(vectors_of_sums(&looped.body, lanes, floats))
+        }
+        stmt => stmt.blocks().into_iter().map(|block| vectors_of_sums(block, lanes, floats)).max().unwrap_or(0),
+    };
+    block.stmts.iter().map(of).max().unwrap_or(0)
+}
+
+struct Chooser<'a> {
+    function: &'a Function,
+    aliases: Aliases,
+    effects: &'a Effects,
+    keeps_order: bool,
+    likely: HashSet<Local>,
+    vectors: Vectors,
+}
+
+impl Chooser<'_> {
+    /// Chooses among the loops of a block, which stands in others, outermost first.
+    fn block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::For(looped) => self.nest(looped, around, chosen),
+                // The other side hardly ever runs.
+                Stmt::If(_, condition, then, _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
+                    self.block(then, around, chosen);
+                }
+                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block, around, chosen)),
+            }
+        }
+    }
+
+    fn nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
+        let mut candidates = HashMap::new();
+        self.candidates(looped, &mut candidates);
+        if let Some(part) = candidates.get(&looped.index)
+            && candidates.values().all(|other| part <= other)
+            && self.may(looped)
+        {
+            self.choose(looped, around, chosen);
+        } else {
+            around.push(looped);
+            self.block(&looped.body, around, chosen);
+            around.pop();
+        }
+    }
+
+    /// Chooses a loop, with another one if the two make a block.
+    fn choose(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, Choice>) {
+        if let Some((partner, copies)) = self.partner(looped, around) {
+            chosen.insert(partner, Choice { copies, in_block: true });
+            chosen.insert(looped.index, Choice { copies: SIDE_BY_SIDE, in_block: true });
+        } else {
+            chosen.insert(looped.index, Choice { copies: self.copies_alone(looped), in_block: false });
+        }
+    }
+
+    /// How many iterations run side by side of a loop of which no other loop's do.
+    fn copies_alone(&self, looped: &For) -> u32 {
+        let has_many_registers = self.vectors.floats >= MANY_REGISTERS;
+        if is_short(looped) && has_many_registers { 2 * SIDE_BY_SIDE } else { SIDE_BY_SIDE }
+    }
+
+    /// The loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its iterations
+    /// run side by side.
+    fn partner(&self, looped: &For, around: &[&For]) -> Option<(Local, u32)> {
+        let sums = SIDE_BY_SIDE as usize * vectors_of_sums(&looped.body, 1, self.vectors.floats).max(1);
+        let copies = u32::try_from(most_sums(self.vectors.floats) / sums).unwrap_or(1).min(SIDE_BY_SIDE);
+        if copies < 2 {
+            return None;
+        }
+        let around = around.iter().map(|outer| (*outer, *outer, looped));
+        let inside = loops_in(&looped.body).into_iter().map(|inner| (inner, looped, inner));
+        let judged = around.chain(inside).filter(|(_, outer, _)| is_short(outer)).filter_map(|(partner, _, inner)| {
+            let part = self.part_of_block(looped, partner, copies, inner);
+            (part <= WORTH && self.can(partner) && self.may(partner)).then_some((partner.index, part))
+        });
+        let best = judged.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+        Some((best.0, copies))
+    }
+
+    /// What a block leaves of the cost of the loops in its inner loop, if otherwise one loop alone runs side by side.
+    fn part_of_block(&self, looped: &For, partner: &For, copies: u32, inner: &For) -> f64 {
+        let alone = [Jam::of(looped, self.copies_alone(looped))];
+        let block = [Jam::of(looped, SIDE_BY_SIDE), Jam::of(partner, copies)];
+        let [alone, block] = [self.cost(inner, &alone), self.cost(inner, &block)];
+        if alone.jammed > 0.0 { block.jammed / alone.jammed } else { 1.0 }
+    }
+
+    fn can(&self, looped: &For) -> bool {
+        let can = looped.lanes == 1 && !looped.on_threads && looped.body.len() <= MOST_STATEMENTS;
+        can && self.has_no_bests(&looped.body) && jam::refusal(looped).is_none()
+    }
+
+    /// The loops of a nest that are worth it, and what is left of their cost.
+    fn candidates(&self, looped: &For, found: &mut HashMap<Local, f64>) {
+        if self.can(looped) {
+            let part = self.part(looped);
+            found.extend((part <= WORTH).then_some((looped.index, part)));
+        }
+        looped.body.visit(&mut |stmt| {
+            if let Stmt::For(inner) = stmt
+                && !found.contains_key(&inner.index)
+            {
+                self.candidates(inner, found);
+            }
+        });
+    }
+
+    /// Whether no loop inside chooses among elements: what is compared waits for no addition.
+    fn has_no_bests(&self, block: &Block) -> bool {
+        let mut none = true;
+        block.visit(&mut |stmt| {
+            none &= !matches!(stmt, Stmt::For(inner) if !bests(&self.function.locals, inner).is_empty());
+        });
+        none
+    }
+
+    fn may(&self, looped: &For) -> bool {
+        let independence = Independence::of(self.function, &self.aliases, self.effects, looped);
+        independence.is_ok_and(|independence| !(independence.has_sums() && self.keeps_order))
+    }
+
+    /// What is left of the cost of the loops in a loop if its iterations run side by side.
+    fn part(&self, looped: &For) -> f64 {
+        let all = self.cost(looped, &[Jam::of(looped, SIDE_BY_SIDE)]);
+        if all.alone > 0.0 { all.jammed / all.alone } else { 1.0 }
+    }
+
+    /// What the loops in a loop cost.
+    fn cost(&self, looped: &For, jams: &[Jam]) -> Cost {
+        let nest = Nest { chooser: self, jams };
+        let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
+        inner.map(|stmt| nest.stmt(stmt, None)).fold(Cost::default(), Cost::and)
+    }
+}
+
+fn loops_in(block: &Block) -> Vec<&For> {
+    let inside = block.stmts.iter().flat_map(|stmt| {
+        let own = if let Stmt::For(looped) = stmt { Some(&**looped) } else { None };
+        own.into_iter().chain(stmt.blocks().into_iter().flat_map(loops_in))
+    });
+    inside.collect()
+}
+
+/// A loop whose iterations run side by side.
+struct Jam {
+    /// What may be another in each of them.
+    own: HashSet<Local>,
+    copies: f64,
+}
+
+impl Jam {
+    fn of(looped: &For, copies: u32) -> Jam {
+        Jam { own: jam::own(looped), copies: f64::from(copies) }
+    }
+}
+
+/// What something costs in each iteration: one after the other, and side by side.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    alone: f64,
+    jammed: f64,
+}
+
+impl Cost {
+    fn and(self, other: Cost) -> Cost {
+        Cost { alone: self.alone + other.alone, jammed: self.jammed + other.jammed }
+    }
+
+    fn times(self, n: f64) -> Cost {
+        Cost { alone: n * self.alone, jammed: n * self.jammed }
+    }
+
+    /// What waits takes at least so long, and with others side by side its part of that.
+    fn at_least(self, time: f64, copies: f64) -> Cost {
+        Cost { alone: self.alone.max(time), jammed: self.jammed.max(time / copies) }
+    }
+}
+
+/// The loops in a loop.
+struct Nest<'a> {
+    chooser: &'a Chooser<'a>,
+    jams: &'a [Jam],
+}
+
+impl Nest<'_> {
+    fn block(&self, block: &Block, spread: Option<&Divergence>) -> Cost {
+        block.stmts.iter().map(|stmt| self.stmt(stmt, spread)).fold(Cost::default(), Cost::and)
+    }
+
+    fn stmt(&self, stmt: &Stmt, spread: Option<&Divergence>) -> Cost {
+        match stmt {
+            Stmt::For(looped) if looped.lanes > 1 => {
+                let spread = Divergence::of(self.chooser.function, &self.chooser.aliases, looped).ok();
+                self.looped(looped, spread.as_ref())
+            }
+            Stmt::For(looped) => self.looped(looped, spread),
+            Stmt::If(_, _, then, other) => self.block(then, spread).and(self.block(other, spread)),
+            stmt => {
+                let alone = simple(stmt, spread);
+                let common = self.jams.iter().filter(|jam| jam::is_common(stmt, &jam.own));
+                Cost { alone, jammed: alone / common.map(|jam| jam.copies).product::<f64>() }
+            }
+        }
+    }
+
+    fn looped(&self, looped: &For, spread: Option<&Divergence>) -> Cost {
+        let body = self.block(&looped.body, spread);
+        let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
+        // LLVM makes several sums of one where it makes vectors.
+        let waits = is_innermost && !looped.carried.is_empty() && spread.is_some();
+        let copies = self.jams.iter().map(|jam| jam.copies).product();
+        body.at_least(if waits { LATENCY } else { 0.0 }, copies).times(iterations(looped))
+    }
+}
+
+fn iterations(looped: &For) -> f64 {
+    match (&looped.from, &looped.to) {
+        (Operand::Integer(from), Operand::Integer(to)) => to.saturating_sub(*from).max(0) as f64,
+        _ => ITERATIONS,
+    }
+}
+
+/// What a statement costs, for vectors: what works on Integers is for addresses, and mostly free.
+fn simple(stmt: &Stmt, spread: Option<&Divergence>) -> f64 {
+    match stmt {
+        Stmt::Let(_, Op::AddF | Op::SubF | Op::MulF | Op::NegF | Op::AbsF | Op::MinF | Op::MaxF, _) => 0.5,
+        Stmt::Let(_, op, _) if op.work().is_some() => 10.0,
+        Stmt::Memory(Memory::Load(_, b, i)) => access(b, i, spread),
+        Stmt::Memory(Memory::Store(b, i, _)) => access(b, i, spread),
+        // Of lanes that add to one element, the sum is added up first.
+        Stmt::Memory(Memory::Add(b, i, _)) => 4.0 * access(b, i, spread).max(1.0),
+        _ => 0.0,
+    }
+}
+
+/// A vector, a number for all lanes (which an operation loads by itself), or elements from anywhere.
+fn access(b: &Operand, i: &Operand, spread: Option<&Divergence>) -> f64 {
+    let Some(spread) = spread else { return 1.0 };
+    match (spread.varies(b), spread.stride(i)) {
+        (false, Some(0)) if spread.layout(b) != Layout::Each => 0.5,
+        (false, Some(0 | 1)) => 1.0,
+        _ => 8.0,
+    }
+}

@@ -1,0 +1,180 @@
+//! What it takes to run a loop, in units of a simple instruction: one iteration after the other, or in lanes.
+//!
+//! It need not be right, but it must tell apart what differs by a lot: which loop of a nest makes vectors of
+//! neighbours, and which one gathers.
+
+use crate::analyses::divergence::{Divergence, Form, Layout};
+use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
+use std::collections::HashSet;
+
+/// How often a loop runs of which that is not known.
+const ITERATIONS: f64 = 16.0;
+
+/// What likely conditions are worth: the other side runs one time in so many.
+const LIKELY: f64 = 16.0;
+
+/// How often a loop runs.
+pub(super) fn iterations(looped: &For) -> f64 {
+    match (&looped.from, &looped.to) {
+        (Operand::Integer(from), Operand::Integer(to)) => to.saturating_sub(*from).max(0) as f64,
+        _ => ITERATIONS,
+    }
+}
+
+/// How often the two sides of a conditional run.
+pub(super) fn odds(condition: &Operand, likely: &HashSet<Local>) -> [f64; 2] {
+    match condition {
+        Operand::Bool(true) => [1.0, 0.0],
+        Operand::Bool(false) => [0.0, 1.0],
+        Operand::Local(x) if likely.contains(x) => [1.0, 1.0 / LIKELY],
+        _ => [0.5, 0.5],
+    }
+}
+
+/// What a statement costs, its blocks aside.
+pub(super) fn scalar(stmt: &Stmt) -> f64 {
+    match stmt {
+        Stmt::Let(_, op, args) => operation(*op, args),
+        Stmt::Check { .. } => 1.0,
+        Stmt::If(..) => 1.0,
+        Stmt::For(_) => 2.0,
+        Stmt::Call(..) | Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => 50.0,
+        Stmt::Memory(memory) => match memory {
+            Memory::Load(..) | Memory::Store(..) => 1.0,
+            Memory::Add(..) => 2.0,
+            Memory::View(..) | Memory::Cast(..) | Memory::Stack(..) => 0.5,
+            Memory::Zero(_, n) | Memory::Move { count: n, .. } => 4.0 + elements(n) / 4.0,
+            Memory::Alloc { .. } => 5.0,
+            Memory::Mark(_) | Memory::Release(_) | Memory::Above(..) | Memory::Before(..) | Memory::Slid { .. } => 1.0,
+            Memory::Slide(..) => 50.0,
+        },
+    }
+}
+
+fn elements(n: &Operand) -> f64 {
+    if let Operand::Integer(n) = n { *n as f64 } else { ITERATIONS }
+}
+
+fn operation(op: Op, args: &[Operand]) -> f64 {
+    match op {
+        Op::Likely => 0.0,
+        Op::DivF | Op::Sqrt => 4.0,
+        Op::DivI if matches!(args[1], Operand::Integer(_)) => 3.0,
+        Op::DivI | Op::Hash => 10.0,
+        Op::Lgamma => 60.0,
+        op if is_libm(op) => 20.0,
+        _ => 1.0,
+    }
+}
+
+/// Whether a function of libm is computed in a block.
+pub(super) fn calls_libm(block: &Block) -> bool {
+    let mut calls = false;
+    block.visit(&mut |stmt| calls |= matches!(stmt, Stmt::Let(_, op, _) if is_libm(*op) && *op != Op::Lgamma));
+    calls
+}
+
+fn is_libm(op: Op) -> bool {
+    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
+    matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)
+}
+
+/// The price of a loop's body in lanes.
+pub(super) struct InLanes<'a> {
+    pub spread: &'a Divergence,
+    pub likely: &'a HashSet<Local>,
+    /// How many Floats a vector holds.
+    pub floats: u32,
+    /// How many iterations run at once.
+    pub lanes: u32,
+}
+
+impl InLanes<'_> {
+    /// What a block costs, run once for all lanes.
+    pub(super) fn block(&self, block: &Block) -> f64 {
+        block.stmts.iter().map(|stmt| self.stmt(stmt)).sum()
+    }
+
+    /// What it costs to do something simple in all lanes.
+    fn vector(&self) -> f64 {
+        f64::from(self.lanes.div_ceil(self.floats))
+    }
+
+    fn lanes(&self) -> f64 {
+        f64::from(self.lanes)
+    }
+
+    fn stmt(&self, stmt: &Stmt) -> f64 {
+        match stmt {
+            Stmt::Let(x, op, args) if self.spread.varies(&Operand::Local(*x)) => self.operation(*op, args),
+            Stmt::If(xs, condition, then, other) => {
+                let (then, other) = (self.block(then), self.block(other));
+                if self.spread.varies(condition) {
+                    return 2.0 + then + other + xs.len() as f64 * self.vector();
+                }
+                let [often, else_often] = odds(condition, self.likely);
+                1.0 + often * then + else_often * other
+            }
+            Stmt::For(looped) => {
+                let parts = self.spread.varies(&looped.from) || self.spread.varies(&looped.to);
+                let masks = if parts { (1 + looped.carried.len()) as f64 * self.vector() } else { 0.0 };
+                scalar(stmt) + iterations(looped) * (self.block(&looped.body) + masks + 1.0)
+            }
+            Stmt::Check { condition, .. } if self.spread.varies(condition) => 1.0 + self.vector(),
+            Stmt::Memory(memory) => self.memory(memory, scalar(stmt)),
+            stmt => scalar(stmt),
+        }
+    }
+
+    fn operation(&self, op: Op, args: &[Operand]) -> f64 {
+        let one = operation(op, args);
+        match op {
+            Op::Lgamma => (one + 2.0) * self.lanes(),
+            Op::DivI if !matches!(args[1], Operand::Integer(_)) => one * self.lanes(),
+            // A vector takes little longer than a number.
+            op if is_libm(op) => 1.5 * one * self.vector(),
+            _ => one * self.vector(),
+        }
+    }
+
+    fn memory(&self, memory: &Memory, one: f64) -> f64 {
+        match memory {
+            Memory::Load(_, b, i) => self.cell(b, i, 1.0),
+            Memory::Store(b, i, _) => self.cell(b, i, 2.0),
+            Memory::Add(b, i, _) => match self.spread.layout(b) {
+                // The lanes are added up, or one after the other adds its own.
+                Layout::Plain if self.is_uniform(b, i) => self.vector() + f64::from(self.lanes.ilog2()) + one,
+                Layout::Plain if self.spread.stride(i) != Some(1) => 3.0 * self.lanes(),
+                _ => 2.0 * self.cell(b, i, 2.0),
+            },
+            Memory::Zero(b, n) => self.copied(b, n, one),
+            Memory::Move { to, from, count } => self.copied(to, count, one).max(self.copied(from, count, one)),
+            Memory::Alloc { buffer, .. } if self.spread.form(*buffer) == Form::Rows => one * self.lanes(),
+            _ => one,
+        }
+    }
+
+    fn is_uniform(&self, b: &Operand, i: &Operand) -> bool {
+        !self.spread.varies(b) && !self.spread.varies(i)
+    }
+
+    /// An element in each lane; what it costs if they are scattered.
+    fn cell(&self, b: &Operand, i: &Operand, scattered: f64) -> f64 {
+        match self.spread.layout(b) {
+            Layout::Shared | Layout::Plain if self.is_uniform(b, i) => 1.0,
+            Layout::Each if self.is_uniform(b, i) => self.vector(),
+            Layout::Plain | Layout::Shared if !self.spread.varies(b) && self.spread.stride(i) == Some(1) => {
+                self.vector()
+            }
+            _ => scattered * self.lanes(),
+        }
+    }
+
+    fn copied(&self, b: &Operand, n: &Operand, one: f64) -> f64 {
+        match self.spread.layout(b) {
+            Layout::Each => 4.0 + elements(n) * self.cell(b, &Operand::Integer(0), 2.0),
+            Layout::Plain if self.spread.varies(b) => one * self.lanes(),
+            Layout::Plain | Layout::Shared => one,
+        }
+    }
+}

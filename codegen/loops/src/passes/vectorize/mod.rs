@@ -1,0 +1,292 @@
+//! Lanes: chooses loops whose iterations run W at once, in the lanes of vectors (`docs/lanes.md`).
+//!
+//!   for i in a..b { s }    =    for i in a..b lanes W { s }
+//!
+//! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without.
+//! What has no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself,
+//! but for functions of libm that may be computed for vectors. What is not likely to run stays as it is, and so do
+//! nests of which `interchange` chose a loop.
+
+mod cost;
+
+use crate::analyses::alias::Aliases;
+use crate::analyses::divergence::Divergence;
+use crate::analyses::independence::{Carried, Effects, Independence, carried, prepare};
+use crate::analyses::why_serial::WhySerial;
+use crate::ir::{Block, For, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
+use cost::InLanes;
+use std::collections::{HashMap, HashSet};
+
+/// A loop in lanes must take no more than this part of what it takes otherwise.
+const WORTH: f64 = 0.75;
+
+/// What LLVM's vectors make of an innermost loop: this part.
+const PLAIN: f64 = 0.5;
+
+/// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that
+/// others repeat: these are short more often than not, and lanes without an iteration take as long as others.
+const ABREAST: u32 = 2;
+
+/// An iteration in twice as many lanes must take no more than this part. It takes less where much of it is done once
+/// for all lanes: indices, what they all read, what the sum of all is added to.
+const WIDER: f64 = 0.85;
+
+/// Four times as many lanes, at most: what each of them has of its own shall stay near.
+const WIDEST: u32 = 4;
+
+/// So often a wide loop runs at least, where that is known.
+const LONG: f64 = 4.0;
+
+pub(super) fn run(module: &mut Module) {
+    let chosen: Vec<HashMap<Local, u32>> = choices(module).into_iter().map(|choice| choice.lanes).collect();
+    for (function, chosen) in module.functions.iter_mut().zip(chosen) {
+        mark(&mut function.body, &chosen, &mut function.locals);
+    }
+}
+
+fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
+    for mut stmt in std::mem::take(&mut block.stmts) {
+        stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, locals));
+        match stmt {
+            Stmt::For(mut looped) => match chosen.get(&looped.index) {
+                Some(lanes) => {
+                    looped.lanes = *lanes;
+                    block.stmts.extend(prepare(*looped, locals));
+                }
+                None => block.stmts.push(Stmt::For(looped)),
+            },
+            stmt => block.stmts.push(stmt),
+        }
+    }
+}
+
+/// What was found out of a function.
+struct Choice {
+    /// The loops that run in lanes, by their indices.
+    lanes: HashMap<Local, u32>,
+    /// Why each of the loops runs in lanes, or does not, in order.
+    reasons: Vec<(Local, Reason)>,
+}
+
+enum Reason {
+    Refused(WhySerial),
+    /// LLVM makes vectors of it.
+    Plain,
+    /// The terms of a sum would be added in another order.
+    Order,
+    /// Fewer iterations than lanes.
+    Short,
+    /// What it costs in lanes, and otherwise.
+    Cost(f64, f64),
+}
+
+fn choices(module: &Module) -> Vec<Choice> {
+    let effects = Effects::of(module);
+    let choose = |function: &Function| {
+        let mut chooser = Chooser {
+            function,
+            aliases: Aliases::of(function, &effects.written),
+            effects: &effects,
+            vectors: module.vectors,
+            keeps_order: module.keeps_order,
+            likely: function.body.likely_conditions(),
+            around: 0,
+            chosen: vec![],
+            reasons: vec![],
+        };
+        // What stands between C and the rest copies; its buffers may be one twice.
+        if module.vectors.floats > 1 && !function.c_wrapper && !function.cold {
+            chooser.block(&function.body);
+        }
+        Choice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
+    };
+    module.functions.iter().map(choose).collect()
+}
+
+struct Chooser<'a> {
+    function: &'a Function,
+    aliases: Aliases,
+    effects: &'a Effects,
+    vectors: Vectors,
+    keeps_order: bool,
+    likely: HashSet<Local>,
+    /// How many loops there are around the statement at hand.
+    around: usize,
+    chosen: Vec<(Local, u32)>,
+    reasons: Vec<(Local, Reason)>,
+}
+
+impl Chooser<'_> {
+    /// Whether all loops that can run in lanes are asked to.
+    fn is_forced(&self) -> bool {
+        self.vectors.lanes.is_some()
+    }
+
+    /// What a block costs with the loops that are chosen in it.
+    fn block(&mut self, block: &Block) -> f64 {
+        block.stmts.iter().map(|stmt| self.stmt(stmt)).sum()
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> f64 {
+        let inside = match stmt {
+            Stmt::For(looped) => self.looped(looped),
+            Stmt::If(_, condition, then, other) => {
+                let [often, else_often] = cost::odds(condition, &self.likely);
+                let there = often * self.block(then);
+                let here = self.chosen.len();
+                let cost = there + else_often * self.block(other);
+                if condition.local().is_some_and(|c| self.likely.contains(&c)) && !self.is_forced() {
+                    self.chosen.truncate(here);
+                }
+                cost
+            }
+            // What is measured is measured as it would run elsewhere.
+            Stmt::Bench { body, .. } => self.block(body),
+            _ => 0.0,
+        };
+        cost::scalar(stmt) + inside
+    }
+
+    fn looped(&mut self, looped: &For) -> f64 {
+        if looped.lanes > 1 {
+            return self.settled(looped);
+        }
+        let place = self.reasons.len();
+        let before = self.chosen.len();
+        // Behind its last whole vector LLVM calls functions of libm for one number at a time, lanes for those that are
+        // left.
+        let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
+        // The chunks of a loop are no loop that repeats it.
+        self.around += usize::from(!looped.on_threads);
+        let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
+        self.around -= usize::from(!looped.on_threads);
+        let otherwise = if is_plain { PLAIN * inside } else { inside };
+        if has_lanes(&looped.body) {
+            return otherwise;
+        }
+        if is_plain && !self.is_forced() {
+            self.reasons.insert(place, (looped.index, Reason::Plain));
+            return otherwise;
+        }
+        let (lanes, cost) = match self.in_lanes(looped) {
+            Ok(found) => found,
+            Err(reason) => {
+                self.reasons.insert(place, (looped.index, reason));
+                return otherwise;
+            }
+        };
+        self.reasons.insert(place, (looped.index, Reason::Cost(cost, otherwise)));
+        let none_inside = self.chosen.len() == before;
+        let worth = if none_inside { WORTH } else { 1.0 };
+        if cost <= worth * otherwise || self.is_forced() && none_inside {
+            self.chosen.truncate(before);
+            self.chosen.push((looped.index, lanes));
+            return cost;
+        }
+        otherwise
+    }
+
+    /// What a loop costs that runs in lanes already.
+    fn settled(&self, looped: &For) -> f64 {
+        let lanes = looped.lanes;
+        let chunks = (cost::iterations(looped) / f64::from(lanes)).ceil();
+        let spread = Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them");
+        chunks * (self.price(&spread, lanes).block(&looped.body) + 1.0)
+    }
+
+    fn price<'s>(&'s self, spread: &'s Divergence, lanes: u32) -> InLanes<'s> {
+        InLanes { spread, likely: &self.likely, floats: self.vectors.floats, lanes }
+    }
+
+    /// How many lanes a loop would get, and what it would cost.
+    fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
+        let Vectors { floats, lanes } = self.vectors;
+        let abreast = if self.around == 0 { ABREAST } else { 1 };
+        let lanes = lanes.unwrap_or(abreast * floats);
+        let iterations = cost::iterations(looped);
+        if !self.is_forced() && iterations < f64::from(lanes) {
+            return Err(Reason::Short);
+        }
+        let independence = Independence::of(self.function, &self.aliases, self.effects, looped);
+        let independence = independence.map_err(Reason::Refused)?;
+        if independence.has_sums() && self.keeps_order {
+            return Err(Reason::Order);
+        }
+        let carries_best = independence.carried.iter().any(|carried| !matches!(carried, Carried::Same | Carried::Sum));
+        let spread = Divergence::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
+        let body = |lanes| self.price(&spread, lanes).block(&looped.body) + 1.0;
+        let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
+        let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
+        Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))
+    }
+}
+
+/// How many lanes a loop gets for which so many are worth it, with what its body costs in some.
+fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
+    let fits = |wide: u32| match (&looped.from, &looped.to) {
+        (Operand::Integer(_), Operand::Integer(_)) => cost::iterations(looped) >= LONG * f64::from(wide),
+        _ => true,
+    };
+    let mut wide = lanes;
+    while 2 * wide <= WIDEST * lanes && fits(2 * wide) && body(2 * wide) <= 2.0 * WIDER * body(wide) {
+        wide *= 2;
+    }
+    wide
+}
+
+/// Whether a pass before this one chose loops of a block.
+fn has_lanes(block: &Block) -> bool {
+    let mut found = false;
+    block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
+    found
+}
+
+/// Whether LLVM makes vectors of a loop.
+fn is_plain(function: &Function, looped: &For) -> bool {
+    let is_simple = looped.body.stmts.iter().all(|stmt| match stmt {
+        Stmt::Let(..) => true,
+        Stmt::Memory(memory) => {
+            matches!(
+                memory,
+                Memory::Load(..) | Memory::Store(..) | Memory::Add(..) | Memory::View(..) | Memory::Cast(..)
+            )
+        }
+        _ => false,
+    });
+    let is_sum = |carried: &Carried| !matches!(carried, Carried::Best(_));
+    is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
+}
+
+/// For people: of each loop, how many lanes it has, or why it has none.
+pub fn notes(module: &Module) -> Vec<String> {
+    let mut in_order = module.clone();
+    in_order.run_in_order();
+    let functions = module.functions.iter().zip(choices(&in_order));
+    let note = |(function, choice): (&Function, Choice)| -> Vec<String> {
+        let mut settled = HashMap::new();
+        function.body.visit(&mut |stmt| {
+            if let Stmt::For(looped) = stmt
+                && looped.lanes > 1
+            {
+                settled.insert(looped.index, looped.lanes);
+            }
+        });
+        let of = |(index, reason): &(Local, Reason)| {
+            let name = function.locals[index.0 as usize].name.as_deref().unwrap_or("");
+            let lanes = settled.get(index).map(|lanes| format!(" in {lanes} lanes:")).unwrap_or_default();
+            let reason = match reason {
+                _ if settled.contains_key(index) && !choice.lanes.contains_key(index) => {
+                    "its nest is for them".to_string()
+                }
+                Reason::Refused(refusal) => refusal.to_string(),
+                Reason::Plain => "left to LLVM".to_string(),
+                Reason::Order => "sums keep their order".to_string(),
+                Reason::Short => "it is short".to_string(),
+                Reason::Cost(cost, otherwise) => format!("costs {cost:.0} in lanes, {otherwise:.0} otherwise"),
+            };
+            format!("{}: for {name}%{}:{lanes} {reason}", function.name, index.0)
+        };
+        choice.reasons.iter().map(of).collect()
+    };
+    functions.flat_map(note).collect()
+}

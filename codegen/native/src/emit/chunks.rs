@@ -1,0 +1,116 @@
+//! Loops on threads: the body is a function of its own, which the context's `parallel_for` calls for each iteration.
+//!
+//!   for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
+//!   body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
+//!
+//! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
+
+use super::function::{Frame, Hidden};
+use super::{Emitter, built};
+use inkwell::basic_block::BasicBlock;
+use inkwell::module::Linkage;
+use inkwell::types::{BasicTypeEnum, StructType};
+use inkwell::values::{FunctionValue, PointerValue};
+use loops::ir::{For, Local};
+
+/// The part of the environment that `chunks.ll` uses.
+const REGION: u32 = 0;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// A loop on threads.
+    pub(super) fn looped_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+        let mut used = looped.body.uses();
+        used.retain(|x| *x != looped.index);
+        let ty = self.environment(frame, &used);
+        let env = self.slot(frame.llvm(), ty);
+        for (i, x) in (1..).zip(&used) {
+            let place = built(self.builder.build_struct_gep(ty, env, i, ""));
+            let value = self.operand(frame, &(*x).into());
+            built(self.builder.build_store(place, value));
+        }
+        let count = self.operand(frame, &looped.to);
+        let before = self.builder.get_insert_block().expect("the builder stands in a block");
+        let body = self.define_body(frame, looped, &used, ty);
+        self.builder.position_at_end(before);
+        let body = body.as_global_value().as_pointer_value();
+        let args = [frame.ctx().into(), frame.arena().into(), body.into(), env.into(), count.into()];
+        let status = self.runtime("lmc.chunks", &args).into_int_value();
+        self.check_status(frame, status);
+    }
+
+    fn environment(&self, frame: &Frame<'ctx, '_>, used: &[Local]) -> StructType<'ctx> {
+        let (ptr, i64, i32) = (self.ptr().into(), self.i64().into(), self.i32().into());
+        let region = self.context.struct_type(&[ptr, ptr, i64, i64, i64, i32, i32], false);
+        let outside = used.iter().map(|x| self.ty(frame.function().ty(&(*x).into())));
+        let fields: Vec<BasicTypeEnum> = [region.into()].into_iter().chain(outside).collect();
+        self.context.struct_type(&fields, false)
+    }
+
+    /// `void body(ptr env, i64 chunk, i64 worker)`.
+    fn define_body(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        looped: &For,
+        used: &[Local],
+        ty: StructType<'ctx>,
+    ) -> FunctionValue<'ctx> {
+        let params = [self.ptr().into(), self.i64().into(), self.i64().into()];
+        let name = format!("lmc.chunk.{}", frame.function().name);
+        let body = self.function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
+        self.spare(body, frame.function(), frame.origin().is_some());
+        let [start, run, failed, done, skipped] = [(); 5].map(|()| self.context.append_basic_block(body, ""));
+        self.builder.position_at_end(start);
+        let env = body.get_params()[0].into_pointer_value();
+        let chunk = body.get_params()[1].into_int_value();
+        let region = built(self.builder.build_struct_gep(ty, env, REGION, ""));
+        let arena = built(self.builder.build_alloca(self.i64().array_type(5), ""));
+        let own = built(self.builder.build_alloca(self.context_type(), ""));
+        let args = [region.into(), chunk.into(), body.get_params()[2].into(), arena.into(), own.into()];
+        let runs = self.runtime("lmc.enter", &args).into_int_value();
+        let ctx = self.runtime("lmc.own", &[region.into(), own.into()]).into_pointer_value();
+        built(self.builder.build_conditional_branch(runs, run, skipped));
+        self.builder.position_at_end(run);
+        // Nothing in here is recursive, so nobody looks at the limit of the stack.
+        let hidden = Hidden { ctx, limit: self.ptr().const_null(), depth: self.i64().const_zero(), arena };
+        let mut part = frame.part(body, hidden, failed);
+        self.load_environment(&mut part, used, ty, env);
+        part.set(looped.index, chunk.into());
+        self.block(&mut part, &looped.body);
+        let status = self.status_of(&part, done);
+        let args = [region.into(), chunk.into(), arena.into(), own.into(), status];
+        self.runtime_effect("lmc.leave", &args);
+        built(self.builder.build_unconditional_branch(skipped));
+        self.builder.position_at_end(skipped);
+        built(self.builder.build_return(None));
+        body
+    }
+
+    fn load_environment(
+        &self,
+        part: &mut Frame<'ctx, '_>,
+        used: &[Local],
+        ty: StructType<'ctx>,
+        env: PointerValue<'ctx>,
+    ) {
+        for (i, x) in (1..).zip(used) {
+            let place = built(self.builder.build_struct_gep(ty, env, i, ""));
+            let value = built(self.builder.build_load(self.ty(part.function().ty(&(*x).into())), place, ""));
+            part.set(*x, value);
+        }
+    }
+
+    /// Goes on where a chunk ends, well or not; gives its status.
+    fn status_of(
+        &self,
+        part: &Frame<'ctx, '_>,
+        done: BasicBlock<'ctx>,
+    ) -> inkwell::values::BasicMetadataValueEnum<'ctx> {
+        let good = self.branch_to(done);
+        let (failed, errors) = part.failures();
+        self.builder.position_at_end(failed);
+        let error = self.meet(self.i32().into(), errors);
+        self.branch_to(done);
+        self.builder.position_at_end(done);
+        self.meet(self.i32().into(), &[(self.i32().const_zero().into(), good), (error, failed)]).into()
+    }
+}

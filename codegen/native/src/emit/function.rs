@@ -1,0 +1,378 @@
+//! The body of a function.
+
+use super::failures::Reports;
+use super::hotness::Hotness;
+use super::lanes::{Lanes, Mask, differs_in_lanes};
+use super::results::Incoming;
+use super::scopes::Scopes;
+use super::sums::sums;
+use super::{Emitter, built};
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use loops::analyses::alias::Aliases;
+use loops::ir::{Block, For, Function, Local, Operand, Stmt};
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// A function under construction: the values of the locals set so far, and the statuses with which
+/// it is left, with the blocks they come from.
+pub(super) struct Frame<'ctx, 'f> {
+    function: &'f Function,
+    value: FunctionValue<'ctx>,
+    hidden: Hidden<'ctx>,
+    locals: Vec<Option<BasicValueEnum<'ctx>>>,
+    failed: BasicBlock<'ctx>,
+    errors: Vec<Incoming<'ctx>>,
+    reports: Reports<'ctx>,
+    /// Which buffers may share memory, where that is known.
+    aliases: Option<Rc<Aliases>>,
+    /// What is told of the loop at hand.
+    scopes: Option<Scopes<'ctx>>,
+    /// What is set to the next value of a sum that a loop carries.
+    sums: HashSet<Local>,
+    /// The conditions that mostly hold.
+    likely: Rc<HashSet<Local>>,
+    /// The loop in lanes at hand.
+    lanes: Option<Lanes<'ctx>>,
+    /// What the function is a slice of, if it is one.
+    origin: Option<usize>,
+}
+
+/// What every function gets besides its parameters.
+#[derive(Clone, Copy)]
+pub(super) struct Hidden<'ctx> {
+    pub(super) ctx: PointerValue<'ctx>,
+    pub(super) limit: PointerValue<'ctx>,
+    pub(super) depth: IntValue<'ctx>,
+    pub(super) arena: PointerValue<'ctx>,
+}
+
+/// How many parameters that takes.
+pub(super) const HIDDEN: usize = 4;
+
+impl<'ctx, 'f> Frame<'ctx, 'f> {
+    fn new(function: &'f Function, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
+        Frame {
+            function,
+            value,
+            hidden,
+            locals: vec![None; function.locals.len()],
+            failed,
+            errors: vec![],
+            reports: Reports::new(),
+            aliases: None,
+            scopes: None,
+            sums: HashSet::new(),
+            likely: Rc::default(),
+            lanes: None,
+            origin: None,
+        }
+    }
+
+    pub(super) fn ctx(&self) -> PointerValue<'ctx> {
+        self.hidden.ctx
+    }
+
+    fn limit(&self) -> PointerValue<'ctx> {
+        self.hidden.limit
+    }
+
+    fn depth(&self) -> IntValue<'ctx> {
+        self.hidden.depth
+    }
+
+    pub(super) fn arena(&self) -> PointerValue<'ctx> {
+        self.hidden.arena
+    }
+
+    /// The statuses with which the function is left so far, and where they come together.
+    pub(super) fn failures(&self) -> (BasicBlock<'ctx>, &[Incoming<'ctx>]) {
+        (self.failed, &self.errors)
+    }
+
+    /// Where the function is left with a status, from a block.
+    pub(super) fn failed(&mut self, status: IntValue<'ctx>, from: BasicBlock<'ctx>) -> BasicBlock<'ctx> {
+        self.errors.push((status.into(), from));
+        self.failed
+    }
+
+    /// The blocks that report errors.
+    pub(super) fn reports(&mut self) -> &mut Reports<'ctx> {
+        &mut self.reports
+    }
+
+    /// The frame of another LLVM function that does a part of this one's work.
+    pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
+        let (aliases, sums, likely) = (self.aliases.clone(), self.sums.clone(), self.likely.clone());
+        let origin = self.origin;
+        Frame { aliases, sums, likely, origin, ..Frame::new(self.function, value, hidden, failed) }
+    }
+
+    /// What the function is a slice of, if it is one.
+    pub(super) fn origin(&self) -> Option<usize> {
+        self.origin
+    }
+
+    /// Whether a condition mostly holds.
+    pub(super) fn is_likely(&self, condition: &Operand) -> bool {
+        condition.local().is_some_and(|x| self.likely.contains(&x))
+    }
+
+    /// The function as LLVM has it.
+    pub(super) fn llvm(&self) -> FunctionValue<'ctx> {
+        self.value
+    }
+
+    pub(super) fn function(&self) -> &Function {
+        self.function
+    }
+
+    pub(super) fn aliases(&self) -> Option<&Aliases> {
+        self.aliases.as_deref()
+    }
+
+    pub(super) fn scopes(&self) -> Option<&Scopes<'ctx>> {
+        self.scopes.as_ref()
+    }
+
+    /// The loop in lanes at hand.
+    pub(super) fn lanes(&self) -> Option<&Lanes<'ctx>> {
+        self.lanes.as_ref()
+    }
+
+    /// How many lanes there are, in a loop in lanes.
+    pub(super) fn width(&self) -> u32 {
+        self.lanes.as_ref().expect("a loop in lanes is at hand").width
+    }
+
+    /// From now on, the loop at hand runs in so many lanes.
+    pub(super) fn set_width(&mut self, width: u32) {
+        let lanes = self.lanes.as_mut().expect("a loop in lanes is at hand");
+        (lanes.width, lanes.mask) = (width, Mask { on: None, parted: false });
+    }
+
+    pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
+        self.lanes = lanes;
+    }
+
+    /// Other lanes are on from now on.
+    pub(super) fn set_mask(&mut self, mask: Mask<'ctx>) {
+        self.lanes.as_mut().expect("a loop in lanes is at hand").mask = mask;
+    }
+
+    pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
+        self.locals[i as usize] = Some(value);
+    }
+}
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Fills in a declared function.
+    pub(super) fn define(&mut self, index: usize, function: &Function) {
+        let value = self.functions[index];
+        let start = self.context.append_basic_block(value, "");
+        let failed = self.context.append_basic_block(value, "");
+        // The buffers of a function between may be one twice.
+        let aliases = (!function.c_wrapper).then(|| Rc::new(Aliases::of(function, &self.written)));
+        let param = |i| value.get_nth_param(i).expect("every function has the hidden parameters");
+        let [ctx, limit, arena] = [0, 1, 3].map(|i| param(i).into_pointer_value());
+        let hidden = Hidden { ctx, limit, depth: param(2).into_int_value(), arena };
+        let mut frame = Frame::new(function, value, hidden, failed);
+        frame.aliases = aliases;
+        frame.sums = sums(&function.body);
+        frame.likely = Rc::new(function.body.likely_conditions());
+        frame.origin = self.request.slices.and_then(|slices| slices.origins.get(&index).copied());
+        self.hotness = Hotness {
+            repeats: self.repeated[index],
+            nested: false,
+            rare: function.cold,
+            c_wrapper: function.c_wrapper,
+        };
+        for (param, x) in value.get_param_iter().skip(HIDDEN).zip(&function.params) {
+            frame.set(*x, param);
+        }
+        self.builder.position_at_end(start);
+        if function.recursive {
+            self.watch_stack(&mut frame);
+        }
+        let results = match function.recursive {
+            true => self.block_at_end(&mut frame, &function.body),
+            false => Some(self.block(&mut frame, &function.body)),
+        };
+        self.give_back(function, value, results.as_deref(), frame.failed, &frame.errors);
+    }
+
+    /// Emits the statements; gives the values of the results.
+    pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+        self.count(|| block.counts(frame.function()));
+        block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
+        block.results.iter().map(|result| self.operand(frame, result)).collect()
+    }
+
+    pub(super) fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        let pace = self.pace_in(stmt, frame.lanes.is_none());
+        let around = std::mem::replace(&mut self.hotness, pace);
+        self.stmt_at_pace(frame, stmt);
+        self.hotness = around;
+    }
+
+    fn stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+        if let Some(lanes) = frame.lanes.clone()
+            && differs_in_lanes(&lanes, stmt)
+        {
+            return self.stmt_in_lanes(frame, &lanes, stmt);
+        }
+        match stmt {
+            Stmt::Let(x, op, args) => {
+                let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
+                let value = self.op(*op, &args);
+                if frame.sums.contains(x) {
+                    self.may_reorder(value);
+                }
+                frame.set(*x, value);
+            }
+            Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),
+            Stmt::If(xs, condition, then, other) => self.conditional(frame, xs, condition, [then, other]),
+            Stmt::Check { condition, failure, numbers, span } => {
+                let condition = self.operand(frame, condition).into_int_value();
+                let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
+                self.check(frame, condition, *failure, *span, &numbers);
+            }
+            Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
+            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
+            Stmt::For(looped) => self.looped(frame, looped),
+            Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
+            Stmt::Memory(memory) => self.memory_stmt(frame, memory),
+            Stmt::External { .. } => self.call_external(frame, stmt),
+            Stmt::Write(value) => {
+                let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
+                self.write(frame.ctx(), ty.as_scalar().expect("scalars are written"), value);
+            }
+        }
+    }
+
+    fn call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
+        let all = self.arguments(frame, args);
+        let outcome = self.invoke(frame.value, callee, all);
+        self.check_status(frame, outcome.status);
+        for (i, x) in xs.iter().enumerate() {
+            frame.set(*x, self.result(callee, &outcome, i));
+        }
+    }
+
+    /// The arguments of a call, the hidden ones first.
+    pub(super) fn arguments(&mut self, frame: &Frame<'ctx, '_>, args: &[Operand]) -> Vec<BasicMetadataValueEnum<'ctx>> {
+        let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
+        let mut all: Vec<BasicMetadataValueEnum> =
+            vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
+        all.extend(args.iter().map(|a| BasicMetadataValueEnum::from(self.operand(frame, a))));
+        all
+    }
+
+    fn conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
+        let is_likely = frame.is_likely(condition);
+        let condition = self.operand(frame, condition).into_int_value();
+        let [on, other] = self.branch(frame, condition);
+        let join = self.context.append_basic_block(frame.value, "");
+        let first = self.arm(frame, xs, on, arms[0], join);
+        let around = self.hotness;
+        self.hotness.rare |= is_likely;
+        let ends = [first, self.arm(frame, xs, other, arms[1], join)];
+        self.hotness = around;
+        self.builder.position_at_end(join);
+        for (i, x) in xs.iter().enumerate() {
+            let ty = self.local_ty(frame, *x);
+            let values: Vec<_> = ends.iter().map(|(end, values)| (values[i], *end)).collect();
+            frame.set(*x, self.meet(ty, &values));
+        }
+    }
+
+    /// One side of a branch: where it ends, and its results.
+    fn arm(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        xs: &[Local],
+        start: BasicBlock<'ctx>,
+        arm: &Block,
+        join: BasicBlock<'ctx>,
+    ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
+        self.builder.position_at_end(start);
+        let values = self.block(frame, arm);
+        let values = xs.iter().zip(values).map(|(x, value)| self.suited(frame, *x, value)).collect();
+        (self.branch_to(join), values)
+    }
+
+    /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
+    fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+        let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
+        let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
+        let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();
+        let opened = self.enter_scopes(frame, &looped.body);
+        let header = self.context.append_basic_block(frame.value, "");
+        let before = self.branch_to(header);
+        self.builder.position_at_end(header);
+        let index = built(self.builder.build_phi(self.i64(), ""));
+        let types = looped.carried.iter().map(|(x, _)| self.local_ty(frame, *x));
+        let carried: Vec<_> = types.map(|ty| built(self.builder.build_phi(ty, ""))).collect();
+        let (i, to) = (index.as_basic_value().into_int_value(), to.into_int_value());
+        let goes_on = built(self.builder.build_int_compare(IntPredicate::SLT, i, to, ""));
+        let [body, exit] = self.branch(frame, goes_on);
+        self.builder.position_at_end(body);
+        frame.set(looped.index, i.into());
+        looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
+        let next = self.block(frame, &looped.body);
+        let suit = |((x, _), next): (&(Local, Operand), BasicValueEnum<'ctx>)| self.suited(frame, *x, next);
+        let next: Vec<_> = looped.carried.iter().zip(next).map(suit).collect();
+        self.leave_scopes(frame, opened);
+        let after = built(self.builder.build_int_nsw_add(i, self.i64().const_int(1, false), ""));
+        let end = self.branch_to(header);
+        self.end_loop(looped, end);
+        index.add_incoming(&[(&from, before), (&after, end)]);
+        for ((phi, init), next) in carried.iter().zip(&init).zip(&next) {
+            phi.add_incoming(&[(init, before), (next, end)]);
+        }
+        self.builder.position_at_end(exit);
+        looped.results.iter().zip(&carried).for_each(|(x, phi)| frame.set(*x, phi.as_basic_value()));
+    }
+
+    /// A recursive function must not run into the end of the stack.
+    fn watch_stack(&mut self, frame: &mut Frame<'ctx, '_>) {
+        let here = self.frame_address();
+        let [here, limit] = [here, frame.limit()].map(|p| built(self.builder.build_ptr_to_int(p, self.i64(), "")));
+        let fits = built(self.builder.build_int_compare(IntPredicate::UGE, here, limit, ""));
+        let depth = frame.depth();
+        self.check_depth(frame, fits, depth);
+    }
+
+    /// Tells what the accesses of a loop cannot touch, unless a loop around it has told that. Whether it was told here.
+    pub(super) fn enter_scopes(&mut self, frame: &mut Frame<'ctx, '_>, body: &Block) -> bool {
+        let outermost = frame.scopes.is_none();
+        if outermost {
+            frame.scopes = self.open_scopes(frame, body);
+        }
+        outermost
+    }
+
+    /// The loop that told it ends.
+    pub(super) fn leave_scopes(&self, frame: &mut Frame<'ctx, '_>, opened: bool) {
+        if opened {
+            frame.scopes = None;
+        }
+    }
+
+    pub(super) fn branch(&mut self, frame: &Frame<'ctx, '_>, condition: IntValue<'ctx>) -> [BasicBlock<'ctx>; 2] {
+        let blocks = [(); 2].map(|()| self.context.append_basic_block(frame.value, ""));
+        built(self.builder.build_conditional_branch(condition, blocks[0], blocks[1]));
+        blocks
+    }
+
+    pub(super) fn operand(&mut self, frame: &Frame<'ctx, '_>, operand: &Operand) -> BasicValueEnum<'ctx> {
+        match operand {
+            Operand::Local(Local(i)) => frame.locals[*i as usize].expect("loops set a local before its use"),
+            Operand::Float(x) => self.context.f64_type().const_float(*x).into(),
+            Operand::Integer(i) => self.i64().const_int(*i as u64, true).into(),
+            Operand::Bool(b) => self.context.bool_type().const_int(u64::from(*b), false).into(),
+            Operand::Text(text) => self.text(text).into(),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How often the code at hand runs in a call of an entry: what code it is worth.
+//!
+//! Functions of the run time are inlined where it may run often, and called where it runs once: most of what `alloc`
+//! is, is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
+//! neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
+
+use super::Emitter;
+use crate::llvm::{self, Hint};
+use inkwell::attributes::AttributeLoc;
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::CallSiteValue;
+use loops::ir::{For, Stmt};
+
+/// How often code runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Hotness {
+    /// Whether it stands in a loop, or in a function that is called in one or by itself.
+    pub(super) repeats: bool,
+    /// Whether the loop at hand is itself repeated.
+    pub(super) nested: bool,
+    /// Whether it is not likely to run at all: a cold function, or the other side of a likely condition.
+    pub(super) rare: bool,
+    /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go
+    /// over.
+    pub(super) c_wrapper: bool,
+}
+
+/// Statements beyond which a function that is called once is not inlined.
+const LONG_CALLEE: usize = 40;
+
+/// So many vectors side by side in a loop that others repeat: these are short more often than not, and iterations that
+/// do not fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
+const ABREAST: u32 = 2;
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Whether it is worth code to be fast.
+    pub(super) fn is_hot(&self) -> bool {
+        self.hotness.repeats && !self.hotness.rare
+    }
+
+    /// The pace inside of a statement.
+    pub(super) fn pace_in(&self, stmt: &Stmt, is_divided: bool) -> Hotness {
+        let is_loop = match stmt {
+            Stmt::For(looped) => !(looped.on_threads && is_divided),
+            Stmt::Bench { .. } => true,
+            _ => false,
+        };
+        let nested = if is_loop { self.hotness.repeats } else { self.hotness.nested };
+        Hotness { repeats: self.hotness.repeats || is_loop, nested, ..self.hotness }
+    }
+
+    /// What LLVM is told of the loop that a block goes back in.
+    pub(super) fn end_loop(&self, looped: &For, last: BasicBlock<'ctx>) {
+        let hints: &[Hint] = if self.hotness.rare || self.hotness.c_wrapper {
+            &[Hint::Rolled, Hint::Scalar]
+        } else if self.hotness.nested && looped.carried.is_empty() {
+            &[Hint::Abreast(ABREAST)]
+        } else {
+            return;
+        };
+        llvm::end_loop(self.context, last.get_terminator().expect("it goes back"), hints);
+    }
+
+    /// A call of the run time stays one where it runs once.
+    pub(super) fn keep_apart(&self, call: CallSiteValue<'ctx>) {
+        if !self.is_hot() {
+            call.add_attribute(AttributeLoc::Function, self.flag("noinline"));
+        }
+    }
+
+    /// So does a call of a long function.
+    pub(super) fn keep_long_apart(&self, call: CallSiteValue<'ctx>, callee: usize) {
+        if self.request.module.functions[callee].body.len() > LONG_CALLEE {
+            self.keep_apart(call);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Tail calls of recursive functions.
+//!
+//!   x = call f(a); yield x, at the end of a function     =     return f(a)
+//!
+//! Status and results of the last call are those of the function: nothing is looked at between. So LLVM makes a loop of
+//! a function that calls itself last, and a jump of a call of another one; a test of the status in between would keep
+//! a frame for each call, which is left by a return that the processor does not foresee.
+
+use super::function::Frame;
+use super::results::Incoming;
+use super::{Emitter, built};
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};
+use loops::ir::{Block, Local, Operand, Stmt};
+
+/// Where a side of a branch ends, and its results.
+type End<'ctx> = (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>);
+
+impl<'ctx> Emitter<'ctx, '_> {
+    /// Emits a block at the end of a recursive function; gives the values of the results, or nothing, where each way
+    /// through it ends in a tail call.
+    pub(super) fn block_at_end(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        block: &Block,
+    ) -> Option<Vec<BasicValueEnum<'ctx>>> {
+        let Some((last, before)) = block.stmts.split_last().filter(|(last, _)| gives_all(last, block)) else {
+            return Some(self.block(frame, block));
+        };
+        self.count(|| block.counts(frame.function()));
+        before.iter().for_each(|stmt| self.stmt(frame, stmt));
+        match last {
+            Stmt::If(_, condition, then, other) => self.conditional_at_end(frame, block, condition, [then, other]),
+            Stmt::Call(_, callee, args) if self.gives_what(frame, callee.0) => {
+                self.tail_call(frame, callee.0, args);
+                None
+            }
+            _ => {
+                self.stmt(frame, last);
+                Some(block.results.iter().map(|result| self.operand(frame, result)).collect())
+            }
+        }
+    }
+
+    fn conditional_at_end(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        block: &Block,
+        condition: &Operand,
+        arms: [&Block; 2],
+    ) -> Option<Vec<BasicValueEnum<'ctx>>> {
+        let is_likely = frame.is_likely(condition);
+        let condition = self.operand(frame, condition).into_int_value();
+        let starts = self.branch(frame, condition);
+        let around = self.hotness;
+        let mut ends: Vec<End> = Vec::new();
+        for (k, (start, arm)) in starts.into_iter().zip(arms).enumerate() {
+            self.hotness.rare |= is_likely && k == 1;
+            self.builder.position_at_end(start);
+            if let Some(values) = self.block_at_end(frame, arm) {
+                ends.push((self.builder.get_insert_block().expect("the builder stands in a block"), values));
+            }
+            self.hotness = around;
+        }
+        self.joined(frame, block, &ends)
+    }
+
+    /// Goes on after the sides of a branch that come to their ends, if any does.
+    fn joined(
+        &mut self,
+        frame: &Frame<'ctx, '_>,
+        block: &Block,
+        ends: &[End<'ctx>],
+    ) -> Option<Vec<BasicValueEnum<'ctx>>> {
+        if ends.is_empty() {
+            return None;
+        }
+        let join = self.context.append_basic_block(frame.llvm(), "");
+        for (end, _) in ends {
+            self.builder.position_at_end(*end);
+            self.branch_to(join);
+        }
+        self.builder.position_at_end(join);
+        let meet = |(i, result): (usize, &Operand)| {
+            let values: Vec<Incoming> = ends.iter().map(|(end, values)| (values[i], *end)).collect();
+            self.meet(self.ty(frame.function().ty(result)), &values)
+        };
+        Some(block.results.iter().enumerate().map(meet).collect())
+    }
+
+    /// Whether a function gives values of the types that this one gives, and calls itself.
+    fn gives_what(&self, frame: &Frame<'ctx, '_>, callee: usize) -> bool {
+        let callee = &self.request.module.functions[callee];
+        callee.recursive && callee.results == frame.function().results
+    }
+
+    fn tail_call(&mut self, frame: &mut Frame<'ctx, '_>, callee: usize, args: &[Operand]) {
+        let args: Vec<BasicMetadataValueEnum> = self.arguments(frame, args);
+        let value = self.invoke_last(frame.llvm(), callee, args);
+        built(self.builder.build_return(Some(&value)));
+    }
+}
+
+/// Whether what a statement sets is all that a block gives.
+fn gives_all(stmt: &Stmt, block: &Block) -> bool {
+    let (Stmt::If(xs, ..) | Stmt::Call(xs, ..)) = stmt else { return false };
+    let is = |(x, result): (&Local, &Operand)| result.local() == Some(*x);
+    xs.len() == block.results.len() && xs.iter().zip(&block.results).all(is)
+}

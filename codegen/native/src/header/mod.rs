@@ -1,0 +1,160 @@
+//! The C header of a module.
+//!
+//! For each entry with a name that C can write: a comment with its KS type, its symbols and its
+//! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
+//! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
+
+use crate::error::Error;
+use crate::module::{Entry, Module};
+use indexmap::IndexSet;
+use lm::types::Type;
+use loops::interface::{Form, Interface, Parameter, c_type};
+use loops::ir::{Block, Failure, Function, Memory, Stmt};
+use loops::symbol::is_reserved;
+
+const PRELUDE: &str = include_str!("prelude.h");
+
+/// The text of the header.
+///
+/// Errors: [`Error::NoInterface`].
+pub(crate) fn header(module: &Module) -> Result<String, Error> {
+    let interfaces = module.interfaces()?;
+    let name = module.source().name();
+    let from = if name.is_empty() { String::new() } else { format!(" from {}", comment_safe(name)) };
+    let mut out = format!("/* Functions that lmc compiled{from}. */\n\n{PRELUDE}");
+    let structures = interfaces.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
+    let structures: IndexSet<String> = structures.filter_map(|parameter| parameter.form.definition()).collect();
+    structures.iter().for_each(|structure| out.push_str(&format!("\n{structure}")));
+    let failures = failures(module);
+    for (entry, interface) in module.entries().iter().zip(interfaces) {
+        out.push_str(&declaration(entry, interface, &failures[interface.function.0]));
+    }
+    out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
+    Ok(out)
+}
+
+fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> String {
+    let (fun, symbol) = (&entry.def.fun, &entry.symbol);
+    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
+    let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
+    let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
+    let argument = interface.has_tensors().then_some(Failure::BadArgument.constant());
+    let errors: IndexSet<&str> = failures.iter().map(|failure| failure.constant()).chain(argument).collect();
+    let errors: Vec<&str> = errors.into_iter().collect();
+    let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
+    let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
+    let params = c_parameters(interface, true);
+    match symbol.c_name() {
+        Some(name) => {
+            out.push_str(&format!("int32_t {name}({params});\n"));
+            if let Some(query) = symbol.workspace_c_name() {
+                out.push_str(&format!("int32_t {query}({});\n", c_parameters(interface, false)));
+            }
+        }
+        None => out.push_str("/* No name that C can write: look the symbol up by dlsym. */\n"),
+    }
+    let dollar =
+        symbol.name.contains('$') && symbol.name.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
+    if dollar {
+        out.push_str(&format!("#ifdef LMC_DOLLAR_NAMES\nint32_t {}({params});\n#endif\n", symbol.name));
+    }
+    out
+}
+
+/// Inputs by value, tensors as constant structures; results through pointers, or in place of them the number of
+/// bytes.
+fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
+    let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
+    let mut out = vec!["lmc_context *ctx".to_string()];
+    for Parameter { name, form } in &interface.inputs {
+        let name = unused(name, &mut taken);
+        out.push(match form {
+            Form::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
+            form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
+        });
+    }
+    if !has_outputs {
+        out.push(format!("int64_t *{}", unused("bytes", &mut taken)));
+        return out.join(", ");
+    }
+    for Parameter { name, form } in &interface.outputs {
+        let name = unused(name, &mut taken);
+        out.push(match form {
+            Form::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
+            form => format!("{} *{name}", form.structure().expect("tensors are structures")),
+        });
+    }
+    out.join(", ")
+}
+
+/// An identifier of C, not used before in the declaration.
+fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
+    let mut name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if is_reserved(&name) {
+        name = format!("x_{name}");
+    }
+    while !taken.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+/// The failures of each function: its own and those of what it calls.
+fn failures(module: &Module) -> Vec<Vec<Failure>> {
+    let functions = &module.loops().functions;
+    let mut all: Vec<u32> = functions.iter().map(|f| own_failures(&f.body) | recursion(f)).collect();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        // Callees mostly come later than their callers.
+        for (i, function) in functions.iter().enumerate().rev() {
+            let mut set = all[i];
+            function.body.callees(&mut |callee| set |= all[callee.0]);
+            changed |= set != all[i];
+            all[i] = set;
+        }
+    }
+    let listed = |set: u32| loops::ir::ALL_FAILURES.iter().copied().filter(move |f| set & bit(*f) != 0).collect();
+    all.into_iter().map(listed).collect()
+}
+
+fn bit(failure: Failure) -> u32 {
+    1 << failure as u32
+}
+
+fn recursion(function: &Function) -> u32 {
+    if function.recursive { bit(Failure::RecursionTooDeep) } else { 0 }
+}
+
+fn own_failures(block: &Block) -> u32 {
+    let mut set = 0;
+    block.visit(&mut |stmt| {
+        set |= match stmt {
+            Stmt::Check { failure, .. } => bit(*failure),
+            Stmt::Memory(Memory::Alloc { .. }) => bit(Failure::OutOfMemory),
+            Stmt::External { .. } => bit(Failure::ExternalFailed),
+            _ => 0,
+        }
+    });
+    set
+}
+
+/// Names of the language may hold what ends a comment, or begins one.
+fn comment_safe(text: &str) -> String {
+    text.replace("*/", "* /").replace("/*", "/ *")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loops::ir::{ALL_FAILURES, MOST_NUMBERS};
+
+    #[test]
+    fn the_prelude_has_every_failure() {
+        for failure in ALL_FAILURES {
+            let row = format!("  {} = {}", failure.constant(), *failure as i32);
+            assert!(PRELUDE.contains(&row), "{row}");
+        }
+        assert!(PRELUDE.contains(&format!("int64_t number[{MOST_NUMBERS}];")));
+    }
+}

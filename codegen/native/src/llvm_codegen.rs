@@ -1,0 +1,169 @@
+//! From loops to what LLVM makes of them: emission, optimisation, code.
+//!
+//! A long module goes through LLVM in parts, on as many threads as there are cores (`partition`); the result does not
+//! depend on how many. What people read, IR and assembly, is of one piece: there may be more inlined in it.
+
+use crate::address_space::address_space;
+use crate::elf;
+use crate::emit::{self, Request};
+use crate::error::Error;
+use crate::llvm_passes::pipeline;
+use crate::options::Options;
+use crate::partition::{Part, TAKE_APART, divided};
+use crate::target::Target;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::FileType;
+use lm::timing::Timings;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A form that LLVM gives a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Object,
+    Assembly,
+    Ir,
+}
+
+/// Steps, as `--time-passes` names them.
+const OPTIMISATION: &str = "LLVM optimisation";
+const CODE: &str = "LLVM code";
+
+/// The optimised code of what was asked for.
+pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+    let context = Context::create();
+    let timings = &options.timings;
+    let module = timings.time("LLVM emission", || emit::emit(&context, request));
+    if let Err(violation) = module.verify() {
+        panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
+    }
+    // Counters are one variable, which one part would have.
+    let parts =
+        if form == Form::Object && !request.counted { timings.time("LLVM parts", || divided(&module)) } else { vec![] };
+    match &parts[..] {
+        [] | [_] => whole(&module, form, options, timings),
+        parts => {
+            let bitcode = timings.time("LLVM parts", || module.write_bitcode_to_memory());
+            let objects = objects(bitcode.as_slice(), parts, threads(), options)?;
+            Ok(timings.time("LLVM parts", || elf::joined(&objects)))
+        }
+    }
+}
+
+fn whole(module: &Module, form: Form, options: &Options, timings: &Timings) -> Result<Vec<u8>, Error> {
+    let machine = timings.time(OPTIMISATION, || optimised(module, options))?;
+    let file = |ty| {
+        let written = timings.time(CODE, || machine.machine().write_to_memory_buffer(module, ty));
+        written.map_err(|e| Error::Llvm(e.to_string()))
+    };
+    match form {
+        Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
+        Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
+        Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
+    }
+}
+
+/// Optimises a module; gives what generates its code.
+fn optimised(module: &Module, options: &Options) -> Result<Target, Error> {
+    let is_long = is_long(module);
+    let cpu = options.target_cpu.as_deref();
+    let level = if is_long { options.opt_level.min(1) } else { options.opt_level };
+    let target = Target::new(cpu, options.opt_level)?;
+    let done = module.run_passes(&pipeline(level), target.machine(), PassBuilderOptions::create());
+    done.map_err(|e| Error::Llvm(e.to_string()))?;
+    if is_long { Target::new(cpu, 0) } else { Ok(target) }
+}
+
+/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so
+/// many, or one block in it: what comes above takes time with the square of a block's length.
+const LONG_FUNCTION: usize = 60_000;
+const LONG_BLOCK: usize = 3_000;
+
+fn is_long(module: &Module) -> bool {
+    module.get_functions().any(|function| {
+        let lengths: Vec<usize> =
+            function.get_basic_block_iter().map(|block| block.get_instructions().count()).collect();
+        lengths.iter().any(|length| *length > LONG_BLOCK) || lengths.iter().sum::<usize>() > LONG_FUNCTION
+    })
+}
+
+/// The stack of a thread for LLVM, which recurses on long expressions, in bytes: address space, not memory.
+const STACK: usize = 1 << 28;
+
+/// Address space that a thread for LLVM takes, its stack and its heap, with room for as much again.
+const ROOM: u64 = 1 << 30;
+
+/// As many threads as there are cores, if there is address space for them; the one at hand is one of them.
+fn threads() -> usize {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    address_space().map_or(cores, |bytes| cores.min((bytes / ROOM) as usize).max(1))
+}
+
+/// The objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
+pub(crate) fn objects(
+    bitcode: &[u8],
+    parts: &[Part],
+    threads: usize,
+    options: &Options,
+) -> Result<Vec<Vec<u8>>, Error> {
+    let next = AtomicUsize::new(0);
+    let objects: Mutex<Vec<Option<Result<Object, Error>>>> = Mutex::new(parts.iter().map(|_| None).collect());
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(i) else { break };
+            let made = object(bitcode, part, options);
+            objects.lock().expect("nothing panics while it holds them")[i] = Some(made);
+        }
+    };
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for _ in 1..threads.min(parts.len()) {
+            // Where one is refused, the others do its parts.
+            if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+    let elapsed = start.elapsed();
+    let objects = objects.into_inner().expect("nothing panics while it holds them");
+    let objects: Vec<Object> =
+        objects.into_iter().map(|object| object.expect("every part was taken")).collect::<Result<_, _>>()?;
+    share_time(&objects, elapsed, &options.timings);
+    Ok(objects.into_iter().map(|object| object.bytes).collect())
+}
+
+/// What LLVM made of a part, and how long it took.
+struct Object {
+    bytes: Vec<u8>,
+    optimisation: Duration,
+    code: Duration,
+}
+
+fn object(bitcode: &[u8], part: &Part, options: &Options) -> Result<Object, Error> {
+    let start = Instant::now();
+    let context = Context::create();
+    let module = part.of(bitcode, &context);
+    let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
+    let taken = module.run_passes(TAKE_APART, target.machine(), PassBuilderOptions::create());
+    taken.map_err(|e| Error::Llvm(e.to_string()))?;
+    let target = optimised(&module, options)?;
+    let optimisation = start.elapsed();
+    let written = target.machine().write_to_memory_buffer(&module, FileType::Object);
+    let bytes = written.map_err(|e| Error::Llvm(e.to_string()))?.as_slice().to_vec();
+    Ok(Object { bytes, optimisation, code: start.elapsed() - optimisation })
+}
+
+/// Gives the wall time to the two steps as they shared the time of all threads: rows are to add up.
+fn share_time(objects: &[Object], elapsed: Duration, timings: &Timings) {
+    let seconds = |of: fn(&Object) -> Duration| objects.iter().map(of).sum::<Duration>().as_secs_f64();
+    let [optimisation, code] = [seconds(|object| object.optimisation), seconds(|object| object.code)];
+    let first = elapsed.mul_f64(optimisation / (optimisation + code).max(f64::MIN_POSITIVE));
+    timings.add(OPTIMISATION, first);
+    timings.add(CODE, elapsed.saturating_sub(first));
+}

@@ -1,0 +1,170 @@
+//! A compiled program: loops, and on demand what LLVM makes of them.
+
+use crate::emit::Request;
+use crate::error::Error;
+use crate::libmvec;
+use crate::llvm_codegen::{Form, made};
+use crate::options::{Math, Options};
+use crate::source::SourceInfo;
+use crate::target::Target;
+use lm::term::{Def, FunName, Program};
+use loops::analyses::slices::{Slices, Wanted};
+use loops::interface::Interface;
+use loops::ir;
+use loops::ir::FunId;
+use loops::lower::{Outside, lower};
+use loops::passes;
+use loops::specialise::specialise;
+use loops::symbol::{Symbol, symbols};
+
+/// A function that the outside can call.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The definition.
+    pub def: Def,
+    /// Its symbols.
+    pub symbol: Symbol,
+}
+
+/// A program on its way to native code.
+#[derive(Clone, Debug)]
+pub struct Module {
+    loops: ir::Module,
+    entries: Vec<Entry>,
+    outside: Vec<Outside>,
+    source: SourceInfo,
+    options: Options,
+}
+
+/// Lowers the entries and all that they call.
+///
+/// Only the entries get symbols. Errors: a function is not defined or has no native form; two entries
+/// want one symbol; the processor, level or pass is unknown.
+pub fn compile(
+    program: &Program,
+    entries: &[FunName],
+    source: &SourceInfo,
+    options: &Options,
+) -> Result<Module, Error> {
+    let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
+    let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
+    let entries: Vec<FunName> = entries.into_iter().collect();
+    let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
+    loops.vectors = options.lanes.of(target.doubles());
+    loops.forward = options.forward;
+    loops.keeps_order = options.math == Math::Exact;
+    specialise(&mut loops, program, &entries, &options.specialise)?;
+    passes::run(&mut loops, &options.passes, options.checks, &options.timings)?;
+    // Passes may have numbered the functions anew.
+    for (interface, function) in outside.iter_mut().flatten().zip(&loops.exported[entries.len()..]) {
+        interface.function = *function;
+    }
+    let mut symbols = symbols(&entries, &loops.externals())?;
+    for (symbol, outside) in symbols.iter_mut().zip(&outside) {
+        if !outside.as_ref().is_ok_and(Interface::has_tensors) {
+            symbol.workspace.clear();
+        }
+    }
+    let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
+    let entries = entries.into_iter().zip(symbols).map(entry).collect();
+    Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })
+}
+
+impl Module {
+    /// The functions that have symbols.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The entry of a function, when it is one.
+    pub fn entry(&self, name: &FunName) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.def.fun.name == *name)
+    }
+
+    /// How it is compiled.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
+    pub fn lanes(&self) -> Vec<String> {
+        passes::vectorize::notes(&self.loops)
+    }
+
+    /// For people: how Floats are computed.
+    ///
+    /// Errors: those of [`compile`].
+    pub fn math(&self) -> Result<String, Error> {
+        let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
+        Ok(match self.options.math {
+            Math::Exact => "exact: functions of libm".into(),
+            Math::Fast => format!("fast: {}", libmvec::note(target.doubles())),
+        })
+    }
+
+    /// The lowered program, after the passes.
+    pub fn loops(&self) -> &ir::Module {
+        &self.loops
+    }
+
+    /// The entries as C calls them.
+    ///
+    /// Errors: [`Error::NoInterface`].
+    pub(crate) fn interfaces(&self) -> Result<Vec<&Interface>, Error> {
+        let interface = |(entry, outside): (&Entry, &'_ Outside)| match outside {
+            Ok(_) => Ok(()),
+            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.to_string(), ty.to_string())),
+        };
+        self.entries.iter().zip(&self.outside).try_for_each(interface)?;
+        Ok(self.outside.iter().flatten().collect())
+    }
+
+    /// Where the program came from.
+    pub fn source(&self) -> &SourceInfo {
+        &self.source
+    }
+
+    /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
+    pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+        self.make(form, packed, false, false)
+    }
+
+    /// An object with the packed form of the entries, which counts what it does.
+    pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
+        self.loops.run_in_order();
+        self.make(Form::Object, true, true, false)
+    }
+
+    /// An object with the packed form of the entries, and of the queries of their workspaces.
+    pub(crate) fn asking_code(&self) -> Result<Vec<u8>, Error> {
+        self.make(Form::Object, true, false, true)
+    }
+
+    /// The slices that tell the workspaces of the entries, as the JIT calls them or as C does.
+    fn slices(&self, packed: bool) -> Slices {
+        let wanted = |(i, outside): (usize, &Outside)| match outside {
+            _ if packed => Some(Wanted { function: FunId(i), absent: vec![] }),
+            Ok(interface) if interface.has_tensors() => {
+                Some(Wanted { function: interface.function, absent: interface.storage_flags() })
+            }
+            _ => None,
+        };
+        let wanted: Vec<Option<Wanted>> = self.outside.iter().enumerate().map(wanted).collect();
+        Slices::of(&self.loops, &wanted)
+    }
+
+    fn make(&self, form: Form, packed: bool, counted: bool, queries: bool) -> Result<Vec<u8>, Error> {
+        if !packed {
+            self.interfaces()?;
+        }
+        let target = Target::new(self.options.target_cpu.as_deref(), self.options.opt_level)?;
+        let symbols: Vec<Symbol> = self.entries.iter().map(|entry| entry.symbol.clone()).collect();
+        let slices = (!packed || queries).then(|| self.options.timings.time("workspaces", || self.slices(packed)));
+        let module = slices.as_ref().map_or(&self.loops, |slices| &slices.module);
+        let (source, interfaces, slices, symbols) = (&self.source, &self.outside, slices.as_ref(), &symbols);
+        let Options { math, grain, .. } = self.options;
+        let target = &target;
+        let request = Request { module, symbols, interfaces, source, target, math, grain, packed, counted, slices };
+        made(&request, form, &self.options)
+    }
+}

@@ -1,0 +1,152 @@
+//! Defines the primitives on tensors.
+
+use super::map::{neutral_unless_empty, numbers};
+use super::value::{Outcome, Val};
+use super::vector::{add, common_size, zero};
+use super::{Evaluator, fail};
+use crate::prim::Prim;
+use crate::runtime_error::{ErrorKind, RuntimeError};
+use crate::tensor::Position;
+use crate::types::Type;
+use std::time::Instant;
+
+/// Larger tensors are refused before they are made, as the interpreter does. In elements.
+const MOST_ELEMENTS: usize = 1 << 28;
+
+impl Evaluator<'_> {
+    /// Evaluates a primitive on tensors whose value has the type `ty`.
+    pub(super) fn array(&self, p: Prim, args: &[Val], ty: &Type) -> Outcome {
+        match (p, args) {
+            (Prim::Build, [n, f]) => {
+                let size = size(n)?;
+                let elements = indices(&size).into_iter().map(|i| f.call(self, i));
+                Ok(Val::tensor_of(size.clone(), elements.collect::<Result<_, _>>()?))
+            }
+            (Prim::SumBuild, [n, f]) => {
+                let terms = indices(&size(n)?).into_iter().map(|i| f.call(self, i));
+                sum(terms, ty)
+            }
+            (Prim::SumBuild, [w, n, f]) => {
+                let indices = indices(&size(n)?);
+                let start = neutral_unless_empty(indices.len() as i64, w);
+                indices.into_iter().try_fold(start, |sum, i| add(&sum, &f.call(self, i)?))
+            }
+            (Prim::Sum, [v]) => sum(v.tensor().elements.iter().cloned().map(Ok), ty),
+            (Prim::Index, [i, v]) => v.tensor().element(i),
+            (Prim::Size, [v]) => Ok(index_of(&v.tensor().size)),
+            (Prim::CommonSize, [v, w]) => Ok(index_of(common_size(v.tensor(), w.tensor())?)),
+            (Prim::VecInit, _) => Ok(Val::tensor_of(vec![args.len()], args.to_vec())),
+            (Prim::Unzip, [v]) => Ok(unzip(v, ty)),
+            (Prim::Fold, [f, start, v]) => {
+                let step = |state, x: &Val| f.call(self, Val::Tuple(vec![state, x.clone()]));
+                v.tensor().elements.iter().try_fold(start.clone(), step)
+            }
+            (Prim::Scanl, [f, start, v]) => {
+                let mut states = vec![start.clone()];
+                for x in &v.tensor().elements {
+                    let before = states[states.len() - 1].clone();
+                    states.push(f.call(self, Val::Tuple(vec![before, x.clone()]))?);
+                }
+                Ok(Val::tensor_of(vec![states.len()], states))
+            }
+            (Prim::AddAt, [v, pairs]) => {
+                let mut elements = v.tensor().elements.clone();
+                for pair in &pairs.tensor().elements {
+                    let at = v.tensor().offset(&pair.tuple()[0])?;
+                    elements[at] = add(&elements[at], &pair.tuple()[1])?;
+                }
+                Ok(Val::tensor_of(v.tensor().size.clone(), elements))
+            }
+            (Prim::DeltaAt, [w, i, x]) => {
+                let at = w.tensor().offset(i)?;
+                let mut elements: Vec<Val> = w.tensor().elements.iter().map(zero).collect();
+                elements[at] = x.clone();
+                Ok(Val::tensor_of(w.tensor().size.clone(), elements))
+            }
+            (Prim::Loop, [n, f, start, w]) => self.looped(n.integer(), f, start, w),
+            (Prim::Into, [w, e]) => into(w, e),
+            (Prim::Bench, [f]) => {
+                let start = Instant::now();
+                f.call(self, Val::Tuple(vec![]))?;
+                Ok(Val::Float(start.elapsed().as_secs_f64()))
+            }
+            _ => panic!("{} has no meaning on {args:?}", p.name()),
+        }
+    }
+
+    /// `(s, z) = f(i, s)` for each `i` below `n`: the last `s`, and the sum of the `z`, which are like `w`.
+    fn looped(&self, n: i64, f: &Val, start: &Val, w: &Val) -> Outcome {
+        let (mut state, mut sum) = (start.clone(), neutral_unless_empty(n, w));
+        for i in 0..n {
+            let pair = f.call(self, Val::Tuple(vec![Val::Integer(i), state]))?;
+            state = pair.tuple()[0].clone();
+            sum = add(&sum, &pair.tuple()[1])?;
+        }
+        Ok(Val::Tuple(vec![state, sum]))
+    }
+}
+
+/// `e`, which has w's shape; or a pair of which the second component has.
+///
+/// Errors: it has another shape.
+fn into(w: &Val, e: &Val) -> Outcome {
+    match (w, e) {
+        (Val::Tuple(ws), Val::Tuple(es)) if is_unit(&ws[0]) && !is_unit(&es[0]) => {
+            Ok(Val::Tuple(vec![es[0].clone(), into(&ws[1], &es[1])?]))
+        }
+        _ => add(&super::vector::neutral(w), e),
+    }
+}
+
+fn is_unit(x: &Val) -> bool {
+    matches!(x, Val::Tuple(parts) if parts.is_empty())
+}
+
+/// The sum from left to right; over nothing, the zero of the type.
+///
+/// Errors: the type has values of several shapes.
+fn sum(mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
+    match terms.next() {
+        Some(first) => terms.try_fold(first?, |sum, x| add(&sum, &x?)),
+        None if ty.has_fixed_shape() => Ok(Val::dummy(ty)),
+        None => fail(ErrorKind::ShapeUnknown),
+    }
+}
+
+/// A tensor of tuples as a tuple of tensors, of type `ty`.
+fn unzip(v: &Val, ty: &Type) -> Val {
+    let v = v.tensor();
+    let part = |k: usize| Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| x.tuple()[k].clone()).collect());
+    Val::Tuple((0..ty.as_tuple().expect("a tuple of tensors").len()).map(part).collect())
+}
+
+/// The size of a new tensor.
+///
+/// Errors: it is negative, or the tensor too large.
+fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
+    let numbers = numbers(n);
+    if numbers.iter().any(|n| *n < 0) {
+        return fail(ErrorKind::NegativeSize(Position::from(numbers)));
+    }
+    let count = numbers.iter().try_fold(1usize, |count, n| count.checked_mul(*n as usize));
+    if count.is_none_or(|count| count > MOST_ELEMENTS) {
+        return fail(ErrorKind::TooLarge(Position::from(numbers)));
+    }
+    Ok(numbers.iter().map(|n| *n as usize).collect())
+}
+
+/// All indices of a tensor, the last number running fastest.
+fn indices(size: &[usize]) -> Vec<Val> {
+    let longer = |all: Vec<Vec<usize>>, n: &usize| -> Vec<Vec<usize>> {
+        all.iter().flat_map(|index| (0..*n).map(|i| [index.as_slice(), &[i]].concat())).collect()
+    };
+    size.iter().fold(vec![vec![]], longer).iter().map(|index| index_of(index)).collect()
+}
+
+/// Numbers as an index, or as a size.
+fn index_of(numbers: &[usize]) -> Val {
+    match numbers {
+        [one] => Val::Integer(*one as i64),
+        many => Val::Tuple(many.iter().map(|n| Val::Integer(*n as i64)).collect()),
+    }
+}

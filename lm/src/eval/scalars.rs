@@ -1,0 +1,142 @@
+//! Gives each primitive its meaning: here those on scalars, in `arrays` and `map` the others.
+//!
+//! The functions of real numbers are those of Rust's `f64`, which are the C library's.
+
+use super::map::Map;
+use super::value::{Outcome, Val};
+use super::vector::{add, dot, negative, scale, sub, zero};
+use super::{Evaluator, fail};
+use crate::libm;
+use crate::prim::Prim;
+use crate::random::hash;
+use crate::runtime_error::ErrorKind;
+use crate::term::Expr;
+use crate::types::Type;
+use Val::{Bool, Float, Integer};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+impl Evaluator<'_> {
+    /// Evaluates the primitive `p`, whose application is the term `e`.
+    pub(super) fn prim(&self, p: Prim, args: &[Val], e: &Expr) -> Outcome {
+        use Prim::*;
+        match p {
+            Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Sqrt | Erf | Lgamma => {
+                Ok(Float(function(p)(args[0].float())))
+            }
+            Atan2 => Ok(Float(args[0].float().atan2(args[1].float()))),
+            Pow => Ok(Float(args[0].float().powf(args[1].float()))),
+            Powi => Ok(Float(args[0].float().powf(args[1].integer() as f64))),
+            Min => Ok(if args[0].float() <= args[1].float() { args[0].clone() } else { args[1].clone() }),
+            Max => Ok(if args[0].float() >= args[1].float() { args[0].clone() } else { args[1].clone() }),
+            Abs => Ok(match &args[0] {
+                Float(a) => Float(a.abs()),
+                a => Integer(a.integer().wrapping_abs()),
+            }),
+            Div => quotient(&args[0], &args[1]),
+            Mul => Ok(match (&args[0], &args[1]) {
+                (Integer(a), b) => Integer(a.wrapping_mul(b.integer())),
+                (k, x) => scale(k.float(), x),
+            }),
+            Add => add(&args[0], &args[1]),
+            Sub => sub(&args[0], &args[1]),
+            Neg => Ok(negative(&args[0])),
+            Dot => Ok(Float(dot(self, &args[0], &args[1])?)),
+            ZeroOf => Ok(zero(&args[0])),
+            Gt => Ok(Bool(order(args) == Some(Ordering::Greater))),
+            Lt => Ok(Bool(order(args) == Some(Ordering::Less))),
+            Gte => Ok(Bool(order(args).is_some_and(Ordering::is_ge))),
+            Lte => Ok(Bool(order(args).is_some_and(Ordering::is_le))),
+            Eq => Ok(Bool(args[0].equals(&args[1]))),
+            Ne => Ok(Bool(!args[0].equals(&args[1]))),
+            And => Ok(Bool(args[0].boolean() && args[1].boolean())),
+            Or => Ok(Bool(args[0].boolean() || args[1].boolean())),
+            Not => Ok(Bool(!args[0].boolean())),
+            ToFloat => Ok(Float(args[0].integer() as f64)),
+            // Rust's conversion truncates and saturates, as the language's does.
+            ToInteger => Ok(Integer(args[0].float() as i64)),
+            BoolToFloat => Ok(Float(if args[0].boolean() { 1.0 } else { 0.0 })),
+            Ranhashdoub => Ok(Float((hash(args[0].integer() as u64) >> 11) as f64 / (1u64 << 53) as f64)),
+            Print => Ok(self.print(args)),
+            Trace => {
+                self.print(args);
+                Ok(args[0].clone())
+            }
+            StopGradient => Ok(args[0].clone()),
+            Build | SumBuild | Sum | Index | Unzip | Size | CommonSize | VecInit | Fold | Scanl | AddAt | Loop
+            | Into | DeltaAt | Bench => self.array(p, args, e.ty()),
+            LmApply => args[0].map().apply(self, &args[1]),
+            LmApplyR => args[1].map().adjoint(self, &args[0]),
+            // The witness shows the codomain to the passes; it changes nothing.
+            LmTo => Ok(args[1].clone()),
+            LmZero | LmOne | LmScale | LmScaleR | LmDot | LmAdd | LmVCat | LmHCat | LmVCatV | LmHCatV | LmAddV
+            | LmIndex | LmSum | LmFold | LmCompose | LmTranspose | LmL | LmLT => {
+                let (s, t) = e.ty().as_lm().expect("an operator on linear maps gives one");
+                Ok(Val::map_of(self.linear_map(p, args, s, t)))
+            }
+        }
+    }
+
+    /// The linear map from `s` to `t` that an operator makes.
+    fn linear_map(&self, p: Prim, args: &[Val], s: &Type, t: &Type) -> Map {
+        let maps = |of: &[Val]| of.iter().map(|m| m.map().clone()).collect::<Vec<Rc<Map>>>();
+        match (p, args) {
+            (Prim::LmZero, [s, t]) => Map::zero(s, t),
+            (Prim::LmOne, [s]) => Map::one(s),
+            (Prim::LmScale, [s, k]) => Map::scale(s, k.float()),
+            (Prim::LmScaleR, [v]) => Map::scale_r(v),
+            (Prim::LmDot, [v]) => Map::dot(v),
+            (Prim::LmAdd, [m, n]) => Map::add(m.map().clone(), n.map().clone()),
+            (Prim::LmVCat, ms) => Map::vcat(maps(ms)),
+            (Prim::LmHCat, ms) => Map::hcat(maps(ms)),
+            (Prim::LmVCatV, [v] | [_, v]) => Map::vcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), s),
+            (Prim::LmHCatV, [v]) => Map::hcat_v(v.tensor().size.clone(), maps(&v.tensor().elements), t),
+            (Prim::LmAddV, [w, v]) => Map::add_v(w, maps(&v.tensor().elements), s),
+            (Prim::LmIndex, [i, v]) => Map::index(i, v),
+            (Prim::LmSum, [v]) => Map::sum(v, t),
+            (Prim::LmFold, [n, s, t, f]) => Map::fold(n.integer(), s, t, f),
+            (Prim::LmCompose, [m, n]) => Map::compose(m.map().clone(), n.map().clone()),
+            (Prim::LmTranspose, [m]) => Map::transpose(m.map().clone()),
+            (Prim::LmL, [f]) => Map::l(self, f, s),
+            (Prim::LmLT, [f]) => Map::lt(self, f, t),
+            _ => panic!("{} makes no linear map of {args:?}", p.name()),
+        }
+    }
+}
+
+/// The function of a real number that a primitive computes.
+fn function(p: Prim) -> fn(f64) -> f64 {
+    match p {
+        Prim::Log => f64::ln,
+        Prim::Exp => f64::exp,
+        Prim::Sin => f64::sin,
+        Prim::Cos => f64::cos,
+        Prim::Tan => f64::tan,
+        Prim::Sinh => f64::sinh,
+        Prim::Cosh => f64::cosh,
+        Prim::Tanh => f64::tanh,
+        Prim::Asin => f64::asin,
+        Prim::Acos => f64::acos,
+        Prim::Atan => f64::atan,
+        Prim::Sqrt => f64::sqrt,
+        Prim::Erf => libm::erf,
+        Prim::Lgamma => libm::lgamma,
+        other => panic!("{} is no function of one real number", other.name()),
+    }
+}
+
+fn quotient(a: &Val, b: &Val) -> Outcome {
+    match (a, b) {
+        (Integer(a), Integer(0)) => fail(ErrorKind::DivisionByZero(*a)),
+        (Integer(a), b) => Ok(Integer(a.wrapping_div(b.integer()))),
+        (a, b) => Ok(Float(a.float() / b.float())),
+    }
+}
+
+/// How two numbers are ordered; `None` where one is no number.
+fn order(args: &[Val]) -> Option<Ordering> {
+    match (&args[0], &args[1]) {
+        (Integer(a), Integer(b)) => Some(a.cmp(b)),
+        (a, b) => a.float().partial_cmp(&b.float()),
+    }
+}

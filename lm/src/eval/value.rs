@@ -1,0 +1,178 @@
+//! Holds the values of the naive evaluator.
+//!
+//! Functions and linear maps are Rust closures, so they are no [`Value`]: only the others leave.
+
+use super::Evaluator;
+use super::map::Map;
+use crate::runtime_error::RuntimeError;
+use crate::tensor::Tensor;
+use crate::types::Type;
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What an evaluation gives.
+pub(super) type Outcome = Result<Val, RuntimeError>;
+
+/// A function value.
+pub(super) type Function = Rc<dyn Fn(&Evaluator, Val) -> Outcome>;
+
+/// A value.
+#[derive(Clone)]
+pub(super) enum Val {
+    Float(f64),
+    Integer(i64),
+    Bool(bool),
+    String(Arc<str>),
+    Tuple(Vec<Val>),
+    Tensor(Rc<Array>),
+    Record(Rc<Val>),
+    Map(Rc<Map>),
+    Function(Function),
+    /// A function of an Integer that is zero but for finitely many arguments.
+    Finite(BTreeMap<i64, Val>),
+}
+
+/// A tensor: its size in each dimension, and its elements, the last index running fastest.
+pub(super) struct Array {
+    pub size: Vec<usize>,
+    pub elements: Vec<Val>,
+}
+
+impl Val {
+    pub fn function(f: impl Fn(&Evaluator, Val) -> Outcome + 'static) -> Val {
+        Val::Function(Rc::new(f))
+    }
+
+    pub fn map_of(m: Map) -> Val {
+        Val::Map(Rc::new(m))
+    }
+
+    /// A tensor. Panics when the number of elements is not the size's.
+    pub fn tensor_of(size: Vec<usize>, elements: Vec<Val>) -> Val {
+        assert_eq!(size.iter().product::<usize>(), elements.len(), "elements of a tensor of size {size:?}");
+        Val::Tensor(Rc::new(Array { size, elements }))
+    }
+
+    /// Some value of a type: zeros, and no elements.
+    pub fn dummy(ty: &Type) -> Val {
+        match ty {
+            Type::Float => Val::Float(0.0),
+            Type::Integer => Val::Integer(0),
+            Type::Bool => Val::Bool(false),
+            Type::String => Val::String("".into()),
+            Type::Tuple(parts) => Val::Tuple(parts.iter().map(Val::dummy).collect()),
+            Type::Tensor(rank, _) => Val::tensor_of(vec![0; *rank], vec![]),
+            Type::Record(_) => Val::Record(Rc::new(Val::Tuple(vec![]))),
+            Type::LM(s, t) => Val::map_of(Map::zero(&Val::dummy(s), &Val::dummy(t))),
+            Type::Lam(_, t) => {
+                let value = Val::dummy(t);
+                Val::function(move |_, _| Ok(value.clone()))
+            }
+        }
+    }
+
+    // Terms are typed, so a value of another form is a bug of the checker or of a pass.
+
+    pub fn float(&self) -> f64 {
+        if let Val::Float(x) = self { *x } else { panic!("{self:?} is no Float") }
+    }
+
+    pub fn integer(&self) -> i64 {
+        if let Val::Integer(i) = self { *i } else { panic!("{self:?} is no Integer") }
+    }
+
+    pub fn boolean(&self) -> bool {
+        if let Val::Bool(b) = self { *b } else { panic!("{self:?} is no Bool") }
+    }
+
+    pub fn tuple(&self) -> &[Val] {
+        if let Val::Tuple(parts) = self { parts } else { panic!("{self:?} is no tuple") }
+    }
+
+    pub fn tensor(&self) -> &Array {
+        if let Val::Tensor(v) = self { v } else { panic!("{self:?} is no tensor") }
+    }
+
+    pub fn map(&self) -> &Rc<Map> {
+        if let Val::Map(m) = self { m } else { panic!("{self:?} is no linear map") }
+    }
+
+    pub fn as_function(&self) -> &Function {
+        if let Val::Function(f) = self { f } else { panic!("{self:?} is no function") }
+    }
+
+    /// `self(x)`.
+    pub fn call(&self, cx: &Evaluator, x: Val) -> Outcome {
+        self.as_function()(cx, x)
+    }
+
+    /// Returns whether two values are equal, component by component; Floats as IEEE 754 says.
+    pub fn equals(&self, other: &Val) -> bool {
+        let all = |xs: &[Val], ys: &[Val]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| x.equals(y));
+        match (self, other) {
+            (Val::Float(a), Val::Float(b)) => a == b,
+            (Val::Integer(a), Val::Integer(b)) => a == b,
+            (Val::Bool(a), Val::Bool(b)) => a == b,
+            (Val::String(a), Val::String(b)) => a == b,
+            (Val::Tuple(a), Val::Tuple(b)) => all(a, b),
+            (Val::Tensor(a), Val::Tensor(b)) => a.size == b.size && all(&a.elements, &b.elements),
+            _ => panic!("{self:?} and {other:?} cannot be compared"),
+        }
+    }
+
+    /// The value as others see it. Panics for what holds a function or a linear map.
+    pub fn to_value(&self) -> Value {
+        let all = |vs: &[Val]| vs.iter().map(Val::to_value).collect::<Vec<Value>>();
+        match self {
+            Val::Float(x) => Value::Float(*x),
+            Val::Integer(i) => Value::Integer(*i),
+            Val::Bool(b) => Value::Bool(*b),
+            Val::String(s) => Value::String(s.clone()),
+            Val::Tuple(parts) => Value::Tuple(all(parts)),
+            Val::Tensor(v) => Value::Tensor(Arc::new(Tensor::new(v.size.clone(), all(&v.elements)))),
+            Val::Record(value) => Value::Record(Arc::new(value.to_value())),
+            Val::Map(_) | Val::Function(_) | Val::Finite(_) => panic!("{self:?} stays inside"),
+        }
+    }
+}
+
+impl From<&Value> for Val {
+    fn from(value: &Value) -> Val {
+        let all = |vs: &[Value]| vs.iter().map(Val::from).collect::<Vec<Val>>();
+        match value {
+            Value::Float(x) => Val::Float(*x),
+            Value::Integer(i) => Val::Integer(*i),
+            Value::Bool(b) => Val::Bool(*b),
+            Value::String(s) => Val::String(s.clone()),
+            Value::Tuple(parts) => Val::Tuple(all(parts)),
+            Value::Tensor(v) => Val::tensor_of(v.size().to_vec(), all(v.elements())),
+            Value::Record(value) => Val::Record(Rc::new(Val::from(&**value))),
+            Value::Support(values) => Val::Finite((0..).zip(all(values)).collect()),
+            Value::Map(_) | Value::Function(_) => panic!("{value:?} stays inside of its evaluator"),
+        }
+    }
+}
+
+/// As `print` shows it.
+impl fmt::Display for Val {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_value())
+    }
+}
+
+/// For messages about bugs.
+impl fmt::Debug for Val {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Val::Tuple(parts) => f.debug_list().entries(parts).finish(),
+            Val::Tensor(v) => f.debug_list().entries(&v.elements).finish(),
+            Val::Record(_) => write!(f, "<record>"),
+            Val::Map(_) => write!(f, "<linear map>"),
+            Val::Function(_) | Val::Finite(_) => write!(f, "<function>"),
+            Val::Float(_) | Val::Integer(_) | Val::Bool(_) | Val::String(_) => write!(f, "{}", self.to_value()),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Names the derivatives that a function can have.
+//!
+//! ```text
+//! [rev f]        the reverse derivative of f
+//! [wrt$1$3.2 f]  f, of which the first parameter and a component of the third vary
+//! ```
+//!
+//! The names of derivatives are spelled in this file only: [`fmt::Display`] writes and [`FromStr`] reads them.
+//! What each one is made from, and by which passes, says the table of recipes of the crate `lmc`.
+
+use super::Path;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A derivative of a function f : S -> T, or another function that is made from f.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Derivative {
+    /// The Jacobian, `S -> LM S T`.
+    D,
+    /// The transposed Jacobian, `S -> LM T S`.
+    Dt,
+    /// The value with the Jacobian, `S -> (T, LM S T)`.
+    Tupled,
+    /// Linear map in, linear map out, `(S, LM a S) -> (T, LM a T)`.
+    Polymorphic,
+    /// The forward derivative, `(S, dS) -> dT`.
+    Fwd,
+    /// The reverse derivative, `(S, dT) -> dS`.
+    Rev,
+    /// The value with the forward derivative, `(S, dS) -> (T, dT)`.
+    Jvp,
+    /// The value with the reverse derivative, `(S, dT) -> (T, dS)`.
+    Vjp,
+    /// The forward half of the reverse derivative, `S -> (T, B)`: it records a B.
+    SufFwdPass,
+    /// The reverse half of the reverse derivative, `(dT, B) -> dS`: it consumes the B.
+    SufRevPass,
+    /// The reverse derivative by its two halves, `(S, dT) -> dS`.
+    SufRev,
+    /// The shape of the value, which is no derivative.
+    Shape,
+    /// The function after a way through the category language and back, which is no derivative.
+    Cl,
+    /// The gradient, `S -> dS`, for T = Float.
+    Grad,
+    /// The product of the Hessian and a vector, `(S, dS) -> dS`, for T = Float.
+    Hvp,
+    /// The dense Hessian, for T = Float.
+    Hess,
+    /// The dense Jacobian, by columns or by rows, whichever are fewer.
+    Jac,
+    /// The dense Jacobian, by columns.
+    JacFwd,
+    /// The dense Jacobian, by rows.
+    JacRev,
+    /// The function itself, of which only these parts of the argument vary.
+    Wrt(Arc<[Path]>),
+}
+
+/// A direction of differentiation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Tangents, along with the program.
+    Forward,
+    /// Cotangents, against the program.
+    Reverse,
+}
+
+impl Mode {
+    /// Returns the derivative of this mode.
+    pub fn derivative(self) -> Derivative {
+        match self {
+            Mode::Forward => Derivative::Fwd,
+            Mode::Reverse => Derivative::Rev,
+        }
+    }
+
+    /// Returns the derivative of this mode that comes with the value.
+    pub fn with_value(self) -> Derivative {
+        match self {
+            Mode::Forward => Derivative::Jvp,
+            Mode::Reverse => Derivative::Vjp,
+        }
+    }
+}
+
+const WRT: &str = "wrt";
+
+impl Derivative {
+    /// All derivatives but those with respect to parts of the argument, in the order of the language's reference.
+    pub const ALL: [Derivative; 19] = [
+        Derivative::D,
+        Derivative::Dt,
+        Derivative::Tupled,
+        Derivative::Polymorphic,
+        Derivative::Fwd,
+        Derivative::Rev,
+        Derivative::Jvp,
+        Derivative::Vjp,
+        Derivative::SufFwdPass,
+        Derivative::SufRevPass,
+        Derivative::SufRev,
+        Derivative::Shape,
+        Derivative::Cl,
+        Derivative::Grad,
+        Derivative::Hvp,
+        Derivative::Hess,
+        Derivative::Jac,
+        Derivative::JacFwd,
+        Derivative::JacRev,
+    ];
+
+    /// Returns the word for the derivative in programs; for [`Derivative::Wrt`] its first letters.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Derivative::D => "D",
+            Derivative::Dt => "Dt",
+            Derivative::Tupled => "tupled",
+            Derivative::Polymorphic => "polymorphic",
+            Derivative::Fwd => "fwd",
+            Derivative::Rev => "rev",
+            Derivative::Jvp => "jvp",
+            Derivative::Vjp => "vjp",
+            Derivative::SufFwdPass => "suffwdpass",
+            Derivative::SufRevPass => "sufrevpass",
+            Derivative::SufRev => "sufrev",
+            Derivative::Shape => "shape",
+            Derivative::Cl => "CL",
+            Derivative::Grad => "grad",
+            Derivative::Hvp => "hvp",
+            Derivative::Hess => "hess",
+            Derivative::Jac => "jac",
+            Derivative::JacFwd => "jacfwd",
+            Derivative::JacRev => "jacrev",
+            Derivative::Wrt(_) => WRT,
+        }
+    }
+
+    /// Returns the parts of the argument that vary, where the derivative names them.
+    pub fn varying(&self) -> Option<&[Path]> {
+        match self {
+            Derivative::Wrt(paths) => Some(paths),
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Fwd
+            | Derivative::Rev
+            | Derivative::Jvp
+            | Derivative::Vjp
+            | Derivative::SufFwdPass
+            | Derivative::SufRevPass
+            | Derivative::SufRev
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev => None,
+        }
+    }
+
+    /// Returns the mode of differentiation that makes the derivative; `None` where none does, or each of both can.
+    pub fn mode(&self) -> Option<Mode> {
+        match self {
+            Derivative::Fwd | Derivative::Jvp => Some(Mode::Forward),
+            Derivative::Rev
+            | Derivative::Vjp
+            | Derivative::SufFwdPass
+            | Derivative::SufRevPass
+            | Derivative::SufRev => Some(Mode::Reverse),
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev
+            | Derivative::Wrt(_) => None,
+        }
+    }
+
+    /// Returns whether this is a half of a reverse derivative. The type of a half mentions B, the type of the record,
+    /// which only the derivation or its user knows.
+    pub fn is_half(&self) -> bool {
+        matches!(self, Derivative::SufFwdPass | Derivative::SufRevPass)
+    }
+
+    /// Returns whether the function differs from f: its shape, f through the category language and f with respect to
+    /// parts of its argument are no derivatives.
+    pub fn is_proper(&self) -> bool {
+        !matches!(self, Derivative::Shape | Derivative::Cl | Derivative::Wrt(_))
+    }
+
+    /// Returns whether a definition of this derivative by hand is used in place of a derived one in a mode.
+    pub fn replaces(&self, mode: Mode) -> bool {
+        match self {
+            Derivative::D => true,
+            Derivative::Fwd => mode == Mode::Forward,
+            Derivative::Dt | Derivative::Rev | Derivative::SufFwdPass | Derivative::SufRevPass => mode == Mode::Reverse,
+            Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Jvp
+            | Derivative::Vjp
+            | Derivative::SufRev
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev
+            | Derivative::Wrt(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Derivative {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())?;
+        self.varying().unwrap_or_default().iter().try_for_each(|path| {
+            let path: Vec<String> = path.iter().map(usize::to_string).collect();
+            write!(f, "${}", path.join("."))
+        })
+    }
+}
+
+/// A word that names no derivative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDerivative(pub String);
+
+impl FromStr for Derivative {
+    type Err = UnknownDerivative;
+
+    fn from_str(word: &str) -> Result<Derivative, UnknownDerivative> {
+        let known = Derivative::ALL.into_iter().find(|derivative| derivative.word() == word);
+        known.or_else(|| with_respect_to(word)).ok_or_else(|| UnknownDerivative(word.into()))
+    }
+}
+
+/// Reads `wrt$1$3.2`.
+fn with_respect_to(word: &str) -> Option<Derivative> {
+    let paths = word.strip_prefix(WRT)?.strip_prefix('$')?;
+    let step = |i: &str| i.parse().ok().filter(|i| *i > 0);
+    let paths = paths.split('$').map(|path| path.split('.').map(step).collect());
+    Some(Derivative::Wrt(paths.collect::<Option<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let parts = Derivative::Wrt([vec![1], vec![3, 2]].into());
+        assert_eq!(parts.to_string(), "wrt$1$3.2");
+        for derivative in Derivative::ALL.into_iter().chain([parts]) {
+            assert_eq!(derivative.to_string().parse(), Ok(derivative));
+        }
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        for word in ["", "Rev", "wrt", "wrt$", "wrt$0", "wrt$1$", "wrt$1.", "wrt$x", "derivative"] {
+            assert_eq!(word.parse::<Derivative>(), Err(UnknownDerivative(word.into())));
+        }
+    }
+}

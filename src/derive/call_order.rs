@@ -1,0 +1,83 @@
+//! Who calls whom, and whether in circles.
+
+use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
+use std::collections::HashSet;
+
+/// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
+pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => {}
+        Kind::App(op, args) => {
+            match op {
+                Op::Call(f) => out.push(f.name.clone()),
+                Op::JacobianOfFun(f) => out.push(f.name.derived(Derivative::D)),
+                Op::JacobianAt(f) => out.push(f.name.derived(Derivative::SufRevPass)),
+                Op::Tuple
+                | Op::Get(..)
+                | Op::If
+                | Op::Assert
+                | Op::Dummy
+                | Op::Prim(_)
+                | Op::JacobianOf(_)
+                | Op::LmGet(..)
+                | Op::Pack(_)
+                | Op::Unpack(_) => {}
+            }
+            args.iter().for_each(|a| calls(a, out));
+        }
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|b| calls(&b.rhs, out));
+            calls(body, out);
+        }
+        Kind::Lam(_, body) => calls(body, out),
+    }
+}
+
+/// Whether a function calls itself, directly or not.
+pub fn is_recursive(program: &Program, name: &FunName) -> bool {
+    let mut seen = HashSet::new();
+    let mut waiting = vec![name.clone()];
+    while let Some(caller) = waiting.pop() {
+        let Some(def) = program.defs.get(&caller) else { continue };
+        let mut called = Vec::new();
+        calls(&def.body, &mut called);
+        if called.contains(name) {
+            return true;
+        }
+        waiting.extend(called.into_iter().filter(|callee| seen.insert(callee.clone())));
+    }
+    false
+}
+
+/// The functions of a program, as written, that call derivatives of themselves, directly or through others. Such a
+/// derivative has no definition: it would need derivatives of ever higher order. One that is written by hand is a
+/// function like others.
+pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
+    let mut graph: DiGraphMap<usize, bool> = DiGraphMap::new();
+    let number = |name: &FunName| program.defs.get_index_of(name);
+    for (caller, def) in program.defs.values().enumerate() {
+        let mut called = Vec::new();
+        calls(&def.body, &mut called);
+        for name in called {
+            // The derivations that are not written by hand are made, from what is left.
+            let made = (0..=name.derivations.len()).find(|n| number(&without(&name, *n)).is_some());
+            let Some(made) = made else { continue };
+            let is_derivative = name.derivations[..made].iter().any(Derivative::is_proper);
+            let callee = number(&without(&name, made)).expect("just found");
+            let before = graph.edge_weight(caller, callee).copied().unwrap_or(false);
+            graph.add_edge(caller, callee, before || is_derivative);
+        }
+    }
+    let among_themselves = |group: &Vec<usize>| {
+        graph.all_edges().any(|(a, b, is_derivative)| *is_derivative && group.contains(&a) && group.contains(&b))
+    };
+    let groups = tarjan_scc(&graph).into_iter().filter(among_themselves).flatten();
+    groups.map(|i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
+}
+
+/// The name without its n outermost derivations.
+fn without(name: &FunName, n: usize) -> FunName {
+    name.without_derivatives(n)
+}

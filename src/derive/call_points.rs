@@ -1,0 +1,66 @@
+//! Where calls of a function and of its derivatives meet: at one point, the value of the argument.
+
+use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
+use std::collections::HashMap;
+
+/// A function, whatever of it varies, and the atoms that it is called with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Meeting(FunName, Vec<Atom>);
+
+/// The components of variables that are bound to tuples. The argument of a derivative is the tuple of its function's
+/// arguments.
+#[derive(Default)]
+pub struct Tuples(HashMap<u32, Vec<Expr>>);
+
+impl Tuples {
+    /// Those that a term binds, wherever in it.
+    pub fn of(e: &Expr) -> Tuples {
+        let mut tuples = HashMap::new();
+        e.visit_bindings(|b| {
+            if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
+                tuples.insert(x.id(), parts.to_vec());
+            }
+        });
+        Tuples(tuples)
+    }
+
+    /// Returns the components of a variable that is bound to a tuple, and any other term itself.
+    pub fn components<'a>(&'a self, whole: &'a Expr) -> &'a [Expr] {
+        let parts = whole.as_var().and_then(|x| self.0.get(&x.id()));
+        parts.map_or(std::slice::from_ref(whole), Vec::as_slice)
+    }
+
+    /// Where g(s) meets others, for a call of g.
+    pub fn of_value(&self, e: &Expr) -> Option<Meeting> {
+        let Kind::App(Op::Call(f), args) = e.kind() else { return None };
+        self.at(&f.name, args)
+    }
+
+    /// Where g(s) meets others, for a call of `[d g]` at s.
+    pub fn of_derivative(&self, e: &Expr) -> Option<Meeting> {
+        let Kind::App(Op::Call(f), args) = e.kind() else { return None };
+        match derivation(f)? {
+            Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
+            Derivative::SufFwdPass => self.at(&base(f), args),
+            _ => None,
+        }
+    }
+
+    fn at(&self, name: &FunName, args: &[Expr]) -> Option<Meeting> {
+        let parts = match args {
+            [one] => self.components(one),
+            many => many,
+        };
+        Some(Meeting(name.unrestricted(), parts.iter().map(Atom::of).collect::<Option<_>>()?))
+    }
+}
+
+/// The outermost derivation of a derivative.
+pub fn derivation(f: &Fun) -> Option<&Derivative> {
+    f.name.derivative()
+}
+
+/// The g of `[d g]`, with what of it varies.
+pub fn base(f: &Fun) -> FunName {
+    f.name.without_derivatives(1)
+}

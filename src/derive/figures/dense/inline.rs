@@ -1,0 +1,122 @@
+//! Inlining, for a derivative at a point that is applied in many directions.
+//!
+//!   g(a)  =  let x = a in b                                                  (def g (x) b)
+//!
+//! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
+//! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g
+//! computes of s does not. So calls become what they call, up to a size; outside of loops only, whose bodies are not
+//! cut, and where the loops have passes of their own for what does not vary (`loops::passes`). Recursive functions
+//! stay calls, and so do those in templates of the program's rules, which are to find them, and those with effects.
+
+use super::{Error, Pipeline};
+use crate::call_order;
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Var};
+use std::collections::HashMap;
+
+/// No definition grows beyond so many nodes.
+const MOST_NODES: usize = 2_000;
+
+/// So deep in calls of calls, at most.
+const MOST_ROUNDS: usize = 16;
+
+impl Pipeline {
+    /// The definition with the calls outside of its loops inlined.
+    pub(super) fn inlined(&mut self, def: &Def) -> Result<Def, Error> {
+        let mut def = def.clone();
+        let mut has_changed = false;
+        for _ in 0..MOST_ROUNDS {
+            let body = self.with_inlined(&def.body, MOST_NODES.saturating_sub(def.body.size()))?;
+            let Some(body) = body else { break };
+            def = Def { body, ..def };
+            has_changed = true;
+        }
+        if has_changed { self.simplest(def) } else { Ok(def) }
+    }
+
+    /// The term with the calls that it has now inlined, so far as they fit; none where there are none.
+    fn with_inlined(&mut self, e: &Expr, mut budget: usize) -> Result<Option<Expr>, Error> {
+        let mut called = Vec::new();
+        calls(e, &mut called);
+        let mut bodies = HashMap::new();
+        for callee in called {
+            if !bodies.contains_key(&callee) {
+                let body = self.inlinable(&callee)?;
+                bodies.insert(callee.clone(), body);
+            }
+            let size = bodies[&callee].as_ref().map_or(0, |def| def.body.size());
+            match budget.checked_sub(size) {
+                Some(left) => budget = left,
+                // All its calls, or none: what is computed in one form is found to be the same.
+                None => drop(bodies.insert(callee, None)),
+            }
+        }
+        bodies.retain(|_, def| def.is_some());
+        Ok((!bodies.is_empty()).then(|| self.put_in_place(e, &bodies)))
+    }
+
+    fn put_in_place(&mut self, e: &Expr, bodies: &HashMap<FunName, Option<Def>>) -> Expr {
+        if let Kind::Lam(..) = e.kind() {
+            return e.clone();
+        }
+        let e = e.map_children(|c| self.put_in_place(c, bodies));
+        match e.kind() {
+            Kind::App(Op::Call(f), args) => match bodies.get(&f.name) {
+                Some(Some(def)) => self.in_place(def, args),
+                _ => e,
+            },
+            _ => e,
+        }
+    }
+
+    fn in_place(&mut self, def: &Def, args: &[Expr]) -> Expr {
+        let given = |(x, a): (&Var, &Expr)| Binding { pattern: Pattern::Var(x.clone()), rhs: a.clone() };
+        let bindings = def.params.iter().zip(args).map(given).collect();
+        renamed(&Expr::block(bindings, def.body.clone()), &mut self.program.supply)
+    }
+
+    /// The definition of a function whose calls may be inlined; of a derivative as it is before sharing, in which its
+    /// calls are not merged with others.
+    fn inlinable(&mut self, name: &FunName) -> Result<Option<Def>, Error> {
+        let base = name.as_written();
+        if self.program.externals.contains_key(name) || self.is_in_rules(&base) {
+            return Ok(None);
+        }
+        self.require(name)?;
+        if call_order::is_recursive(&self.program, name) {
+            return Ok(None);
+        }
+        let def = match name.underived() {
+            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Forward)?,
+            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Reverse)?,
+            _ => self.source(name)?,
+        };
+        Ok((!self.effects.in_term(&def.body)).then_some(def))
+    }
+
+    fn is_in_rules(&self, base: &FunName) -> bool {
+        let mentions = |template: &Expr| {
+            let mut called = Vec::new();
+            call_order::calls(template, &mut called);
+            called.iter().any(|name| name.as_written() == *base)
+        };
+        self.program.rules.iter().any(|rule| mentions(&rule.template))
+    }
+}
+
+/// The functions that a term calls outside of loops, in order, with repetitions.
+fn calls(e: &Expr, out: &mut Vec<FunName>) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => {}
+        Kind::App(op, args) => {
+            if let Op::Call(f) = op {
+                out.push(f.name.clone());
+            }
+            args.iter().for_each(|a| calls(a, out));
+        }
+        Kind::Let(bindings, body) => {
+            bindings.iter().for_each(|b| calls(&b.rhs, out));
+            calls(body, out);
+        }
+    }
+}

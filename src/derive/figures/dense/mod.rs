@@ -1,0 +1,338 @@
+//! Gradients, Jacobians and Hessians as values, dense.
+//!
+//!   grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
+//!   jac$f(s)  = if (scalars of s) <= (scalars of f(s)) then jacfwd$f(s) else jacrev$f(s)
+//!
+//!   jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
+//!   jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
+//!
+//! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and
+//! what loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
+//! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
+//!
+//! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a
+//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::ks::check::derived::blocks`]).
+
+use super::blocks::{Blocks, Place, along_axes, index, size};
+use super::nested::{components, derivative};
+use super::{Error, Pipeline};
+use crate::derivation::jacobian::NotDifferentiable;
+use crate::derive::partial_eval;
+use crate::derive::passes::hoist_residuals;
+use lm::prim::Prim;
+use lm::scope::renamed;
+use lm::shape;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Supply, Var};
+use lm::types::Type;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A side of so few scalars, against one whose size only the run tells, decides without a look at the other.
+const FEW: i64 = 4;
+
+impl Pipeline {
+    /// `[grad f]`, `[hvp f]`, `[hess f]`, `[jac f]`, `[jacfwd f]` or `[jacrev f]`.
+    pub(super) fn dense(&mut self, derivative: &Derivative, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
+        let needs_float = matches!(derivative, Derivative::Grad | Derivative::Hvp | Derivative::Hess);
+        if needs_float && f.result != Type::Float {
+            return Err(Error::NoGradient(of.clone(), f.result));
+        }
+        if f.params.iter().chain([&f.result]).any(Type::mentions_lm) {
+            let reason = "it takes or gives a linear map".into();
+            return Err(NotDifferentiable { function: of.clone(), reason }.into());
+        }
+        let def = match derivative {
+            Derivative::Grad => self.gradient(&f, name),
+            Derivative::Hvp => self.hessian_vector(&f, name),
+            Derivative::Hess => self.hessian(&f, name),
+            Derivative::Jac => self.chosen_jacobian(&f, name),
+            _ => self.rows_or_columns(&f, name, true)?,
+        };
+        self.finished(&def)
+    }
+
+    /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
+    pub(super) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
+        let def = self.rows_or_columns(&f, name, false)?;
+        self.without_halves(&def)
+    }
+
+    fn gradient(&mut self, f: &Fun, name: &FunName) -> Def {
+        let (params, s) = self.parameters(f);
+        let body = Expr::app(Op::Call(Arc::new(derivative(Derivative::Rev, f))), vec![s, Expr::float(1.0)]);
+        Def::new(name.clone(), params, body)
+    }
+
+    fn hessian_vector(&mut self, f: &Fun, name: &FunName) -> Def {
+        let derived = derivative(Derivative::Fwd, &gradient_of(f));
+        let supply = &mut self.program.supply;
+        let [s, ds] = [0, 1].map(|i| supply.fresh(["s", "ds"][i], derived.params[i].clone()));
+        let body = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&ds)]);
+        Def::new(name.clone(), vec![s, ds], body)
+    }
+
+    /// The gradient has as many scalars as what varies: columns are never more than rows.
+    fn hessian(&mut self, f: &Fun, name: &FunName) -> Def {
+        let (params, _) = self.parameters(f);
+        Def::new(name.clone(), params.clone(), call_with(&derivative(Derivative::JacFwd, &gradient_of(f)), &params))
+    }
+
+    fn chosen_jacobian(&mut self, f: &Fun, name: &FunName) -> Def {
+        let (params, _) = self.parameters(f);
+        let [columns, rows] =
+            [Derivative::JacFwd, Derivative::JacRev].map(|way| call_with(&derivative(way, f), &params));
+        let body = match (count(&f.varying()), count(&f.result)) {
+            (Some(s), Some(t)) if s <= t => columns,
+            (Some(_), Some(_)) => rows,
+            (Some(s), None) if s <= FEW => columns,
+            (None, Some(t)) if t <= FEW => rows,
+            _ => {
+                let condition = self.has_fewer_columns(f, &params);
+                Expr::conditional(condition, columns, rows)
+            }
+        };
+        Def::new(name.clone(), params, body)
+    }
+
+    /// Whether what varies has at most as many scalars as the result.
+    fn has_fewer_columns(&mut self, f: &Fun, params: &[Var]) -> Expr {
+        let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
+        let all = Fun { name: f.name.unrestricted(), ..f.clone() };
+        let result = call_with(&derivative(Derivative::Shape, &all), params);
+        let supply = &mut self.program.supply;
+        let argument = shape::of_term(f.varying_of(&parts), supply);
+        let [s, t] = [("ss", argument), ("st", result)].map(|(name, shape)| {
+            let x = supply.fresh(name, shape.ty().clone());
+            (Binding { pattern: Pattern::Var(x.clone()), rhs: shape }, Expr::var(&x))
+        });
+        let counts = [(&f.varying(), &s.1), (&f.result, &t.1)].map(|(ty, shape)| scalars(ty, shape, supply));
+        Expr::block(vec![s.0, t.0], Expr::prim(Prim::Lte, counts))
+    }
+
+    /// All columns, or all rows, arranged as blocks. `once`: with what does not depend on the direction
+    /// computed once.
+    fn rows_or_columns(&mut self, f: &Fun, name: &FunName, once: bool) -> Result<Def, Error> {
+        let (params, _) = self.parameters(f);
+        let mut out = Vec::new();
+        if !f.varying().is_differentiable() || !f.result.is_differentiable() {
+            return Ok(Def::new(name.clone(), params, Expr::tuple([])));
+        }
+        let (s, t) = match name.derivative() {
+            Some(Derivative::JacFwd) => self.columns(f, &params, once, &mut out)?,
+            _ => self.rows(f, &params, once, &mut out)?,
+        };
+        let blocks = Blocks { supply: &mut self.program.supply }.of(&t, &s);
+        Ok(Def::new(name.clone(), params, Expr::block(out, blocks)))
+    }
+
+    /// The derivative along each direction of s, by the parts of s.
+    fn columns(
+        &mut self,
+        f: &Fun,
+        params: &[Var],
+        once: bool,
+        out: &mut Vec<Binding>,
+    ) -> Result<(Place, Place), Error> {
+        let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
+        let whole = f.varying_of(&parts);
+        let varying = f.name.varying();
+        let mut table = Vec::new();
+        let mut value = None;
+        for (path, w) in leaves(&whole) {
+            let name = restricted(f, varying, &path);
+            let linear = self.linear(&Fun { name, ..f.clone() }, Mode::Forward, params, once)?;
+            out.extend(linear.early.iter().cloned());
+            value.get_or_insert_with(|| linear.value.clone());
+            let columns = self.along(&linear, &w, &|e| e);
+            table.push((path, self.bound(out, "columns", columns)));
+        }
+        let value = value.expect("something varies");
+        Ok((Place::new(whole, table), Place::new(value, Vec::new())))
+    }
+
+    /// The cotangent of what varies for each direction of the result, by the parts of that.
+    fn rows(&mut self, f: &Fun, params: &[Var], once: bool, out: &mut Vec<Binding>) -> Result<(Place, Place), Error> {
+        let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
+        let linear = self.linear(f, Mode::Reverse, params, once)?;
+        out.extend(linear.early.iter().cloned());
+        let mut table = Vec::new();
+        for (path, w) in leaves(&linear.value) {
+            let inside = |e| embedded(&linear.value, &path, e);
+            let rows = self.along(&linear, &w, &inside);
+            table.push((path, self.bound(out, "rows", rows)));
+        }
+        Ok((Place::new(f.varying_of(&parts), Vec::new()), Place::new(linear.value, table)))
+    }
+
+    /// `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
+    fn linear(&mut self, f: &Fun, mode: Mode, params: &[Var], once: bool) -> Result<Linear, Error> {
+        let given = params.iter().map(Expr::var).collect::<Vec<_>>();
+        let point = if let [one] = given.as_slice() { one.clone() } else { Expr::tuple(given.clone()) };
+        if !once {
+            let derived = derivative(mode.derivative(), f);
+            let v = self.program.supply.fresh("v", derived.params[1].clone());
+            let s = self.program.supply.fresh("s", derived.params[0].clone());
+            let mut early = vec![Binding { pattern: Pattern::Var(s.clone()), rhs: point }];
+            let all = Fun { name: f.name.unrestricted(), ..f.clone() };
+            let value = Expr::app(Op::Call(Arc::new(all)), components(f, &Expr::var(&s)));
+            let value = self.bound(&mut early, "y", value);
+            let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
+            return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
+        }
+        let both = self.value_beside(&f.name, mode, &f.name.derived(mode.with_value()))?;
+        let both = self.inlined(&both)?;
+        let both = self.shared(&both, &both.params[1..])?;
+        let (s, v) = (both.params[0].clone(), both.params[1].clone());
+        let supply = &mut self.program.supply;
+        let both = self.watch.pass("hoist_residuals", || {
+            hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
+        });
+        let bind = Binding { pattern: Pattern::Var(s), rhs: point };
+        let halves = partial_eval::cut(&both.body, HashSet::from([v.id()]), supply);
+        let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
+        let mut early = [vec![bind], halves.forward].concat();
+        let value = self.bound(&mut early, "y", result[0].clone());
+        Ok(Linear { early, value, direction: v, late: halves.reverse, result: result[1].clone() })
+    }
+
+    /// The derivative along each direction of a part like `w`, in its structure; `inside` makes a direction of the
+    /// part one of the whole.
+    fn along(&mut self, linear: &Linear, w: &Expr, inside: &dyn Fn(Expr) -> Expr) -> Expr {
+        match w.ty() {
+            ty if !ty.is_differentiable() => Expr::tuple([]),
+            Type::Tensor(rank, _) => {
+                let i = self.program.supply.fresh("i", Type::index(*rank));
+                let at = |e| inside(Expr::prim(Prim::DeltaAt, [w.clone(), Expr::var(&i), e]));
+                let body = self.along(linear, &index(Expr::var(&i), w.clone()), &at);
+                Expr::prim(Prim::Build, [size(w), Expr::lam(i, body)])
+            }
+            Type::Tuple(parts) => {
+                let part = |k| self.along(linear, &Expr::get(k, w.clone()), &|e| inside(embedded(w, &[k], e)));
+                Expr::tuple((1..=parts.len()).map(part).collect::<Vec<_>>())
+            }
+            _ => linear.at(inside(Expr::float(1.0)), &mut self.program.supply),
+        }
+    }
+
+    /// Fresh parameters of f, and the one argument that derivatives take.
+    fn parameters(&mut self, f: &Fun) -> (Vec<Var>, Expr) {
+        let names: Vec<Arc<str>> = match self.program.defs.get(&f.name.unrestricted()) {
+            Some(def) => def.params.iter().map(|x| x.name().clone()).collect(),
+            None => f.params.iter().map(|_| "x".into()).collect(),
+        };
+        let supply = &mut self.program.supply;
+        let params: Vec<Var> = names.iter().zip(&f.params).map(|(x, ty)| supply.fresh(x, ty.clone())).collect();
+        let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
+        let whole = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) };
+        (params, whole)
+    }
+}
+
+/// A derivative at a point as a function of the direction.
+struct Linear {
+    /// What does not depend on the direction, the value among it.
+    early: Vec<Binding>,
+    value: Expr,
+    direction: Var,
+    late: Vec<Binding>,
+    result: Expr,
+}
+
+impl Linear {
+    /// A copy for one direction.
+    fn at(&self, direction: Expr, supply: &mut Supply) -> Expr {
+        let bind = Binding { pattern: Pattern::Var(self.direction.clone()), rhs: direction };
+        renamed(&Expr::block([vec![bind], self.late.clone()].concat(), self.result.clone()), supply)
+    }
+}
+
+/// f with respect to the part at a path of what varies.
+fn restricted(f: &Fun, varying: Option<&[Path]>, path: &[usize]) -> FunName {
+    let whole = f.name.unrestricted();
+    match (varying, path) {
+        (None, []) => whole,
+        (None, path) if f.params.len() == 1 => whole.restricted(&[[&[1], path].concat()]),
+        (None, path) => whole.restricted(&[path.to_vec()]),
+        (Some([one]), path) => whole.restricted(&[[one, path].concat()]),
+        (Some(several), path) => whole.restricted(&[[&several[path[0] - 1], &path[1..]].concat()]),
+    }
+}
+
+/// `[grad f]`, with respect to what varies of f.
+fn gradient_of(f: &Fun) -> Fun {
+    let gradient = derivative(Derivative::Grad, f);
+    let name = f.name.varying().map_or(gradient.name.clone(), |paths| gradient.name.restricted(paths));
+    Fun { name, ..gradient }
+}
+
+/// The parts that vary, told apart by components.
+fn leaves(e: &Expr) -> Vec<(Path, Expr)> {
+    match e.ty() {
+        ty if !ty.is_differentiable() => Vec::new(),
+        Type::Tuple(parts) => {
+            let below = |k| {
+                let inner = leaves(&Expr::get(k, e.clone()));
+                inner.into_iter().map(move |(path, w)| ([&[k], &path[..]].concat(), w))
+            };
+            (1..=parts.len()).flat_map(below).collect()
+        }
+        _ => vec![(Vec::new(), e.clone())],
+    }
+}
+
+/// A tangent of the whole that is zero, but for that of the part at a path.
+fn embedded(whole: &Expr, path: &[usize], e: Expr) -> Expr {
+    let Some((k, rest)) = path.split_first() else { return e };
+    let n = whole.ty().as_tuple().expect("a path leads through tuples").len();
+    let component = |i| {
+        let part = Expr::get(i, whole.clone());
+        match i == *k {
+            true => embedded(&part, rest, e.clone()),
+            false => Expr::prim(Prim::ZeroOf, [Expr::witness(&part)]),
+        }
+    };
+    Expr::tuple((1..=n).map(component).collect::<Vec<_>>())
+}
+
+/// How many scalars values of the type have, where the type says so.
+fn count(ty: &Type) -> Option<i64> {
+    match ty {
+        Type::Float => Some(1),
+        ty if !ty.is_differentiable() => Some(0),
+        Type::Tuple(parts) => parts.iter().map(count).sum(),
+        _ => None,
+    }
+}
+
+/// How many scalars a value of the type has, from its shape.
+fn scalars(ty: &Type, shape: &Expr, supply: &mut Supply) -> Expr {
+    if let Some(n) = count(ty) {
+        return Expr::integer(n);
+    }
+    match ty {
+        Type::Tuple(parts) => {
+            let parts = parts.iter().enumerate();
+            let counts = parts.map(|(k, ty)| scalars(ty, &Expr::get(k + 1, shape.clone()), supply));
+            counts.reduce(|a, b| Expr::prim(Prim::Add, [a, b])).expect("a tuple that varies has components")
+        }
+        Type::Tensor(rank, element) => match count(element) {
+            Some(n) if element.has_fixed_shape() => {
+                let axes = along_axes(shape, *rank).into_iter();
+                let factors = (n != 1).then(|| Expr::integer(n)).into_iter().chain(axes);
+                factors.reduce(|a, b| Expr::prim(Prim::Mul, [a, b])).expect("a tensor has an axis")
+            }
+            _ => {
+                let i = supply.fresh("i", Type::index(*rank));
+                let inner = scalars(element, &index(Expr::var(&i), shape.clone()), supply);
+                Expr::prim(Prim::SumBuild, [size(shape), Expr::lam(i, inner)])
+            }
+        },
+        _ => panic!("{ty} does not vary"),
+    }
+}
+
+fn call_with(f: &Fun, params: &[Var]) -> Expr {
+    Expr::app(Op::Call(Arc::new(f.clone())), params.iter().map(Expr::var).collect())
+}

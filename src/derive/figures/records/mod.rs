@@ -1,0 +1,326 @@
+//! The Jacobian with its values computed once: the map reads what the values recorded.
+//!
+//! The Jacobian of `jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
+//! and once for the map. Here the value comes with a record of what the map needs of it:
+//!
+//!   y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
+//!                                   ∇[y] = if c then M1(r) else M2(r)                    Mi: ∇[ei], which reads ri
+//!   y = f(e)                        (y, r) = suffwdpass$f(e)      ∇[y] = ∂f(at r) ∘ ∇[e]
+//!   y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
+//!
+//! `plan` says what is recorded, and what is rather made again. Transposed and applied, the map part is the
+//! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to
+//! be cut.
+//!
+//! Source: working notes, sec. 5.4 (the map is manifested as a record of what f did) and 6.1 (the halves),
+//! which give straight code; conditionals and loops are ours. Takes: a definition in normal form. Gives: value
+//! bindings, and a block of maps.
+
+mod iteration;
+mod loops;
+pub mod plan;
+
+use super::jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
+use crate::derive::partial_eval::Slots;
+use lm::effect::Effects;
+use lm::law;
+use lm::prim::{Derivative, Prim};
+use lm::scope::{renamed, substitute};
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
+use lm::types::Type;
+use plan::plan;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A block in two parts.
+pub struct Recorded {
+    /// The value bindings.
+    pub values: Vec<Binding>,
+    /// The value: an atom.
+    pub value: Expr,
+    /// The map: a block, which may begin with values that are made again.
+    pub map: Expr,
+}
+
+/// What is known of the functions that are called.
+pub struct Callees<'a> {
+    /// Those whose derivatives are written by hand, which are taken as they are.
+    pub by_hand: &'a dyn Fn(&FunName) -> bool,
+    /// Those whose halves are.
+    pub halves_by_hand: &'a dyn Fn(&FunName) -> bool,
+    /// What is known of records.
+    pub records: &'a HashMap<FunName, Record>,
+    /// Who prints.
+    pub effects: &'a Effects,
+}
+
+/// Why there is no result.
+pub enum Failure {
+    /// The function has no derivative.
+    NotDifferentiable(NotDifferentiable),
+    /// The records of these functions, which it calls, must be known first.
+    Unknown(Vec<FunName>),
+}
+
+/// The value of a definition, and its Jacobian.
+///
+/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that.
+pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
+    let mut unknown = Vec::new();
+    let cx = Nabla::of_parameters(def, supply, callees.by_hand);
+    let mut recorder = Recorder { cx, callees, unknown: &mut unknown };
+    let parts = recorder.parts(&def.body, true).map_err(|reason| Failure::NotDifferentiable(refused(def, reason)))?;
+    is_between_values(def).map_err(Failure::NotDifferentiable)?;
+    if unknown.is_empty() { Ok(parts) } else { Err(Failure::Unknown(unknown)) }
+}
+
+struct Recorder<'a, 'b> {
+    cx: Nabla<'a>,
+    callees: &'b Callees<'b>,
+    unknown: &'b mut Vec<FunName>,
+}
+
+impl Recorder<'_, '_> {
+    /// A block in two parts. The maps that were bound before are the outermost one's.
+    fn parts(&mut self, e: &Expr, is_outermost: bool) -> Result<Recorded, String> {
+        let outer = if is_outermost { Vec::new() } else { std::mem::take(&mut self.cx.out) };
+        let result = self.block(e);
+        let all = std::mem::replace(&mut self.cx.out, outer);
+        let (value, map) = result?;
+        let (maps, values) = apart(all);
+        Ok(Recorded { values, value, map: Expr::block(maps, map) })
+    }
+
+    /// The value of a block, an atom, and its map; what they need goes to `out`.
+    fn block(&mut self, e: &Expr) -> Result<(Expr, Expr), String> {
+        let (bindings, result) = e.as_block();
+        bindings.iter().try_for_each(|b| self.binding(b))?;
+        if result.is_atom() {
+            return Ok((result.clone(), self.cx.nabla(result)?));
+        }
+        let y = self.cx.supply.fresh("y", result.ty().clone());
+        self.binding(&Binding { pattern: Pattern::Var(y.clone()), rhs: result.clone() })?;
+        let value = Expr::var(&y);
+        Ok((value.clone(), self.cx.variable(&y, &value)))
+    }
+
+    fn binding(&mut self, b: &Binding) -> Result<(), String> {
+        let before = self.cx.out.len();
+        self.value_and_map(b)?;
+        place(&mut self.cx.out[before..], b.rhs.span());
+        Ok(())
+    }
+
+    fn value_and_map(&mut self, b: &Binding) -> Result<(), String> {
+        if b.rhs.ty().mentions_record() {
+            return Err(NO_RECORDS.into());
+        }
+        let Kind::App(op, args) = b.rhs.kind() else { return self.cx.binding(b) };
+        let has_record = matches!(
+            op,
+            Op::If | Op::Call(_) | Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop)
+        );
+        if !has_record || !b.rhs.ty().is_differentiable() || b.rhs.ty().mentions_lm() {
+            self.cx.binding(b)?;
+            self.read_value(b);
+            return Ok(());
+        }
+        let y = match &b.pattern {
+            Pattern::Var(y) => y.clone(),
+            Pattern::Tuple(_) => self.cx.supply.fresh("t", b.rhs.ty().clone()),
+        };
+        let whole = Binding { pattern: Pattern::Var(y.clone()), rhs: b.rhs.clone() };
+        match (op, args.as_slice()) {
+            (Op::If, [c, yes, no]) => self.conditional(&y, &whole, c, yes, no)?,
+            (Op::Call(f), args) => self.call(&y, &whole, f, args)?,
+            (Op::Prim(Prim::Build), [n, f]) => self.build(&y, &whole, n, f)?,
+            (Op::Prim(Prim::SumBuild), [.., n, f]) => self.sumbuild(&y, &whole, n, f)?,
+            (Op::Prim(Prim::Fold), [f, a, v]) => self.fold(&y, &whole, [f, a, v])?,
+            (Op::Prim(Prim::Scanl), [f, a, v]) => self.scanl(&y, &whole, [f, a, v])?,
+            (Op::Prim(Prim::Loop), [n, f, a, w]) => self.iteration(&y, [n, f, a, w])?,
+            _ => unreachable!("an operator that records"),
+        }
+        match &b.pattern {
+            Pattern::Var(_) => Ok(()),
+            Pattern::Tuple(_) => self.cx.binding(&Binding { pattern: b.pattern.clone(), rhs: Expr::var(&y) }),
+        }
+    }
+
+    /// The Jacobian of a primitive by its law, so that the map reads no more than it needs. What it was to
+    /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
+    fn read_value(&mut self, b: &Binding) {
+        let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
+        let Derivative::Law(_) = p.row().derivative else { return };
+        let Some(Binding { rhs, .. }) = self.cx.out.last_mut() else { return };
+        let Some([jacobian, inner]) = rhs.args_of_prim(Prim::LmCompose) else { return };
+        if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {
+            return;
+        }
+        let read = replaced(&witnesses(&law::jacobian_of(*p, args)), &b.rhs, &Expr::var(y));
+        *rhs = Expr::prim(Prim::LmCompose, [read, inner.clone()]);
+    }
+
+    /// The branches share the record: only one is taken.
+    fn conditional(&mut self, y: &Var, b: &Binding, c: &Expr, yes: &Expr, no: &Expr) -> Result<(), String> {
+        let (yes, no) = (self.parts(yes, false)?, self.parts(no, false)?);
+        let value = Expr::var(y);
+        let readers = [&yes, &no].map(|branch| {
+            let at_hand = branch.where_it_is(&value);
+            let plan = plan(&branch.values, &branch.map, &vars(&at_hand));
+            (plan.record.clone(), Expr::block(plan.reading(at_hand), branch.map.clone()))
+        });
+        let [(yes_record, yes_map), (no_record, no_map)] = readers;
+        let slots = Slots::of(yes_record, no_record);
+        let map = Expr::conditional(c.clone(), yes_map, substitute(&no_map, &slots.renaming()));
+        if is_zero(&map) || slots.vars().is_empty() {
+            self.plainly(b);
+        } else {
+            let mut branch = |branch: Recorded, record: Vec<Expr>| {
+                let result = Expr::tuple([vec![branch.value], record].concat());
+                renamed(&Expr::block(branch.values, result), self.cx.supply)
+            };
+            let (yes, no) = (branch(yes, slots.of_first()), branch(no, slots.of_second()));
+            let pattern = Pattern::Tuple([vec![y.clone()], slots.vars()].concat());
+            self.cx.out.push(Binding { pattern, rhs: Expr::conditional(c.clone(), yes, no).at(b.rhs.span()) });
+        }
+        let map = if y.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [value, map]) };
+        self.cx.bind_map(y, map);
+        Ok(())
+    }
+
+    /// Only what can change is differentiated, as in `jacobian`; derivatives by hand are taken whole.
+    fn call(&mut self, y: &Var, b: &Binding, f: &Arc<Fun>, args: &[Expr]) -> Result<(), String> {
+        let maps = self.cx.nablas(args)?;
+        let can_change: Vec<usize> = (0..args.len()).filter(|i| args[*i].ty().is_differentiable()).collect();
+        let varying: Vec<usize> = can_change.iter().copied().filter(|i| !is_zero(&maps[*i])).collect();
+        let has_halves = (self.callees.halves_by_hand)(&f.name);
+        if varying.is_empty() || (self.callees.by_hand)(&f.name) && !has_halves {
+            return self.cx.binding(b);
+        }
+        let is_whole = has_halves || varying.len() == can_change.len();
+        let (of, maps) = match is_whole {
+            true => (f.clone(), maps),
+            false => {
+                let paths: Vec<Path> = varying.iter().map(|i| vec![i + 1]).collect();
+                let of = Fun { name: f.name.restricted(&paths), ..(**f).clone() };
+                (Arc::new(of), varying.iter().map(|i| maps[*i].clone()).collect())
+            }
+        };
+        let Some(record) = self.callees.records.get(&of.name) else {
+            self.unknown.push(of.name.clone());
+            return self.cx.binding(b);
+        };
+        let r = self.cx.supply.fresh("r", record.ty.clone());
+        let result = Type::tuple([f.result.clone(), record.ty.clone()]);
+        let half = Fun { name: of.name.derived(lm::term::Derivative::SufFwdPass), params: f.params.clone(), result };
+        let rhs = Expr::app(Op::Call(Arc::new(half)), args.to_vec()).at(b.rhs.span());
+        self.cx.out.push(Binding { pattern: Pattern::Tuple(vec![y.clone(), r.clone()]), rhs });
+        let spaces = [of.varying_of(args), Expr::var(y)].map(|e| Expr::witness(&e));
+        let r = self.with_arguments(&r, record, args);
+        let at = Expr::app(Op::JacobianAt(of), [vec![r], spaces.to_vec()].concat());
+        let inner = if let [one] = maps.as_slice() { one.clone() } else { Expr::prim(Prim::LmVCat, maps) };
+        self.cx.bind_map(y, Expr::prim(Prim::LmCompose, [at, inner]));
+        Ok(())
+    }
+
+    /// The record, its components that are arguments taken from there: an argument that is bound outside of a loop
+    /// is not recorded at each step.
+    fn with_arguments(&mut self, r: &Var, record: &Record, args: &[Expr]) -> Expr {
+        if record.parameters.iter().all(Option::is_none) {
+            return Expr::var(r);
+        }
+        let argument = |k: usize| record.parameters[k].map(|i| args[i].clone());
+        let Some(types) = record.ty.as_tuple().filter(|_| !record.is_one) else {
+            return argument(0).expect("its one value is an argument");
+        };
+        let parts: Vec<Var> = types.iter().map(|ty| self.cx.supply.fresh("r", ty.clone())).collect();
+        self.cx.out.push(Binding { pattern: Pattern::Tuple(parts.clone()), rhs: Expr::var(r) });
+        let part = |(k, x): (usize, &Var)| argument(k).unwrap_or_else(|| Expr::var(x));
+        Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
+    }
+
+    /// A value that comes without a record.
+    fn plainly(&mut self, b: &Binding) {
+        self.cx.out.push(Binding { pattern: b.pattern.clone(), rhs: renamed(&b.rhs, self.cx.supply) });
+    }
+}
+
+impl Recorded {
+    /// The block's value, and its components, as bindings that read them in `value`.
+    fn where_it_is(&self, value: &Expr) -> Vec<Binding> {
+        let Some(y) = self.value.as_var() else { return Vec::new() };
+        let read = |x: &Var, rhs: Expr| Binding { pattern: Pattern::Var(x.clone()), rhs };
+        let mut bindings = vec![read(y, value.clone())];
+        let is_value = |b: &&Binding| b.pattern == Pattern::Var(y.clone());
+        let parts = self.values.iter().find(is_value).and_then(|b| b.rhs.args_of(&Op::Tuple)).unwrap_or_default();
+        let mut seen: Vec<&Var> = vec![y];
+        for (i, x) in parts.iter().enumerate().filter_map(|(i, part)| Some((i, part.as_var()?))) {
+            if !seen.contains(&x) {
+                seen.push(x);
+                bindings.push(read(x, Expr::get(i + 1, value.clone())));
+            }
+        }
+        let bound = |x: &Var| self.values.iter().any(|b| b.pattern.vars().contains(x));
+        bindings.retain(|b| b.pattern.vars().iter().all(bound));
+        bindings
+    }
+}
+
+/// What a caller knows of a record.
+#[derive(Debug)]
+pub struct Record {
+    /// Its type.
+    pub ty: Type,
+    /// Whether it is one value, not the tuple of several.
+    pub is_one: bool,
+    /// For each of its values, the parameter of the function that it is.
+    pub parameters: Vec<Option<usize>>,
+}
+
+impl Record {
+    /// The record that a first half gives.
+    pub fn of(first: &Def) -> Record {
+        let ty = first.fun.result.as_tuple().expect("a value and a record")[1].clone();
+        let (_, result) = first.body.as_block();
+        let record = result.args_of(&Op::Tuple).map(|pair| pair[1].clone());
+        let parts = record.as_ref().and_then(|r| r.args_of(&Op::Tuple));
+        let parameter = |e: &Expr| first.params.iter().position(|p| e.as_var() == Some(p));
+        let parameters = match (&record, parts) {
+            (_, Some(parts)) => parts.iter().map(parameter).collect(),
+            (Some(one), None) => vec![parameter(one)],
+            (None, None) => Vec::new(),
+        };
+        Record { ty, is_one: parts.is_none(), parameters }
+    }
+
+    /// A record of which only the type is known.
+    pub fn opaque(ty: Type) -> Record {
+        Record { ty, is_one: true, parameters: Vec::new() }
+    }
+}
+
+/// The bindings of maps, and all others.
+fn apart(bindings: Vec<Binding>) -> (Vec<Binding>, Vec<Binding>) {
+    bindings.into_iter().partition(|b| b.rhs.ty().as_lm().is_some())
+}
+
+fn vars(bindings: &[Binding]) -> Vec<Var> {
+    bindings.iter().flat_map(|b| b.pattern.vars().to_vec()).collect()
+}
+
+/// The map with dummies for what only shows that it is a number, or numbers.
+fn witnesses(m: &Expr) -> Expr {
+    match m.kind() {
+        Kind::App(op @ Op::Prim(Prim::LmScale), args) => {
+            Expr::app(op.clone(), vec![Expr::witness(&args[0]), args[1].clone()])
+        }
+        Kind::App(op @ Op::Prim(Prim::LmOne | Prim::LmZero), args) => {
+            Expr::app(op.clone(), args.iter().map(Expr::witness).collect())
+        }
+        _ => m.map_children(witnesses),
+    }
+}
+
+fn replaced(e: &Expr, what: &Expr, by: &Expr) -> Expr {
+    if e == what { by.clone() } else { e.map_children(|c| replaced(c, what, by)) }
+}

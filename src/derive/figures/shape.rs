@@ -1,0 +1,237 @@
+//! The shape of a function's result, without its values.
+//!
+//!   Σ[x] = σx, or shape(x) for a parameter      Σ[(e1, .., en)] = (Σ[e1], .., Σ[en])
+//!   Σ[let x = e1 in e2] = let x = e1 in let σx = Σ[e1] in Σ[e2]
+//!   Σ[if c then a else b] = if c then Σ[a] else Σ[b], or Σ[a] where both are the same
+//!   Σ[build n (λi. e)] = n, or build n (λi. Σ[e]) where the elements are of no fixed shape
+//!   Σ[e + e'] = Σ[e]      Σ[k * e] = Σ[e]      Σ[f(e)] = shape$f(e)      ...
+//!   Σ[e] = shape(e)       where no better rule is known
+//!
+//! Bindings that only values need are dead afterwards. `uniform` is the shape that all elements of a
+//! tensor have, as far as it is known without an element: that of e in `build n (λi. e)`, where i does
+//! not occur in it. Takes: normal form. Gives: any term.
+
+use crate::derive::passes::{anf, dce, inline_single_uses};
+use lm::destination::beside_a_value;
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::scope::{free_variables, renamed, substitute};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
+use lm::types::Type;
+use lm::{alpha, shape};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Calls within calls that are looked into for the shape of elements.
+const MOST_NESTED: usize = 32;
+
+/// `[shape f]`, with values that nothing needs left out.
+pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Supply) -> Def {
+    let mut cx = Shapes::new(program, effects, supply);
+    let copy = renamed(&def.body, cx.supply);
+    let body = cx.block(&copy);
+    let fun = of_function(&def.fun);
+    dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
+}
+
+/// `[shape f] : S -> shape of T`, with the parameters of f.
+fn of_function(f: &Fun) -> Fun {
+    Fun { name: f.name.derived(Derivative::Shape), params: f.params.clone(), result: f.result.shape() }
+}
+
+/// What is known of shapes at a place of a definition.
+pub struct Shapes<'a> {
+    program: &'a Program,
+    effects: &'a Effects,
+    pub(crate) supply: &'a mut Supply,
+    /// σx for each x of no fixed shape that is bound in a let.
+    shapes: HashMap<u32, Expr>,
+    /// What each x is bound to.
+    definitions: HashMap<u32, Expr>,
+    /// The functions being looked into, where the shape of elements is sought.
+    inside: Option<Vec<FunName>>,
+}
+
+impl<'a> Shapes<'a> {
+    /// Nothing is known yet.
+    pub fn new(program: &'a Program, effects: &'a Effects, supply: &'a mut Supply) -> Shapes<'a> {
+        Shapes { program, effects, supply, shapes: HashMap::new(), definitions: HashMap::new(), inside: None }
+    }
+
+    /// Notes what a variable is bound to.
+    pub fn define(&mut self, b: &Binding) {
+        if let Pattern::Var(x) = &b.pattern {
+            self.definitions.insert(x.id(), b.rhs.clone());
+        }
+    }
+
+    fn block(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let mut out = Vec::new();
+        for b in bindings {
+            self.define(b);
+            out.push(Binding { pattern: b.pattern.clone(), rhs: self.value(&b.rhs) });
+            out.extend(self.shape_binding(b));
+        }
+        let shape = self.of(result);
+        Expr::block(out, shape)
+    }
+
+    /// A value that is bound; the size of a tensor comes from its shape.
+    fn value(&self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => {
+                let known = args.iter().find_map(|v| Some((v, self.shapes.get(&v.as_var()?.id())?)));
+                known.map_or_else(|| e.clone(), |(v, shape)| shape::size_of_shape(v.ty(), shape))
+            }
+            _ => e.clone(),
+        }
+    }
+
+    /// `σx = Σ[e]` for `x = e`.
+    fn shape_binding(&mut self, b: &Binding) -> Option<Binding> {
+        if b.rhs.ty().has_fixed_shape() {
+            return None;
+        }
+        let rhs = renamed(&b.rhs, self.supply);
+        let rhs = self.of(&rhs);
+        let mut name = |x: &Var| {
+            let sigma = self.supply.fresh(&format!("s{}", x.name()), x.ty().shape());
+            self.shapes.insert(x.id(), Expr::var(&sigma));
+            sigma
+        };
+        let pattern = match &b.pattern {
+            Pattern::Var(x) => Pattern::Var(name(x)),
+            Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(name).collect()),
+        };
+        Some(Binding { pattern, rhs })
+    }
+
+    /// Σ of an operator on atoms.
+    fn of(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            _ if e.ty().has_fixed_shape() => shape::unit(e.ty()),
+            Kind::Var(x) => self.shapes.get(&x.id()).cloned().unwrap_or_else(|| shape::of(e, self.supply)),
+            Kind::Let(..) => self.block(e),
+            Kind::App(op, args) => self.application(e, op, args).unwrap_or_else(|| self.computed(e)),
+            Kind::Const(_) | Kind::Lam(..) => shape::unit(e.ty()),
+        }
+    }
+
+    /// The shape of a value that is computed for it.
+    fn computed(&mut self, e: &Expr) -> Expr {
+        shape::of_term(e.clone(), self.supply)
+    }
+
+    fn application(&mut self, e: &Expr, op: &Op, args: &[Expr]) -> Option<Expr> {
+        Some(match op {
+            Op::Tuple => Expr::tuple(args.iter().map(|arg| self.of(arg)).collect::<Vec<_>>()),
+            Op::Get(i, _) => Expr::get(*i, self.of(&args[0])),
+            Op::If => {
+                let (yes, no) = (self.pruned(&args[1]), self.pruned(&args[2]));
+                if alpha::exprs(&yes, &no) { yes } else { Expr::conditional(args[0].clone(), yes, no) }
+            }
+            Op::Assert => Expr::app(Op::Assert, vec![args[0].clone(), self.of(&args[1])]),
+            Op::Dummy => Expr::dummy(e.ty().shape()),
+            Op::Call(f) => self.call(f, args),
+            Op::Prim(p) => return self.primitive(e, *p, args),
+            Op::JacobianOf(_)
+            | Op::JacobianOfFun(_)
+            | Op::JacobianAt(_)
+            | Op::LmGet(..)
+            | Op::Pack(_)
+            | Op::Unpack(_) => return None,
+        })
+    }
+
+    fn primitive(&mut self, e: &Expr, p: Prim, args: &[Expr]) -> Option<Expr> {
+        let like = |w: &Expr| w.ty() == e.ty();
+        Some(match (p, args) {
+            (Prim::Build, [n, _]) if has_fixed_elements(e.ty()) => n.clone(),
+            (Prim::Build, [n, f]) => {
+                let Kind::Lam(i, body) = f.kind() else { return None };
+                let element = self.pruned(body);
+                Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), element)])
+            }
+            (Prim::SumBuild, [_, f]) => self.uniform_of(f)?,
+            (Prim::SumBuild, [w, _, _]) | (Prim::Into, [w, _]) if like(w) => self.of(w),
+            (Prim::Into, [w, x]) if beside_a_value(w, x) => {
+                let (w, value) = (Expr::get(2, w.clone()), &e.ty().as_tuple()?[0]);
+                let is_known = value.has_fixed_shape() && w.ty() == &e.ty().as_tuple()?[1];
+                is_known.then(|| Expr::tuple([Expr::dummy(value.shape()), self.of(&w)]))?
+            }
+            (Prim::Sum, [v]) => self.uniform(v)?,
+            (Prim::Index, [i, v]) => match self.uniform(v) {
+                Some(shape) => shape,
+                None => Expr::prim(Prim::Index, [i.clone(), self.shapes.get(&v.as_var()?.id())?.clone()]),
+            },
+            (Prim::VecInit, _) if has_fixed_elements(e.ty()) => Expr::integer(args.len() as i64),
+            (Prim::VecInit, _) => Expr::prim(Prim::VecInit, args.iter().map(|arg| self.of(arg)).collect::<Vec<_>>()),
+            (Prim::Scanl, [_, _, v]) if has_fixed_elements(e.ty()) => {
+                let size = shape::size_of_shape(v.ty(), &self.of(v));
+                Expr::prim(Prim::Add, [size, Expr::integer(1)])
+            }
+            (Prim::Add | Prim::Sub | Prim::Neg | Prim::StopGradient | Prim::AddAt | Prim::DeltaAt, [x, ..])
+            | (Prim::Mul, [_, x])
+            | (Prim::ZeroOf, [x])
+                if like(x) =>
+            {
+                self.of(x)
+            }
+            _ => return None,
+        })
+    }
+
+    /// `shape$f(e)`; where the shape of elements is sought, what f's body gives.
+    fn call(&mut self, f: &Arc<Fun>, args: &[Expr]) -> Expr {
+        let stack = self.inside.as_ref();
+        let is_looked_into = stack.is_some_and(|stack| stack.len() < MOST_NESTED && !stack.contains(&f.name));
+        match self.program.defs.get(&f.name).filter(|_| is_looked_into) {
+            None => Expr::app(Op::Call(Arc::new(of_function(f))), args.to_vec()),
+            Some(def) => {
+                let by = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
+                let body = anf::block(&substitute(&renamed(&def.body, self.supply), &by), self.supply);
+                self.inside.get_or_insert_default().push(f.name.clone());
+                let shape = self.block(&body);
+                self.inside.get_or_insert_default().pop();
+                shape
+            }
+        }
+    }
+
+    /// Σ of a block, without bindings that are dead in it or used once: equal shapes look equal.
+    fn pruned(&mut self, e: &Expr) -> Expr {
+        let shape = self.block(e);
+        let def = Def::new(FunName::base("shape"), Vec::new(), shape);
+        inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
+    }
+
+    /// The shape of every element of a tensor, as far as it is known without one.
+    pub fn uniform(&mut self, v: &Expr) -> Option<Expr> {
+        match v.kind() {
+            Kind::Var(x) => {
+                let definition = self.definitions.get(&x.id())?.clone();
+                self.uniform(&definition)
+            }
+            Kind::App(Op::Prim(Prim::Build), args) => self.uniform_of(&args[1]),
+            Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => None,
+        }
+    }
+
+    /// The shape of every value of a function, as far as it is known without an argument.
+    pub fn uniform_of(&mut self, f: &Expr) -> Option<Expr> {
+        let copy = renamed(f, self.supply);
+        let Kind::Lam(i, body) = copy.kind() else { return None };
+        let body = anf::block(body, self.supply);
+        let outer = self.inside.take();
+        self.inside = Some(outer.clone().unwrap_or_default());
+        let shape = self.pruned(&body);
+        self.inside = outer;
+        let is_known = !free_variables(&shape).contains(i) && !self.effects.in_term(&shape);
+        is_known.then_some(shape)
+    }
+}
+
+fn has_fixed_elements(ty: &Type) -> bool {
+    matches!(ty, Type::Tensor(_, element) if element.has_fixed_shape())
+}

@@ -1,0 +1,296 @@
+//! Application of a block of maps to a vector, until no map is left.
+//!
+//!   (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//!
+//! Every map bound in a Jacobian has the function's argument as its domain (in a transposed
+//! Jacobian: the result), so there is one vector `dx` to apply all of them to, and each is applied
+//! once. The laws `apply-*` do the rest; a map that is a call becomes a call of the derivative.
+//!
+//! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body,
+//! below value bindings. Gives: no linear maps.
+
+use lm::law::{component_source, name_it};
+use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::strategy::Strategy;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern, place};
+use lm::types::Type;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The definition with every application of a map done.
+pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    let mut pass = Apply { strategy, cx, tangents: HashMap::new() };
+    let mut out = Vec::new();
+    let result = pass.value(&def.body, &mut out)?;
+    Ok(Def { body: Expr::block(out, result), ..def.clone() })
+}
+
+struct Apply<'a, 'b> {
+    strategy: &'a Strategy,
+    cx: &'a mut Rewriter<'b>,
+    /// What each bound map gives when applied.
+    tangents: HashMap<u32, Expr>,
+}
+
+impl Apply<'_, '_> {
+    /// A term on values in which maps are applied; what it binds goes to `out`.
+    fn value(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        match e.kind() {
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    let rhs = self.value(&b.rhs, out)?;
+                    out.push(Binding { pattern: b.pattern.clone(), rhs });
+                }
+                self.value(body, out)
+            }
+            Kind::App(Op::Prim(Prim::LmApply), args) => {
+                let dx = self.value(&args[1], out)?;
+                let dx = name_it(&dx, self.cx.supply, out);
+                self.map(&args[0], &dx, out)
+            }
+            Kind::App(Op::If, args) => {
+                let c = self.value(&args[0], out)?;
+                let (yes, no) = (self.branch(&args[1])?, self.branch(&args[2])?);
+                Ok(Expr::conditional(c, yes, no).at(e.span()))
+            }
+            Kind::App(op, args) if !matches!(op, Op::Dummy) => {
+                let args = args.iter().map(|a| self.value(a, out)).collect::<Result<Vec<_>, _>>()?;
+                Ok(Expr::try_app(op.clone(), args, e.span()).expect("types do not change"))
+            }
+            Kind::Lam(x, body) => Ok(Expr::lam(x.clone(), self.branch(body)?).at(e.span())),
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) => Ok(e.clone()),
+        }
+    }
+
+    fn branch(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let mut out = Vec::new();
+        let result = self.value(e, &mut out)?;
+        Ok(Expr::block(out, result))
+    }
+
+    /// `m ⊙ dx`, with dx free to copy, and what it needs, where m is.
+    fn map(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let before = out.len();
+        let applied = self.applied(m, dx, out)?;
+        place(&mut out[before..], m.span());
+        Ok(applied.placed(m.span()))
+    }
+
+    fn applied(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        match m.kind() {
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.binding(b, dx, out)?;
+                }
+                self.map(body, dx, out)
+            }
+            Kind::App(Op::If, args) => {
+                let mut branch = |m: &Expr| {
+                    let mut inner = Vec::new();
+                    let result = self.map(m, dx, &mut inner)?;
+                    Ok(Expr::block(inner, result))
+                };
+                let (yes, no) = (branch(&args[1])?, branch(&args[2])?);
+                Ok(Expr::conditional(args[0].clone(), yes, no))
+            }
+            Kind::App(Op::Prim(Prim::LmTo), args) => self.map(&args[1], dx, out),
+            Kind::App(Op::Prim(Prim::LmVCatV), args) if args.len() == 2 => self.family(&args[1], dx),
+            Kind::App(Op::Prim(Prim::LmAddV), args) => {
+                let built = self.family(&args[1], dx)?;
+                let parts = built.args_of_prim(Prim::Build).expect("a family of maps is a build");
+                Ok(Expr::prim(Prim::SumBuild, [args[0].clone(), parts[0].clone(), parts[1].clone()]))
+            }
+            Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
+                let applied = Expr::prim(Prim::LmApply, [m.clone(), dx.clone()]);
+                let applied = self.normal(&applied, out)?;
+                let applied = self.leaves(&applied, out)?;
+                self.normal(&applied, out)
+            }
+        }
+    }
+
+    /// `build(n, λi. m ⊙ dx)`, for `build(n, λi. m)`; likewise a literal vector of maps.
+    fn family(&mut self, maps: &Expr, dx: &Expr) -> Result<Expr, OutOfFuel> {
+        let mut step = |m: &Expr| {
+            let mut inner = Vec::new();
+            let result = self.map(m, dx, &mut inner)?;
+            Ok(Expr::block(inner, result))
+        };
+        match maps.kind() {
+            Kind::App(op @ Op::Prim(Prim::VecInit), maps) => {
+                let images = maps.iter().map(step).collect::<Result<_, _>>()?;
+                Ok(Expr::app(op.clone(), images))
+            }
+            Kind::App(op @ Op::Prim(Prim::Build), args) => {
+                let Kind::Lam(i, m) = args[1].kind() else { panic!("a family of maps is a function of the index") };
+                let image = Expr::lam(i.clone(), step(m)?);
+                Ok(Expr::app(op.clone(), vec![args[0].clone(), image]))
+            }
+            _ => panic!("no law applies the maps {maps:?}"),
+        }
+    }
+
+    /// `lmFold(n, λi. M(i)) ⊙ (ds, dc)`: a loop.
+    fn recurrence(&mut self, fold: &[Expr], dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let [n, _, to, f] = fold else { panic!("lmFold has four arguments") };
+        let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
+        let [start, input] = [1, 2].map(|k| Expr::get(k, dx.clone()));
+        let input = name_it(&input, self.cx.supply, out);
+        let p = self.cx.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
+        let ds = self.cx.supply.fresh("ds", start.ty().clone());
+        let mut inner = vec![Binding { pattern: Pattern::Tuple(vec![i.clone(), ds.clone()]), rhs: Expr::var(&p) }];
+        let result = self.map(body, &Expr::tuple([Expr::var(&ds), input]), &mut inner)?;
+        let step = Expr::lam(p, Expr::block(inner, result));
+        let outputs = Expr::witness(&Expr::get(2, component_source(to)));
+        Ok(Expr::prim(Prim::Loop, [n.clone(), step, start, outputs]))
+    }
+
+    /// `lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)`
+    fn everywhere(&mut self, v: &Expr, r: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
+        let i = self.cx.supply.fresh("i", Type::index(*rank));
+        let r = name_it(r, self.cx.supply, out);
+        Expr::prim(Prim::Build, [Expr::prim(Prim::Size, [v.clone()]), Expr::lam(i, r)])
+    }
+
+    fn binding(&mut self, b: &Binding, dx: &Expr, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let Pattern::Var(x) = &b.pattern else {
+            out.push(b.clone());
+            return Ok(());
+        };
+        if x.ty().as_lm().is_none() {
+            out.push(b.clone());
+            return Ok(());
+        }
+        self.cx.enter(x.name());
+        let tangent = self.map(&b.rhs, dx, out);
+        self.cx.leave();
+        let tangent = tangent?;
+        let tangent = match tangent.is_atom() || is_zero(&tangent) {
+            true => tangent,
+            false => self.named(x.name(), tangent, out),
+        };
+        self.tangents.insert(x.id(), tangent);
+        Ok(())
+    }
+
+    /// `Dy` gives `dy`, `Ry` gives `ry`; a tuple is named component by component.
+    fn named(&mut self, map: &str, tangent: Expr, out: &mut Vec<Binding>) -> Expr {
+        if let Some(parts) = tangent.args_of(&Op::Tuple) {
+            let parts: Vec<Expr> = parts
+                .iter()
+                .map(|p| if p.is_atom() || is_zero(p) { p.clone() } else { self.named(map, p.clone(), out) })
+                .collect();
+            return Expr::tuple(parts);
+        }
+        let mut letters = map.chars();
+        let name: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+        let t = self.cx.supply.fresh(&name, tangent.ty().clone());
+        let use_ = Expr::var(&t);
+        out.push(Binding { pattern: Pattern::Var(t), rhs: tangent });
+        use_
+    }
+
+    fn normal(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let e = self.cx.run(self.strategy, e)?.unwrap_or_else(|| e.clone());
+        let (bindings, result) = e.as_block();
+        for b in bindings {
+            // A vector that a law named may itself hold applications of maps.
+            let rhs = self.leaves(&b.rhs, out)?;
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+        Ok(result.clone())
+    }
+
+    /// Does the applications that no law does: of bound maps, of blocks, of derivatives of calls.
+    fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
+        if let Op::Prim(Prim::LmApply) = op {
+            let dx = self.leaves(&args[1], out)?;
+            return self.leaf(&args[0], dx, out);
+        }
+        if matches!(op, Op::Dummy | Op::If) {
+            return if *op == Op::If { self.value(e, out) } else { Ok(e.clone()) };
+        }
+        let args = args.iter().map(|a| self.leaves(a, out)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Expr::try_app(op.clone(), args, e.span()).expect("types do not change"))
+    }
+
+    fn leaf(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        match m.kind() {
+            Kind::Var(x) => Ok(self.tangents[&x.id()].clone()),
+            _ => Ok(self.operator(m, dx, out)?.placed(m.span())),
+        }
+    }
+
+    fn operator(&mut self, m: &Expr, dx: Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        if let Some((fun, args)) = as_jacobian(m) {
+            return Ok(call_derivative(Derivative::Fwd, fun, args, dx, &fun.result));
+        }
+        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| as_jacobian(&t[0])) {
+            return Ok(call_derivative(Derivative::Rev, fun, args, dx, &fun.varying()));
+        }
+        if let Some((fun, args)) = m.args_of_prim(Prim::LmTranspose).and_then(|t| at_record(&t[0])) {
+            return Ok(call_second_half(fun, &args[0], dx));
+        }
+        if let Some(fold) = m.args_of_prim(Prim::LmFold) {
+            let dx = name_it(&dx, self.cx.supply, out);
+            return self.recurrence(fold, &dx, out);
+        }
+        if let Some(v) = m.args_of_prim(Prim::LmTranspose).and_then(|t| t[0].args_of_prim(Prim::LmSum)) {
+            return Ok(self.everywhere(&v[0], &dx, out));
+        }
+        match m.kind() {
+            Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
+                let dx = name_it(&dx, self.cx.supply, out);
+                self.map(m, &dx, out)
+            }
+            _ => panic!("no law applies the map {m:?}"),
+        }
+    }
+}
+
+fn is_zero(e: &Expr) -> bool {
+    e.args_of_prim(Prim::ZeroOf).is_some()
+}
+
+fn as_jacobian(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
+    match m.kind() {
+        Kind::App(Op::JacobianOfFun(fun), args) => Some((fun, args)),
+        _ => None,
+    }
+}
+
+fn at_record(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
+    match m.kind() {
+        Kind::App(Op::JacobianAt(fun), args) => Some((fun, args)),
+        _ => None,
+    }
+}
+
+/// `sufrevpass$f(dr, r)`, where r is the record.
+fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
+    let half = Fun {
+        name: fun.name.derived(Derivative::SufRevPass),
+        params: vec![dr.ty().clone(), record.ty().clone()],
+        result: fun.varying().tangent(),
+    };
+    Expr::app(Op::Call(Arc::new(half)), vec![dr, record.clone()])
+}
+
+/// `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
+fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
+    let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
+    let derived = Fun {
+        name: fun.name.derived(derivative),
+        params: vec![argument.ty().clone(), dx.ty().clone()],
+        result: like.tangent(),
+    };
+    Expr::app(Op::Call(Arc::new(derived)), vec![argument, dx])
+}
+
+/// Whether the term is a value that no linear map takes part in.
+pub fn is_free_of_maps(e: &Expr) -> bool {
+    e.all(|e| !e.ty().mentions_lm())
+}

@@ -1,0 +1,121 @@
+//! Drops bindings nobody uses, and components of results nobody uses.
+//!
+//!   let x = e in b   =   b                                                           x not in b
+//!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
+//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
+//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//!
+//! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
+//! have raised goes with it. One walk, from the result backwards.
+//! Takes and gives: any term.
+
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The definition without dead bindings.
+pub fn dce(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Dce { effects, used: HashSet::new(), is_last: false };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+/// As [`dce`], when nothing will be merged any more: a value with its tangent, of which only the tangent is used,
+/// becomes that tangent.
+pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
+    let mut pass = Dce { effects, used: HashSet::new(), is_last: true };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+struct Dce<'a> {
+    effects: &'a Effects,
+    /// The variables used by what was walked so far.
+    used: HashSet<u32>,
+    /// Whether nothing will be merged any more.
+    is_last: bool,
+}
+
+impl Dce<'_> {
+    fn term(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Const(_) => e.clone(),
+            Kind::Var(x) => {
+                self.used.insert(x.id());
+                e.clone()
+            }
+            Kind::App(..) | Kind::Lam(..) => e.map_children(|a| self.term(a)),
+            Kind::Let(bindings, body) => {
+                let body = self.term(body);
+                let mut kept: Vec<Binding> = bindings.iter().rev().filter_map(|b| self.binding(b)).collect();
+                kept.reverse();
+                Expr::block(kept, body)
+            }
+        }
+    }
+
+    fn binding(&mut self, b: &Binding) -> Option<Binding> {
+        let live: Vec<bool> = b.pattern.vars().iter().map(|x| self.used.contains(&x.id())).collect();
+        if !live.contains(&true) && !self.effects.in_term(&b.rhs) {
+            return None;
+        }
+        let partly = live.contains(&false) && live.contains(&true);
+        let narrowed = partly.then(|| narrowed(&b.rhs, &live, self.is_last)).flatten().map(|rhs| {
+            let vars = b.pattern.vars().iter().zip(&live).filter(|(_, l)| **l).map(|(x, _)| x.clone());
+            let mut vars: Vec<_> = vars.collect();
+            let pattern = if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) };
+            Binding { pattern, rhs: rhs.at(b.rhs.span()) }
+        });
+        let narrowed = narrowed.unwrap_or_else(|| b.clone());
+        Some(Binding { rhs: self.term(&narrowed.rhs), ..narrowed })
+    }
+}
+
+/// The live components of a term that gives a tuple, where the others need not be computed then.
+fn narrowed(e: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
+    let Kind::App(op, args) = e.kind() else { return None };
+    match (op, args.as_slice()) {
+        (Op::If, [c, yes, no]) => {
+            Some(Expr::conditional(c.clone(), components(yes, live, is_last)?, components(no, live, is_last)?))
+        }
+        (Op::Prim(Prim::Unzip), [zipped]) => {
+            let [n, f] = zipped.args_of_prim(Prim::Build)? else { return None };
+            let built = Expr::prim(Prim::Build, [n.clone(), of_function(f, live, is_last)?]);
+            let one = live.iter().filter(|l| **l).count() == 1;
+            Some(if one { built } else { Expr::prim(Prim::Unzip, [built]) })
+        }
+        (Op::Prim(Prim::SumBuild), [witness @ .., n, f]) => {
+            let witness = witness.iter().map(|w| components(w, live, is_last)).collect::<Option<Vec<_>>>()?;
+            Some(Expr::prim(Prim::SumBuild, [witness, vec![n.clone(), of_function(f, live, is_last)?]].concat()))
+        }
+        (Op::Call(f), _) if is_last && live == [false, true] && f.name.derivative() == Some(&Derivative::Jvp) => {
+            let of = f.name.without_derivatives(1);
+            let result = f.result.as_tuple()?[1].clone();
+            let tangent = Fun { name: of.derived(Derivative::Fwd), params: f.params.clone(), result };
+            Some(Expr::app(Op::Call(Arc::new(tangent)), args.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// The function that gives the live components only.
+fn of_function(f: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
+    let Kind::Lam(x, body) = f.kind() else { return None };
+    Some(Expr::lam(x.clone(), components(body, live, is_last)?))
+}
+
+/// The live components of a block's tuple; the component itself when there is one. `None` where that would repeat
+/// work.
+fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
+    let (bindings, result) = block.as_block();
+    let mut chosen: Vec<usize> = (1..=live.len()).filter(|i| live[i - 1]).collect();
+    let result = match narrowed(result, live, is_last) {
+        Some(result) => result,
+        None if result.is_atom() || result.args_of(&Op::Tuple).is_some() || chosen.len() == 1 => {
+            let mut parts = chosen.drain(..).map(|i| Expr::get(i, result.clone()));
+            if parts.len() == 1 { parts.next()? } else { Expr::tuple(parts.collect::<Vec<_>>()) }
+        }
+        None => return None,
+    };
+    Some(Expr::block(bindings.to_vec(), result))
+}

@@ -1,0 +1,148 @@
+//! Residuals: what loops that depend on late variables compute of others is computed once, and stored.
+//!
+//!   x = build n (λi. let forward in let reverse in e)
+//!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//!
+//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
+//! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
+//! variable: then t does not depend on the vector, and is made once for all of them. What costs about as much as a load
+//! is computed again: r has the results of loops, calls and functions of libm, and only what is as large for each i,
+//! such as numbers, so that t has a few elements for each iteration of loops that run anyway.
+//!
+//! Takes and gives: normal form without linear maps.
+
+use crate::derive::partial_eval::{Halves, cut, depends_on};
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::scope::{occurrences, renamed};
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use std::collections::HashSet;
+
+/// The definition with residuals of its loops in tensors of their own.
+pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+    let late = late.iter().map(Var::id).collect();
+    Def { body: HoistResiduals { late, effects, supply }.block(&def.body), ..def.clone() }
+}
+
+struct HoistResiduals<'a> {
+    /// The late variables, and those found to depend on them.
+    late: HashSet<u32>,
+    effects: &'a Effects,
+    supply: &'a mut Supply,
+}
+
+impl HoistResiduals<'_> {
+    fn block(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let mut out = Vec::new();
+        for b in bindings {
+            let rhs = self.term(&b.rhs, &mut out);
+            if depends_on(&rhs, &self.late) {
+                self.late.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+        let result = self.term(result, &mut out);
+        Expr::block(out, result)
+    }
+
+    /// The term; what it takes from tensors that are made before goes to `out`.
+    fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
+        if !depends_on(e, &self.late) || self.effects.in_term(e) {
+            return e.clone();
+        }
+        match e.kind() {
+            Kind::App(Op::If, args) => {
+                let [c, yes, no] = args.as_slice() else { panic!("a conditional has two branches") };
+                Expr::conditional(c.clone(), self.block(yes), self.block(no)).at(e.span())
+            }
+            Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => match args.as_slice() {
+                [.., n, f] if !depends_on(n, &self.late) => self.looped(e, n, f, out),
+                _ => e.clone(),
+            },
+            _ => e.clone(),
+        }
+    }
+
+    fn looped(&mut self, e: &Expr, n: &Expr, f: &Expr, out: &mut Vec<Binding>) -> Expr {
+        let (Kind::Lam(i, body), Kind::App(op, args)) = (f.kind(), e.kind()) else { return e.clone() };
+        let body = self.block(body);
+        let halves = cut(&body, self.late.clone(), self.supply);
+        let (kept, again) = kept(&halves);
+        let body = if kept.is_empty() { body } else { self.with_tensor(n, i, halves, (&kept, again), out) };
+        let f = Expr::lam(i.clone(), body).at(f.span());
+        let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
+        Expr::app(op.clone(), args).at(e.span())
+    }
+
+    /// The body that takes what is kept from a tensor, which `out` makes.
+    fn with_tensor(
+        &mut self,
+        n: &Expr,
+        i: &Var,
+        halves: Halves,
+        (kept, again): (&[Var], Vec<Binding>),
+        out: &mut Vec<Binding>,
+    ) -> Expr {
+        let (values, pattern) = match kept {
+            [one] => (Expr::var(one), Pattern::Var(one.clone())),
+            many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(many.to_vec())),
+        };
+        // Binders of its own: the originals serve the late loop.
+        let early = renamed(&Expr::lam(i.clone(), Expr::block(halves.forward, values)), self.supply);
+        let tensor = Expr::prim(Prim::Build, [n.clone(), early]);
+        let t = self.supply.fresh("t", tensor.ty().clone());
+        out.push(Binding { pattern: Pattern::Var(t.clone()), rhs: tensor });
+        let element = Expr::prim(Prim::Index, [Expr::var(i), Expr::var(&t)]);
+        let load = Binding { pattern, rhs: element };
+        Expr::block([vec![load], again, halves.reverse].concat(), halves.result)
+    }
+}
+
+/// What of the forward half is stored for the other, and what is computed again.
+fn kept(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
+    let mut needed: HashSet<u32> = occurrences(&halves.result).into_keys().collect();
+    halves.reverse.iter().for_each(|b| needed.extend(occurrences(&b.rhs).into_keys()));
+    let (mut kept, mut again) = (Vec::new(), Vec::new());
+    for b in halves.forward.iter().rev() {
+        let used: Vec<&Var> = b.pattern.vars().iter().filter(|x| needed.contains(&x.id())).collect();
+        if used.is_empty() {
+            continue;
+        }
+        if is_dear(&b.rhs) && used.iter().all(|x| fits(x.ty())) {
+            kept.extend(used.into_iter().cloned());
+        } else {
+            needed.extend(occurrences(&b.rhs).into_keys());
+            again.push(b.clone());
+        }
+    }
+    again.reverse();
+    (kept, again)
+}
+
+/// Whether values of the type are as large as each other, and can be elements.
+fn fits(ty: &Type) -> bool {
+    match ty {
+        Type::Float | Type::Integer | Type::Bool => true,
+        Type::Tuple(parts) => parts.iter().all(fits),
+        _ => false,
+    }
+}
+
+/// Whether to compute it takes longer than to load it.
+fn is_dear(e: &Expr) -> bool {
+    e.any(|e| match e.kind() {
+        Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
+        Kind::App(Op::Prim(p), _) => is_libm(*p),
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) => false,
+    })
+}
+
+fn is_libm(p: Prim) -> bool {
+    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Powi, Sin, Sinh, Tan, Tanh};
+    matches!(
+        p,
+        Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log | Pow | Powi | Sin | Sinh | Tan | Tanh
+    )
+}

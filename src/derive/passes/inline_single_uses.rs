@@ -1,0 +1,101 @@
+//! Terms as a person would write them: what is used once stands where it is used.
+//!
+//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
+//!                                      or e is an atom, or a short tuple of atoms
+//!   let (x, y) = e in (x, y)   =   e
+//!
+//! A condition that chooses between tensors keeps its name: what is added to either goes right there
+//! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is
+//! evaluated at most as often as before. Takes and gives: any term.
+
+use lm::effect::Effects;
+use lm::scope::occurrences;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
+use std::collections::{HashMap, HashSet};
+
+/// Lines longer than this many nodes are not made by inlining: they keep their names, which also
+/// keeps terms shallow.
+const LINE: usize = 24;
+
+/// The definition with single uses inlined.
+pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
+    let conditions = chosen_by(&def.body);
+    let mut pass = InlineSingleUses { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
+    Def { body: pass.term(&def.body), ..def.clone() }
+}
+
+struct InlineSingleUses<'a> {
+    uses: HashMap<u32, usize>,
+    /// Conditions that choose a destination: known by name before the conditional.
+    conditions: HashSet<u32>,
+    effects: &'a Effects,
+    by: HashMap<u32, Expr>,
+}
+
+impl InlineSingleUses<'_> {
+    fn term(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::Const(_) => e.clone(),
+            Kind::Var(x) => self.by.get(&x.id()).unwrap_or(e).clone(),
+            Kind::App(..) | Kind::Lam(..) => e.map_children(|c| self.term(c)),
+            Kind::Let(bindings, body) => {
+                let mut kept = Vec::new();
+                for b in bindings {
+                    let rhs = self.term(&b.rhs);
+                    match &b.pattern {
+                        Pattern::Var(x) if self.moves(x.id(), &rhs) => {
+                            self.by.insert(x.id(), rhs);
+                        }
+                        pattern => kept.push(Binding { pattern: pattern.clone(), rhs }),
+                    }
+                }
+                let body = self.term(body);
+                match kept.pop() {
+                    Some(last) if gives(&last.pattern, &body) => Expr::block(kept, last.rhs),
+                    last => Expr::block(kept.into_iter().chain(last).collect(), body),
+                }
+            }
+        }
+    }
+
+    fn moves(&self, x: u32, rhs: &Expr) -> bool {
+        let once = self.uses.get(&x) == Some(&1) && !self.conditions.contains(&x);
+        rhs.is_atom()
+            || is_small_tuple(rhs)
+            || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
+    }
+}
+
+/// Whether the term gives back what the pattern takes.
+fn gives(pattern: &Pattern, e: &Expr) -> bool {
+    match pattern {
+        Pattern::Var(x) => e.as_var() == Some(x),
+        Pattern::Tuple(xs) => e
+            .args_of(&Op::Tuple)
+            .is_some_and(|parts| parts.len() == xs.len() && parts.iter().zip(xs).all(|(p, x)| p.as_var() == Some(x))),
+    }
+}
+
+/// The conditions on which tensors, or tuples of such, depend.
+fn chosen_by(e: &Expr) -> HashSet<u32> {
+    let mut conditions = HashSet::new();
+    e.visit(|e| {
+        if let Some([c, ..]) = e.args_of(&Op::If)
+            && !e.ty().has_fixed_shape()
+        {
+            conditions.extend(c.as_var().map(Var::id));
+        }
+    });
+    conditions
+}
+
+/// A short tuple of what has a name already: reads better where it stands, and costs nothing there.
+pub(super) fn is_small_tuple(e: &Expr) -> bool {
+    const SHORT: usize = 3;
+    e.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
+}
+
+/// Whether the term reads as an expression: no block, conditional or function in it.
+fn is_expression(e: &Expr) -> bool {
+    !e.any(|e| matches!(e.kind(), Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _)))
+}

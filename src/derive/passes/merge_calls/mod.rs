@@ -1,0 +1,312 @@
+//! Two computations that share their work become one.
+//!
+//!   let x = if c then a else b in .. let y = if c then a' else b'
+//!       =   let (x, y) = if c then (a, a') else (b, b')
+//!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
+//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
+//!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//!
+//! The later one moves up, so all that it needs must be there; of a conditional moves up what does
+//! not need what is not there (`partial_eval`). This is what keeps the derivative of
+//! nested conditionals and of nested calls as cheap as that of straight code: without it each level
+//! would compute the level below once for its value and once more for its derivative.
+//!
+//! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
+//! conditional is that law with the branches for the functions. Takes and gives: normal form.
+
+mod calls;
+
+use crate::derive::call_points::Tuples;
+use crate::derive::partial_eval::{cut_conditional, depends_on};
+use calls::{Role, role_of, value_beside};
+use lm::effect::Effects;
+use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// For each function that has two halves, itself and the type of its record.
+pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
+
+/// The definition with shared work merged.
+///
+/// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
+/// depends on the parameters `late` is merged with what does not: a split cuts between the two.
+pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
+    let tuples = Tuples::of(&def.body);
+    let mut pass = MergeCalls {
+        records,
+        effects,
+        supply,
+        places: HashMap::new(),
+        tuples,
+        late: late.iter().map(Var::id).collect(),
+    };
+    def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
+    Def { body: pass.block(&def.body, 0), ..def.clone() }
+}
+
+/// Where a variable is bound: the nesting of its block, and its place in the block.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Place(usize, usize);
+
+impl Place {
+    const OUTSIDE: Place = Place(0, 0);
+}
+
+struct MergeCalls<'a> {
+    records: &'a Records,
+    effects: &'a Effects,
+    supply: &'a mut Supply,
+    places: HashMap<u32, Place>,
+    /// The late parameters and what depends on them.
+    late: HashSet<u32>,
+    tuples: Tuples,
+}
+
+/// What two bindings must agree in to be merged.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    If(u32),
+    Call(FunName, Vec<Atom>),
+}
+
+impl MergeCalls<'_> {
+    fn block(&mut self, e: &Expr, depth: usize) -> Expr {
+        let (bindings, result) = e.as_block();
+        // The result takes part like a binding: it may be merged with one, or one with it.
+        let last = self.supply.fresh("t", result.ty().clone());
+        let mut all: Vec<Option<Binding>> = bindings.iter().flat_map(|b| self.whole_first(b)).map(Some).collect();
+        all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
+        let all = self.halves_before_values(early(all));
+        let all = self.merged(all, depth);
+        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
+        match bindings.last() {
+            Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
+                let result = bindings.pop().expect("just seen").rhs;
+                Expr::block(bindings, result)
+            }
+            _ => Expr::block(bindings, Expr::var(&last)),
+        }
+    }
+
+    /// `(x, y) = f(s)` as `t = f(s) .. (x, y) = t`: a value is merged as a whole. What a first half gives
+    /// is a pair already.
+    fn whole_first(&mut self, b: &Binding) -> Vec<Binding> {
+        let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 != Role::Suffwdpass);
+        if !is_value || matches!(b.pattern, Pattern::Var(_)) {
+            return vec![b.clone()];
+        }
+        let t = self.supply.fresh("t", b.rhs.ty().clone());
+        let parts = Binding { pattern: b.pattern.clone(), rhs: Expr::var(&t) };
+        vec![Binding { pattern: Pattern::Var(t), rhs: b.rhs.clone() }, parts]
+    }
+
+    /// A reverse derivative that comes before the value at the same point comes in halves, of which the
+    /// first gives the value too.
+    fn halves_before_values(&mut self, all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+        let mut values: HashMap<Key, usize> = HashMap::new();
+        for (i, b) in all.iter().flatten().enumerate() {
+            let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 == Role::Value);
+            if let Some(key) = self.key_of(&b.rhs).filter(|_| is_value && !self.effects.in_term(&b.rhs)) {
+                values.insert(key, i);
+            }
+        }
+        let mut out = Vec::with_capacity(all.len());
+        for (i, b) in all.into_iter().flatten().enumerate() {
+            let comes_first = self.key_of(&b.rhs).and_then(|key| values.get(&key)).is_some_and(|&value| value > i);
+            match self.halves_of(&b).filter(|_| comes_first) {
+                Some(halves) => out.extend(halves.map(Some)),
+                None => out.push(Some(b)),
+            }
+        }
+        out
+    }
+
+    fn inside(&mut self, b: Binding, depth: usize) -> Binding {
+        let rhs = match b.rhs.kind() {
+            Kind::App(Op::If, args) => {
+                let (yes, no) = (self.block(&args[1], depth + 1), self.block(&args[2], depth + 1));
+                Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
+            }
+            Kind::App(..) => b.rhs.map_children(|e| match e.kind() {
+                Kind::Lam(_, body) => {
+                    let merged = self.block(body, depth + 1);
+                    e.map_children(|_| merged.clone())
+                }
+                _ => e.clone(),
+            }),
+            _ => b.rhs,
+        };
+        Binding { pattern: b.pattern, rhs }
+    }
+
+    fn merged(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
+        let mut first: HashMap<Key, usize> = HashMap::new();
+        for i in 0..all.len() {
+            let Some(b) = all[i].clone() else { continue };
+            b.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, i)));
+            if depends_on(&b.rhs, &self.late) {
+                self.late.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            if self.effects.in_term(&b.rhs) {
+                continue;
+            }
+            let keys = [self.key_of(&b.rhs), self.key_of_value(&b.rhs)];
+            for key in keys.into_iter().flatten() {
+                match first.get(&key).copied() {
+                    Some(j) => self.try_merge(&mut all, j, i, depth),
+                    None => drop(first.insert(key, i)),
+                }
+            }
+        }
+        all.into_iter().flatten().collect()
+    }
+
+    fn place(&mut self, x: &Var, place: Place) {
+        self.places.insert(x.id(), place);
+    }
+
+    /// Merges binding i into binding j < i, if all that i needs is there before j.
+    fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
+        let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
+        // A derivative that comes with its value may have both keys.
+        if i == j {
+            return;
+        }
+        let merged = match (a.rhs.kind(), b.rhs.kind()) {
+            (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, j, depth),
+            (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
+                let (f, g) = (f.clone(), g.clone());
+                self.merge_calls(&a, &f, &b, &g, Place(depth + 1, j))
+            }
+            _ => None,
+        };
+        let Some((earlier, later)) = merged else { return };
+        earlier.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, j)));
+        all[j] = Some(earlier);
+        all[i] = later;
+    }
+
+    /// Merges the conditional b into a, or what of it does not depend on what stands between.
+    fn merge_into(
+        &mut self,
+        a: &Binding,
+        b: &Binding,
+        all: &[Option<Binding>],
+        j: usize,
+        depth: usize,
+    ) -> Option<(Binding, Option<Binding>)> {
+        if self.is_there(&b.rhs, Place(depth + 1, j)) {
+            return Some((self.merge_conditionals(a, b), None));
+        }
+        let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
+        let late: HashSet<u32> = between.chain(self.late.iter().copied()).collect();
+        let with_halves = self.halves_in_branches(&b.rhs, &late);
+        let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
+        Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
+    }
+
+    fn key_of(&self, e: &Expr) -> Option<Key> {
+        match e.kind() {
+            Kind::App(Op::If, args) => Some(Key::If(args[0].as_var()?.id())),
+            Kind::App(Op::Call(f), args) => {
+                let (role, base) = role_of(f);
+                let args = match role {
+                    // The argument of a derivative is the tuple of its function's arguments.
+                    Role::Fwd | Role::Rev => self.parts_of(args.first()?),
+                    Role::Value | Role::Suffwdpass if args.len() == 1 => self.parts_of(&args[0]),
+                    Role::Value | Role::Suffwdpass => args.clone(),
+                };
+                Some(Key::Call(base.unrestricted(), args.iter().map(Atom::of).collect::<Option<_>>()?))
+            }
+            _ => None,
+        }
+    }
+
+    /// That of g(s), for `jvp$g(s, ds)` or `vjp$g(s, dr)`, which give it, too.
+    fn key_of_value(&self, e: &Expr) -> Option<Key> {
+        let Kind::App(Op::Call(f), args) = e.kind() else { return None };
+        let value = value_beside(f)?;
+        let args = self.parts_of(args.first()?);
+        Some(Key::Call(value, args.iter().map(Atom::of).collect::<Option<_>>()?))
+    }
+
+    /// The components of a tuple that is bound somewhere before; of anything else, itself.
+    fn parts_of(&self, whole: &Expr) -> Vec<Expr> {
+        self.tuples.components(whole).to_vec()
+    }
+
+    fn is_there(&self, e: &Expr, place: Place) -> bool {
+        e.all(|e| match e.kind() {
+            // A variable that has no place yet is bound inside the term.
+            Kind::Var(x) => {
+                let is_there = |p: &Place| p.0 < place.0 || p.1 < place.1;
+                !self.late.contains(&x.id()) && self.places.get(&x.id()).is_none_or(is_there)
+            }
+            Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => true,
+        })
+    }
+
+    fn merge_conditionals(&mut self, a: &Binding, b: &Binding) -> Binding {
+        let (Some([c, a1, a2]), Some([_, b1, b2])) = (a.rhs.args_of(&Op::If), b.rhs.args_of(&Op::If)) else {
+            panic!("both are conditionals")
+        };
+        let yes = self.both(&a.pattern, a1, &b.pattern, b1);
+        let no = self.both(&a.pattern, a2, &b.pattern, b2);
+        let vars = a.pattern.vars().iter().chain(b.pattern.vars()).cloned().collect();
+        Binding { pattern: Pattern::Tuple(vars), rhs: Expr::conditional(c.clone(), yes, no).at(a.rhs.span()) }
+    }
+
+    /// `(a, b)`, flat, as a block.
+    fn both(&mut self, p: &Pattern, a: &Expr, q: &Pattern, b: &Expr) -> Expr {
+        let (first, x) = a.as_block();
+        let (second, y) = b.as_block();
+        let mut bindings = [first, second].concat();
+        let mut parts = self.parts(p, x, &mut bindings);
+        parts.extend(self.parts(q, y, &mut bindings));
+        Expr::block(bindings, Expr::tuple(parts))
+    }
+
+    /// The components that the pattern takes from a branch's result, as atoms.
+    fn parts(&mut self, p: &Pattern, result: &Expr, bindings: &mut Vec<Binding>) -> Vec<Expr> {
+        match (p, result.args_of(&Op::Tuple)) {
+            (Pattern::Tuple(_), Some(parts)) => parts.to_vec(),
+            (Pattern::Var(_), _) if result.is_atom() => vec![result.clone()],
+            (Pattern::Var(x), _) => vec![self.name(x, result, bindings)],
+            (Pattern::Tuple(xs), None) => {
+                let fresh: Vec<Var> = xs.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();
+                bindings.push(Binding { pattern: Pattern::Tuple(fresh.clone()), rhs: result.clone() });
+                fresh.iter().map(Expr::var).collect()
+            }
+        }
+    }
+
+    fn name(&mut self, like: &Var, e: &Expr, bindings: &mut Vec<Binding>) -> Expr {
+        let t = self.supply.fresh(like.name(), e.ty().clone());
+        bindings.push(Binding { pattern: Pattern::Var(t.clone()), rhs: e.clone() });
+        Expr::var(&t)
+    }
+}
+
+/// Tuples and projections, those of a pattern too, stand right after what they are made of, where they hold back no
+/// merge.
+fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+    let last = all.len() - 1;
+    let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
+    // The slot in which each variable is bound: slot 0 is before the block's first binding.
+    let mut slots: HashMap<u32, usize> = HashMap::new();
+    for (i, b) in all.into_iter().flatten().enumerate() {
+        let is_projection = matches!((&b.pattern, b.rhs.kind()), (Pattern::Tuple(_), Kind::Var(_)));
+        let is_light = (is_projection || matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _))) && i < last;
+        let needs = lm::scope::occurrences(&b.rhs);
+        let earliest = needs.keys().filter_map(|x| slots.get(x)).copied().max().unwrap_or(0);
+        let slot = if is_light { earliest } else { i + 1 };
+        slots.extend(b.pattern.vars().iter().map(|x| (x.id(), slot)));
+        match is_light {
+            true => after[slot].push(b),
+            false => after[slot].insert(0, b),
+        }
+    }
+    after.into_iter().flatten().map(Some).collect()
+}

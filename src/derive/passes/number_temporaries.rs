@@ -1,0 +1,64 @@
+//! Numbers the intermediate values of a definition: t1, t2, .. in order of appearance.
+//!
+//! The components of a parameter keep the names that they had as parameters. Takes and gives: any term.
+
+use lm::scope::substitute;
+use lm::term::{Binding, Def, Expr, Kind, Pattern, Supply, Var};
+use std::collections::HashMap;
+
+/// The definition with its intermediate values numbered in order of appearance. The components of a
+/// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
+pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
+    let mut names = HashMap::new();
+    for b in def.body.as_block().0 {
+        if b.rhs.as_var().is_some_and(|x| def.params.contains(x)) {
+            names.extend(b.pattern.vars().iter().map(|x| (x.id(), x.clone())));
+        }
+    }
+    rename(&def.body, supply, &mut names, &mut 0);
+    Def { body: with_names(&def.body, &names), ..def.clone() }
+}
+
+type Names = HashMap<u32, Var>;
+
+fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => {
+            e.children().for_each(|c| rename(c, supply, names, count));
+        }
+        Kind::Let(bindings, body) => {
+            for b in bindings {
+                rename(&b.rhs, supply, names, count);
+                for x in b.pattern.vars() {
+                    if names.contains_key(&x.id()) {
+                        continue;
+                    }
+                    *count += 1;
+                    names.insert(x.id(), supply.fresh(&format!("t{count}"), x.ty().clone()));
+                }
+            }
+            rename(body, supply, names, count);
+        }
+    }
+}
+
+fn with_names(e: &Expr, names: &Names) -> Expr {
+    let by: HashMap<u32, Expr> = names.iter().map(|(id, x)| (*id, Expr::var(x))).collect();
+    binders(&substitute(e, &by), names)
+}
+
+fn binders(e: &Expr, names: &Names) -> Expr {
+    match e.kind() {
+        Kind::Const(_) | Kind::Var(_) => e.clone(),
+        Kind::App(..) | Kind::Lam(..) => e.map_children(|c| binders(c, names)),
+        Kind::Let(bindings, body) => {
+            let rename = |p: &Pattern| match p {
+                Pattern::Var(x) => Pattern::Var(names[&x.id()].clone()),
+                Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| names[&x.id()].clone()).collect()),
+            };
+            let bindings =
+                bindings.iter().map(|b| Binding { pattern: rename(&b.pattern), rhs: binders(&b.rhs, names) });
+            Expr::block(bindings.collect(), binders(body, names))
+        }
+    }
+}

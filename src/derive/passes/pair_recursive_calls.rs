@@ -1,0 +1,210 @@
+//! A recursive function's value comes beside its derivative, where the two are asked for at one point.
+//!
+//!   let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
+//!   let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
+//!   let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//!
+//! The first two where dr (ds) does not depend on y; what it is made of moves before the call. In the product
+//! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` is the value's and
+//! the derivative's text in one scope, where the calls of g on the level below meet again: the recursion goes on by
+//! `[vjp g]` alone, once through the levels, however deep. By the two halves (`merge_calls`), which is how it goes where dr
+//! depends on y (third law), the loops in g run again for their values in the second half: with one loop in each level,
+//! the function as often as there are levels.
+//!
+//! Tangents along several directions, as the columns of a Jacobian are, take the value with the first of them.
+//! Cotangents of several results share the first half.
+//!
+//! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
+
+use crate::derive::call_points::{Meeting, Tuples, base, derivation};
+use lm::effect::Effects;
+use lm::scope::free_variables;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// The definition with such calls; `recursive` are the functions for which it is done.
+pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::of(&def.body) };
+    Def { body: pass.block(&def.body), ..def.clone() }
+}
+
+struct PairRecursiveCalls<'a> {
+    recursive: &'a HashSet<FunName>,
+    effects: &'a Effects,
+    supply: &'a mut Supply,
+    tuples: Tuples,
+}
+
+impl PairRecursiveCalls<'_> {
+    fn block(&mut self, e: &Expr) -> Expr {
+        let (bindings, result) = e.as_block();
+        let last = self.supply.fresh("t", result.ty().clone());
+        let mut all: Vec<Binding> = bindings.to_vec();
+        all.push(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() });
+        for (value, derivative) in self.meetings(&all) {
+            all = self.together(all, &value, &derivative);
+        }
+        let mut all: Vec<Binding> = all.into_iter().map(|b| self.inside(b)).collect();
+        match all.pop() {
+            Some(Binding { pattern: Pattern::Var(x), rhs }) if x == last => Expr::block(all, rhs),
+            Some(other) => Expr::block([all, vec![other]].concat(), Expr::var(&last)),
+            None => unreachable!("the result is a binding"),
+        }
+    }
+
+    fn inside(&mut self, b: Binding) -> Binding {
+        let rhs = match b.rhs.kind() {
+            Kind::App(Op::If, args) => {
+                let (yes, no) = (self.block(&args[1]), self.block(&args[2]));
+                Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
+            }
+            Kind::App(..) => b.rhs.map_children(|e| match e.kind() {
+                Kind::Lam(_, body) => {
+                    let body = self.block(body);
+                    e.map_children(|_| body.clone())
+                }
+                _ => e.clone(),
+            }),
+            Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => b.rhs,
+        };
+        Binding { pattern: b.pattern, rhs }
+    }
+
+    /// The patterns of a value and of the one derivative of it, for each point of which there are both; of tangents
+    /// along several directions, of the first.
+    fn meetings(&self, all: &[Binding]) -> Vec<(Pattern, Pattern)> {
+        let pure = all.iter().filter(|b| !self.effects.in_term(&b.rhs));
+        let mut values: HashMap<Meeting, &Binding> = HashMap::new();
+        let mut derivatives: HashMap<Meeting, Vec<&Binding>> = HashMap::new();
+        for b in pure.clone() {
+            if let Some(at) = self.tuples.of_value(&b.rhs) {
+                values.entry(at).or_insert(b);
+            }
+            if let Some(at) = self.tuples.of_derivative(&b.rhs) {
+                derivatives.entry(at).or_default().push(b);
+            }
+        }
+        let pair = |b: &Binding| {
+            let at = self.tuples.of_derivative(&b.rhs)?;
+            let all = &derivatives[&at];
+            let is_chosen = all.len() == 1 || all[0].pattern == b.pattern && all.iter().all(|b| is_forward(b));
+            let is_meant = is_chosen && self.is_meant(b, values.get(&at)?);
+            is_meant.then(|| (values[&at].pattern.clone(), b.pattern.clone()))
+        };
+        pure.filter_map(pair).collect()
+    }
+
+    fn is_meant(&self, derivative: &Binding, value: &Binding) -> bool {
+        let f = callee(derivative);
+        let of = base(f).unrestricted();
+        derivation(f) != Some(&Derivative::SufFwdPass)
+            && value.rhs.ty().has_fixed_shape()
+            && self.recursive.contains(&of)
+    }
+
+    /// The bindings with one call in place of the two, where that can be.
+    fn together(&mut self, all: Vec<Binding>, value: &Pattern, derivative: &Pattern) -> Vec<Binding> {
+        let at = |p: &Pattern| all.iter().position(|b| b.pattern == *p).expect("it is bound");
+        let (j, i) = (at(value), at(derivative));
+        // What a pair before this one made of them may be no call.
+        let point = self.tuples.of_derivative(&all[i].rhs);
+        if point.is_none() || point != self.tuples.of_value(&all[j].rhs) {
+            return all;
+        }
+        match self.needed(&all, j, i) {
+            Some(needed) => {
+                let both = self.both(&all[j], &all[i]);
+                let first = i.min(j);
+                let stays = |k: &usize| *k != i && *k != j && !needed.contains(k);
+                let mut out = all[..first].to_vec();
+                out.extend(needed.iter().map(|k| all[*k].clone()));
+                out.extend(both);
+                out.extend((first..all.len()).filter(stays).map(|k| all[k].clone()));
+                out
+            }
+            None => {
+                let apart = self.apart(&all[j], &all[i]);
+                [&all[..i], &apart, &all[i + 1..]].concat()
+            }
+        }
+    }
+
+    /// The bindings between the value and the derivative that the latter needs; `None` where it needs the value, or
+    /// what shows.
+    fn needed(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
+        let mut wanted: HashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
+        let mut needed = Vec::new();
+        for k in (j..i).rev() {
+            if all[k].pattern.vars().iter().any(|x| wanted.contains(&x.id())) {
+                if k == j || self.effects.in_term(&all[k].rhs) {
+                    return None;
+                }
+                wanted.extend(free_variables(&all[k].rhs).iter().map(Var::id));
+                needed.insert(0, k);
+            }
+        }
+        Some(needed)
+    }
+
+    /// `(y, d) = vjp$g(s, dr)`, and the names of its parts.
+    fn both(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
+        let f = callee(derivative);
+        let (is_both, call) = match derivation(f) {
+            Some(Derivative::Jvp | Derivative::Vjp) => (true, derivative.rhs.clone()),
+            mode => {
+                let name =
+                    base(f).derived(if mode == Some(&Derivative::Fwd) { Derivative::Jvp } else { Derivative::Vjp });
+                let result = Type::tuple([value.rhs.ty().clone(), f.result.clone()]);
+                (false, retargeted(&derivative.rhs, Fun { name, result, ..f.clone() }))
+            }
+        };
+        let types = call.ty().as_tuple().expect("the value beside the derivative").to_vec();
+        let (parts, rest) = match &derivative.pattern {
+            Pattern::Tuple(parts) if is_both => (parts.clone(), None),
+            pattern => {
+                let parts = [0, 1].map(|k| self.supply.fresh(["y", "d"][k], types[k].clone()));
+                let d = Expr::var(&parts[1]);
+                let rhs = if is_both { Expr::tuple([Expr::var(&parts[0]), d]) } else { d };
+                (parts.to_vec(), Some(Binding { pattern: pattern.clone(), rhs }))
+            }
+        };
+        let value = Binding { pattern: value.pattern.clone(), rhs: Expr::var(&parts[0]) };
+        let first = Binding { pattern: Pattern::Tuple(parts), rhs: call };
+        [first, value].into_iter().chain(rest).collect()
+    }
+
+    /// `ds = rev$g(s, dr)`, and the pair of it and the value, for `vjp$g(s, dr)`; any other derivative as it is.
+    fn apart(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
+        let f = callee(derivative);
+        let (Some(Derivative::Vjp), Pattern::Var(y)) = (derivation(f), &value.pattern) else {
+            return vec![derivative.clone()];
+        };
+        let result = f.result.as_tuple().expect("the value beside the derivative")[1].clone();
+        let d = self.supply.fresh("d", result.clone());
+        let rhs = retargeted(&derivative.rhs, Fun { name: base(f).derived(Derivative::Rev), result, ..f.clone() });
+        let pair = Expr::tuple([Expr::var(y), Expr::var(&d)]);
+        vec![Binding { pattern: Pattern::Var(d), rhs }, Binding { pattern: derivative.pattern.clone(), rhs: pair }]
+    }
+}
+
+fn is_forward(b: &Binding) -> bool {
+    matches!(derivation(callee(b)), Some(Derivative::Fwd | Derivative::Jvp))
+}
+
+/// The function that a binding calls.
+fn callee(b: &Binding) -> &Fun {
+    match b.rhs.kind() {
+        Kind::App(Op::Call(f), _) => f,
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => {
+            panic!("{:?} is no call", b.rhs)
+        }
+    }
+}
+
+/// The call, of another function.
+fn retargeted(call: &Expr, f: Fun) -> Expr {
+    let Kind::App(_, args) = call.kind() else { panic!("{call:?} is no call") };
+    Expr::app(Op::Call(Arc::new(f)), args.clone()).at(call.span())
+}

@@ -1,0 +1,61 @@
+//! The rules of a program, applied to a definition.
+//!
+//!   template = replacement      wherever the template matches
+//!
+//! A rule whose rewriting does not come to an end is left out, and reported; the others are applied.
+//! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
+
+use crate::ks::diagnostic::Diagnostic;
+use lm::effect::Effects;
+use lm::law::{Law, Named};
+use lm::rewriter::Rewriter;
+use lm::strategy::Strategy;
+use lm::term::{Def, FunName, Rule, Span, Supply};
+use std::sync::Arc;
+
+/// The steps that rules may take on a definition, beyond so many for each of its nodes.
+const FUEL: usize = 1_000;
+const FUEL_PER_NODE: usize = 10;
+
+/// A rule that was left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndlessRule {
+    /// Its name.
+    pub rule: String,
+    /// Where it was to be applied.
+    pub function: FunName,
+    /// The place of its name.
+    pub span: Span,
+}
+
+impl From<EndlessRule> for Diagnostic {
+    fn from(EndlessRule { rule, function, span }: EndlessRule) -> Diagnostic {
+        let message = format!("the rule `{rule}` does not come to an end in `{function}`, where it is not applied");
+        Diagnostic::warning("W401", message).remedy("a rule should make a term simpler").at(span)
+    }
+}
+
+/// The definition after all rules, and those rules that had to be left out.
+pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) -> (Def, Vec<EndlessRule>) {
+    let names = Arc::new(Named::of(def, effects));
+    let mut left: Vec<&Rule> = rules.iter().collect();
+    let mut endless = Vec::new();
+    while !left.is_empty() {
+        let laws = left.iter().map(|rule| Arc::new(Law::of_rule(rule, &names))).collect();
+        let mut rewriter = Rewriter::new(supply, FUEL + FUEL_PER_NODE * def.body.size());
+        match rewriter.run(&Strategy::innermost(laws), &def.body) {
+            Ok(body) => return (Def { body: body.unwrap_or(def.body.clone()), ..def.clone() }, endless),
+            Err(stuck) => {
+                let last = stuck.laws.first().expect("a law took the last step");
+                let worst = left.iter().position(|rule| rule.name == *last).expect("it is one of these");
+                let rule = left.remove(worst);
+                endless.push(EndlessRule {
+                    rule: rule.name.to_string(),
+                    function: def.fun.name.clone(),
+                    span: rule.span,
+                });
+            }
+        }
+    }
+    (def.clone(), endless)
+}

@@ -1,0 +1,175 @@
+//! Simplification of a block that binds values and maps: the laws of linear maps, and inlining.
+//!
+//!   let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
+//!   let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
+//!   let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
+//!   let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//!
+//! One sweep goes through the bindings in order, so its work is the size of the block; sweeps are
+//! repeated while a map that was used several times comes to be used once (law `collect`).
+//!
+//! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any
+//! definition. Gives: one without trivial bindings and without a redex of the laws.
+
+use crate::derive::passes::inline_single_uses::is_small_tuple;
+use lm::law::is_free_to_copy;
+use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::scope::{occurrences, substitute};
+use lm::strategy::Strategy;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
+use std::collections::HashMap;
+
+/// Sweeps that gain nothing end the pass; this many end it in any case. Each further sweep only
+/// shortens a result that is right already.
+const SWEEPS: usize = 12;
+
+/// Maps larger than this are not inlined, even where they are used once: they keep their names.
+const INLINE_SIZE: usize = 60;
+
+/// Simplifies with the laws of `strategy`.
+pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    let mut body = def.body.clone();
+    // A coefficient is named only when nothing else helps: `(m ∘ Dy) ⊕ (n ∘ Dy)` is better collected.
+    let mut naming = false;
+    for _ in 0..SWEEPS {
+        let mut sweep = Sweep { uses: occurrences(&body), by: HashMap::new(), naming, strategy, cx };
+        let next = sweep.block(&body)?;
+        if next == body && naming {
+            break;
+        }
+        naming |= next == body;
+        body = next;
+    }
+    Ok(Def { body, ..def.clone() })
+}
+
+struct Sweep<'a, 'b> {
+    uses: HashMap<u32, usize>,
+    by: HashMap<u32, Expr>,
+    naming: bool,
+    strategy: &'a Strategy,
+    cx: &'a mut Rewriter<'b>,
+}
+
+impl Sweep<'_, '_> {
+    fn block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let (bindings, result) = e.as_block();
+        let mut out = Vec::with_capacity(bindings.len());
+        for b in bindings {
+            self.binding(b, &mut out)?;
+        }
+        let result = self.term(result, &mut out)?;
+        Ok(Expr::block(out, result))
+    }
+
+    /// Simplifies a right-hand side or a result; what it floats goes to `out`.
+    fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        let e = self.conditionals(&substitute(e, &self.by))?;
+        let e = self.cx.run(self.strategy, &e)?.unwrap_or(e);
+        let (bindings, result) = e.as_block();
+        out.extend(bindings.iter().cloned());
+        Ok(result.clone())
+    }
+
+    /// Blocks in branches are swept by themselves.
+    fn conditionals(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        let mut failure = None;
+        let new = e.map_children(|child| {
+            let swept = match child.kind() {
+                Kind::Let(..) => self.block(child),
+                Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.conditionals(child),
+            };
+            swept.unwrap_or_else(|error| {
+                failure = Some(error);
+                child.clone()
+            })
+        });
+        failure.map_or(Ok(new), Err)
+    }
+
+    fn binding(&mut self, b: &Binding, out: &mut Vec<Binding>) -> Result<(), OutOfFuel> {
+        let place = b.pattern.vars().first().map(|x| x.name().clone());
+        let rhs = match &place {
+            Some(place) => {
+                let mut inner = Vec::new();
+                let rhs = self.at_place(place, &b.rhs, &mut inner);
+                out.append(&mut inner);
+                rhs?
+            }
+            None => self.term(&b.rhs, out)?,
+        };
+        match &b.pattern {
+            Pattern::Var(x) => match self.replacement(x.id(), x.name(), &rhs, out) {
+                Some(replacement) => {
+                    self.by.insert(x.id(), replacement);
+                }
+                None => {
+                    if rhs.ty().as_lm().is_some() {
+                        self.cx.spaces.bind(x, &rhs);
+                    }
+                    out.push(Binding { pattern: b.pattern.clone(), rhs });
+                }
+            },
+            Pattern::Tuple(xs) => match rhs.args_of(&Op::Tuple) {
+                Some(parts) => {
+                    for (x, part) in xs.iter().zip(parts) {
+                        let one = Binding { pattern: Pattern::Var(x.clone()), rhs: part.clone() };
+                        match part.is_atom() {
+                            true => drop(self.by.insert(x.id(), part.clone())),
+                            false => out.push(one),
+                        }
+                    }
+                }
+                None => out.push(Binding { pattern: b.pattern.clone(), rhs }),
+            },
+        }
+        Ok(())
+    }
+
+    fn at_place(&mut self, place: &std::sync::Arc<str>, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
+        self.cx.enter(place);
+        let result = self.term(e, out);
+        self.cx.leave();
+        result
+    }
+
+    /// What stands for a variable from now on, when its binding goes.
+    fn replacement(&mut self, id: u32, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
+        if rhs.ty().as_lm().is_none() {
+            return (rhs.is_atom() || is_small_tuple(rhs)).then(|| rhs.clone());
+        }
+        if is_free_to_copy(rhs) {
+            return Some(rhs.clone());
+        }
+        let once = self.uses.get(&id) == Some(&1);
+        if once && rhs.size() <= INLINE_SIZE && is_operator_tree(rhs) {
+            return Some(rhs.clone());
+        }
+        if self.naming { self.named_coefficient(name, rhs, out) } else { None }
+    }
+
+    /// `S(e)`, its coefficient named; likewise the maps to and from Float.
+    fn named_coefficient(&mut self, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
+        let Kind::App(Op::Prim(p @ (Prim::LmScale | Prim::LmScaleR | Prim::LmDot)), args) = rhs.kind() else {
+            return None;
+        };
+        let coefficient = args.last()?;
+        let name = name.strip_prefix('D').unwrap_or(name);
+        let k = self.cx.supply.fresh(&format!("k{name}"), coefficient.ty().clone());
+        let mut args = args.clone();
+        *args.last_mut()? = Expr::var(&k);
+        out.push(Binding { pattern: Pattern::Var(k), rhs: coefficient.clone() });
+        Some(Expr::prim(*p, args))
+    }
+}
+
+/// Whether the map is built of operators and variables only: conditionals and blocks keep their
+/// names, so that they are read, transposed and applied once.
+fn is_operator_tree(m: &Expr) -> bool {
+    match m.kind() {
+        Kind::Const(_) | Kind::Var(_) => true,
+        Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _) => false,
+        Kind::App(_, args) => args.iter().filter(|a| a.ty().mentions_lm()).all(is_operator_tree),
+    }
+}

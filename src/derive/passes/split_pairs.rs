@@ -1,0 +1,143 @@
+//! Tells the components of sums of pairs apart.
+//!
+//!   $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
+//!   let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
+//!
+//! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop,
+//! so a pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes
+//! to the sum is added right there (`lm::destination`). The terms are variables, or components of such: no work is
+//! copied. Takes and gives: terms without linear maps.
+
+use lm::destination::selection;
+use lm::prim::Prim;
+use lm::scope::occurrences;
+use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
+use std::collections::HashMap;
+
+/// The definition with such sums.
+pub fn split_pairs(def: &Def) -> Def {
+    let mut body = def.body.clone();
+    // The terms of a sum may be sums, which are read by components once that one is told apart.
+    loop {
+        let mut reads = Reads { uses: occurrences(&body), ..Reads::default() };
+        reads.term(&body, 0);
+        let mut pass = SplitPairs { reads, sums: HashMap::new() };
+        body = pass.term(&body);
+        if pass.sums.is_empty() {
+            return Def { body, ..def.clone() };
+        }
+    }
+}
+
+/// Where components of sums of pairs are read.
+#[derive(Default)]
+struct Reads {
+    /// How often each variable is used.
+    uses: HashMap<u32, usize>,
+    /// In how many functions each sum is bound, one in the other.
+    bound: HashMap<u32, usize>,
+    /// The components that are read of it, in as many functions: one more may run many times.
+    read: HashMap<u32, Vec<usize>>,
+}
+
+impl Reads {
+    fn term(&mut self, e: &Expr, functions: usize) {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::Lam(_, body) => self.term(body, functions + 1),
+            Kind::App(Op::Get(i, _), args) if args[0].as_var().is_some() => {
+                let t = args[0].as_var().expect("just seen").id();
+                if self.bound.get(&t) == Some(&functions) {
+                    self.read.entry(t).or_default().push(*i);
+                }
+            }
+            Kind::App(..) => e.children().for_each(|a| self.term(a, functions)),
+            Kind::Let(bindings, body) => {
+                for b in bindings {
+                    self.term(&b.rhs, functions);
+                    if let Pattern::Var(t) = &b.pattern
+                        && is_sum_of_names(&b.rhs)
+                    {
+                        self.bound.insert(t.id(), functions);
+                    }
+                }
+                self.term(body, functions);
+            }
+        }
+    }
+
+    /// Whether nothing but components of a variable is read, and each once.
+    fn only_components(&self, t: u32) -> bool {
+        let read = self.read.get(&t).map_or(&[][..], Vec::as_slice);
+        let once = (1..read.len()).all(|k| !read[..k].contains(&read[k]));
+        once && self.uses.get(&t) == Some(&read.len())
+    }
+}
+
+struct SplitPairs {
+    reads: Reads,
+    /// The sums that are told apart, by the variables that they were bound to.
+    sums: HashMap<u32, Expr>,
+}
+
+impl SplitPairs {
+    fn term(&mut self, e: &Expr) -> Expr {
+        match e.kind() {
+            Kind::App(Op::Get(i, _), args) => match args[0].as_var().and_then(|t| self.sums.get(&t.id())) {
+                Some(sum) => component(*i, sum),
+                None => e.map_children(|a| self.term(a)),
+            },
+            Kind::Let(bindings, body) => {
+                let bindings = bindings.iter().filter_map(|b| self.binding(b)).collect();
+                Expr::block(bindings, self.term(body)).at(e.span())
+            }
+            _ => looped(e.map_children(|a| self.term(a))),
+        }
+    }
+
+    fn binding(&mut self, b: &Binding) -> Option<Binding> {
+        let rhs = self.term(&b.rhs);
+        if let Pattern::Var(t) = &b.pattern
+            && is_sum_of_names(&rhs)
+            && self.reads.only_components(t.id())
+        {
+            self.sums.insert(t.id(), rhs);
+            return None;
+        }
+        Some(Binding { pattern: b.pattern.clone(), rhs })
+    }
+}
+
+/// A loop whose step gives a pair of sums.
+fn looped(e: Expr) -> Expr {
+    let Some([n, step, start, witness]) = e.args_of_prim(Prim::Loop) else { return e };
+    let Kind::Lam(p, body) = step.kind() else { return e };
+    let (bindings, result) = body.as_block();
+    if !is_sum_of_names(result) {
+        return e;
+    }
+    let pair = Expr::app(Op::Tuple, vec![component(1, result), component(2, result)]).at(result.span());
+    let step = Expr::lam(p.clone(), Expr::block(bindings.to_vec(), pair)).at(step.span());
+    Expr::prim(Prim::Loop, [n.clone(), step, start.clone(), witness.clone()]).at(e.span())
+}
+
+/// Whether a term is a sum of tuples, which are variables or components of such, and more than a few numbers.
+fn is_sum_of_names(e: &Expr) -> bool {
+    let is_sum = e.args_of_prim(Prim::Add).is_some() && e.ty().as_tuple().is_some();
+    is_sum && !e.ty().has_fixed_shape() && is_of_names(e)
+}
+
+/// Whether the terms of a sum are variables or components of such.
+fn is_of_names(e: &Expr) -> bool {
+    match e.args_of_prim(Prim::Add) {
+        Some(terms) => terms.iter().all(is_of_names),
+        None => selection(e).is_some(),
+    }
+}
+
+fn component(i: usize, e: &Expr) -> Expr {
+    match e.args_of_prim(Prim::Add) {
+        Some([a, b]) => Expr::prim(Prim::Add, [component(i, a), component(i, b)]).at(e.span()),
+        _ => Expr::get(i, e.clone()).at(e.span()),
+    }
+}

@@ -1,0 +1,329 @@
+//! Transposition of a Jacobian, with the cotangents of each bound map gathered.
+//!
+//!   (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
+//!
+//! The block is read backwards: each use of a bound map `Dx` sends it a cotangent map, from the
+//! function's result to x; their sum, `Rx`, goes on through m, once. So the transposed Jacobian is
+//! as long as the Jacobian. It is the transpose of `b[Dx := π2] ∘ (1 × m)`, the environment form of
+//! the let, without the pairs.
+//!
+//! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified
+//! Jacobian. Gives: the same with every bound map from the result's space.
+
+use indexmap::IndexMap;
+use lm::law::{is_free_to_copy, sum};
+use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter};
+use lm::strategy::Strategy;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var, place};
+use lm::types::Type;
+
+/// The definition of the transposed map.
+pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
+    let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
+    let of = name.without_derivatives(1);
+    let argument = Fun { name: of, ..(*def.fun).clone() }.varying_of(&params);
+    transpose_from(def, name, argument, strategy, cx)
+}
+
+/// The definition of the transposed map, whose domain is like `argument`.
+pub fn transpose_from(
+    def: &Def,
+    name: FunName,
+    argument: Expr,
+    strategy: &Strategy,
+    cx: &mut Rewriter,
+) -> Result<Def, OutOfFuel> {
+    let transposed = closed(&def.body, Expr::witness(&argument), strategy, cx)?;
+    Ok(Def::new(name, def.params.clone(), transposed))
+}
+
+/// The transpose of a block of maps in which no map bound outside occurs. Its domain is like `to`, if
+/// the maps do not tell.
+fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
+    let (bindings, result) = body.as_block();
+    for b in bindings {
+        if let (Pattern::Var(x), Some(_)) = (&b.pattern, b.rhs.ty().as_lm()) {
+            cx.spaces.bind(x, &b.rhs);
+        }
+    }
+    let from = cx.spaces.codomain(result).expect("the shape of a map's result is known");
+    let to = cx.spaces.domain(result).unwrap_or(to);
+    let start = Expr::prim(Prim::LmOne, [from.clone()]);
+    let mut pass = Transpose { strategy, cx, from, to };
+    let mut scope = Scope::default();
+    pass.block(body, start, &mut scope)?;
+    let zero = Expr::prim(Prim::LmZero, [pass.from.clone(), pass.to.clone()]);
+    let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
+    let result = pass.normal(&result, &mut scope)?;
+    Ok(Expr::block(scope.out, result))
+}
+
+struct Transpose<'a, 'b> {
+    strategy: &'a Strategy,
+    cx: &'a mut Rewriter<'b>,
+    /// Witness of the domain of every cotangent map: the function's result.
+    from: Expr,
+    /// Witness of the function's argument.
+    to: Expr,
+}
+
+/// What a block has given so far.
+#[derive(Default)]
+struct Scope {
+    out: Vec<Binding>,
+    /// The cotangent maps that reached each bound map.
+    reached: IndexMap<u32, (Var, Vec<Expr>)>,
+    /// The cotangent maps that reached the function's argument.
+    direct: Vec<Expr>,
+}
+
+impl Transpose<'_, '_> {
+    /// Sends the cotangent map `c` through a block.
+    fn block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let (bindings, result) = e.as_block();
+        let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
+            bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
+        scope.out.extend(values.into_iter().cloned());
+        for b in &maps {
+            b.pattern.vars().iter().for_each(|dx| self.cx.spaces.bind(dx, &b.rhs));
+        }
+        self.send(result, c, scope)?;
+        for b in maps.into_iter().rev() {
+            let Pattern::Var(dx) = &b.pattern else { panic!("a map is bound to a variable") };
+            let Some((_, cotangents)) = scope.reached.shift_remove(&dx.id()) else { continue };
+            let total = self.normal(&sum(cotangents).expect("a map was reached by something"), scope)?;
+            let name = dx.name().strip_prefix('D').map_or("R".into(), |x| format!("R{x}"));
+            let total = self.named(&name, total, scope);
+            self.send(&b.rhs, total, scope)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs is where m is.
+    fn send(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let before = scope.out.len();
+        self.through(m, c, scope)?;
+        place(&mut scope.out[before..], m.span());
+        Ok(())
+    }
+
+    fn through(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        match m.kind() {
+            Kind::Var(dx) => {
+                scope.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
+                Ok(())
+            }
+            Kind::Let(..) => self.block(m, c, scope),
+            Kind::App(Op::If, args) => self.conditional(args, c, scope),
+            Kind::App(Op::Prim(Prim::LmZero), _) => Ok(()),
+            Kind::App(Op::Prim(Prim::LmAdd), args) => {
+                let c = self.named("R", c, scope);
+                args.iter().try_for_each(|m| self.send(m, c.clone(), scope))
+            }
+            Kind::App(Op::Prim(Prim::LmVCat), args) => self.components(args, c, scope),
+            Kind::App(Op::Prim(Prim::LmTo), args) => self.send(&args[1], c, scope),
+            Kind::App(Op::Prim(Prim::LmVCatV), args) => {
+                let [w, maps] = args.as_slice() else { panic!("a Jacobian's V has a witness") };
+                self.elements(w, maps, c, scope)
+            }
+            Kind::App(Op::Prim(Prim::LmAddV), args) => {
+                let c = self.named("R", c, scope);
+                let (n, i, map) = family(&args[1]).expect("a Jacobian's sum is over a build");
+                self.each(n, i, map, c, scope)
+            }
+            Kind::App(Op::Prim(Prim::LmCompose), args) => {
+                let back = compose(self.leaf(&args[0])?, c).placed(args[0].span());
+                let c = self.normal(&back, scope)?;
+                self.send(&args[1], c, scope)
+            }
+            Kind::Const(_) | Kind::App(..) | Kind::Lam(..) => {
+                let back = compose(self.leaf(m)?, c).placed(m.span());
+                let back = self.normal(&back, scope)?;
+                scope.direct.push(back);
+                Ok(())
+            }
+        }
+    }
+
+    /// The transpose of a map in which no bound map occurs: the laws push it inwards.
+    fn leaf(&mut self, m: &Expr) -> Result<Expr, OutOfFuel> {
+        match m.args_of_prim(Prim::LmFold) {
+            Some(fold) => self.recurrence(fold),
+            None => Ok(Expr::prim(Prim::LmTranspose, [m.clone()])),
+        }
+    }
+
+    /// `(m1 × .. × mn)ᵀ ∘ c`: each map gets its component of c.
+    fn components(&mut self, maps: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let parts: Vec<Expr> = match c.args_of_prim(Prim::LmVCat) {
+            Some(parts) => parts.to_vec(),
+            None => {
+                let c = self.named("R", c, scope);
+                let witness = self.cx.spaces.codomain(&c).expect("the shapes of cotangents are known");
+                let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
+                let parts = (1..=maps.len()).map(|i| compose(select(i), c.clone()));
+                parts.map(|p| self.normal(&p, scope)).collect::<Result<_, _>>()?
+            }
+        };
+        maps.iter().zip(parts).try_for_each(|(m, part)| self.send(m, part, scope))
+    }
+
+    /// Both branches send to the maps bound outside; what they send is chosen by one conditional.
+    fn conditional(&mut self, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let c = self.named("R", c, scope);
+        let (mut yes, mut no) = (Scope::default(), Scope::default());
+        self.block(&args[1], c.clone(), &mut yes)?;
+        self.block(&args[2], c, &mut no)?;
+        let targets = self.targets(&[&yes, &no]);
+        if targets.0.is_empty() {
+            return Ok(());
+        }
+        let (yes, no) = (self.branch(yes, &targets)?, self.branch(no, &targets)?);
+        self.distribute(Expr::conditional(args[0].clone(), yes, no), targets, scope)
+    }
+
+    /// `V(v)ᵀ ∘ c`: each map gets its element of c.
+    fn elements(&mut self, w: &Expr, maps: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let c = self.named("R", c, scope);
+        let element = |i: Expr| compose(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
+        if let Some(parts) = maps.args_of_prim(Prim::VecInit) {
+            let mut numbered = parts.iter().enumerate();
+            return numbered.try_for_each(|(k, m)| self.send(m, element(Expr::integer(k as i64)), scope));
+        }
+        let (n, i, map) = family(maps).expect("a Jacobian's V is over a build or a literal");
+        self.each(n, i, map, element(Expr::var(i)), scope)
+    }
+
+    /// Every map of a family sends to the maps bound outside; what they send is summed.
+    fn each(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let mut inner = Scope::default();
+        let c = self.normal(&c, &mut inner)?;
+        let c = self.named("R", c, &mut inner);
+        self.block(map, c, &mut inner)?;
+        let targets = self.targets(&[&inner]);
+        if targets.0.is_empty() {
+            return Ok(());
+        }
+        let inner = self.branch(inner, &targets)?;
+        let maps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), inner)]);
+        let sum = Expr::prim(Prim::LmAddV, [targets.witness(), maps]);
+        self.distribute(sum, targets, scope)
+    }
+
+    /// `lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)`
+    fn recurrence(&mut self, fold: &[Expr]) -> Result<Expr, OutOfFuel> {
+        let [n, from, to, f] = fold else { panic!("lmFold has four arguments") };
+        let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
+        let k = self.cx.supply.fresh("k", Type::Integer);
+        let last = Expr::prim(Prim::Sub, [n.clone(), Expr::integer(1)]);
+        let back = Expr::prim(Prim::Sub, [last, Expr::var(&k)]);
+        let transposed = closed(body, from.clone(), self.strategy, self.cx)?;
+        let step = Expr::block(vec![Binding { pattern: Pattern::Var(i.clone()), rhs: back }], transposed);
+        Ok(Expr::prim(Prim::LmFold, [n.clone(), to.clone(), from.clone(), Expr::lam(k, step)]))
+    }
+
+    /// Where the scopes send cotangents to.
+    fn targets(&self, scopes: &[&Scope]) -> Targets {
+        let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
+        for (id, (dx, cotangents)) in scopes.iter().flat_map(|scope| &scope.reached) {
+            let space = self.cx.spaces.codomain(&Expr::var(dx)).or_else(|| self.cx.spaces.codomain(&cotangents[0]));
+            let space = space.expect("the shapes of cotangents are known");
+            targets.entry(*id).or_insert((Some(dx.clone()), space));
+        }
+        let mut targets: Vec<_> = targets.into_values().collect();
+        if scopes.iter().any(|scope| !scope.direct.is_empty()) {
+            targets.push((None, self.to.clone()));
+        }
+        Targets(targets)
+    }
+
+    /// Sends each target its component of what a conditional or a loop gives.
+    fn distribute(&mut self, map: Expr, targets: Targets, scope: &mut Scope) -> Result<(), OutOfFuel> {
+        let witness = targets.witness();
+        let n = targets.0.len();
+        let chosen = self.named("R", map, scope);
+        if let Some(r) = chosen.as_var() {
+            // The branches of a conditional may say nothing of it.
+            self.cx.spaces.bind_codomain(r, witness.clone());
+        }
+        for (i, (target, _)) in targets.0.into_iter().enumerate() {
+            let part = match n {
+                1 => chosen.clone(),
+                _ => compose(Expr::app(Op::LmGet(i + 1, n), vec![witness.clone()]), chosen.clone()),
+            };
+            match target {
+                Some(dx) => self.send(&Expr::var(&dx), part, scope)?,
+                None => scope.direct.push(part),
+            }
+        }
+        Ok(())
+    }
+
+    /// A branch as one map, to the tuple of its targets.
+    fn branch(&mut self, mut scope: Scope, targets: &Targets) -> Result<Expr, OutOfFuel> {
+        let mut parts = Vec::new();
+        for (target, witness) in &targets.0 {
+            let cotangents = match target {
+                Some(dx) => scope.reached.shift_remove(&dx.id()).map(|(_, cs)| cs).unwrap_or_default(),
+                None => std::mem::take(&mut scope.direct),
+            };
+            let zero = || Expr::prim(Prim::LmZero, [self.from.clone(), witness.clone()]);
+            parts.push(sum(cotangents).unwrap_or_else(zero));
+        }
+        let whole = if parts.len() == 1 { parts.remove(0) } else { Expr::prim(Prim::LmVCat, parts) };
+        let whole = self.normal(&whole, &mut scope)?;
+        Ok(Expr::block(scope.out, whole))
+    }
+
+    fn normal(&mut self, m: &Expr, scope: &mut Scope) -> Result<Expr, OutOfFuel> {
+        let m = self.cx.run(self.strategy, m)?.unwrap_or_else(|| m.clone());
+        let (bindings, result) = m.as_block();
+        scope.out.extend(bindings.iter().cloned());
+        Ok(result.clone())
+    }
+
+    /// Gives the map a name, unless it is free to copy, or a juxtaposition of maps that are.
+    fn named(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
+        if is_free_to_copy(&m) {
+            return m;
+        }
+        if let Some(parts) = m.args_of_prim(Prim::LmVCat) {
+            let parts: Vec<Expr> = parts.iter().map(|p| self.named(name, p.clone(), scope)).collect();
+            return Expr::prim(Prim::LmVCat, parts);
+        }
+        let r = self.cx.supply.fresh(name, m.ty().clone());
+        let use_ = Expr::var(&r);
+        self.cx.spaces.bind(&r, &m);
+        scope.out.push(Binding { pattern: Pattern::Var(r), rhs: m });
+        use_
+    }
+}
+
+/// Where the branches of a conditional, or the steps of a loop, send cotangents: a bound map (or the function's
+/// argument, `None`), each with a witness of its space.
+struct Targets(Vec<(Option<Var>, Expr)>);
+
+impl Targets {
+    /// A witness of the tuple of the targets' spaces; of the one target's space.
+    fn witness(&self) -> Expr {
+        let parts: Vec<Expr> = self.0.iter().map(|(_, w)| w.clone()).collect();
+        let whole = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) };
+        Expr::witness(&whole)
+    }
+}
+
+/// Size, index and map of a family of maps.
+fn family(maps: &Expr) -> Option<(&Expr, &Var, &Expr)> {
+    match maps.args_of_prim(Prim::Build)? {
+        [n, f] => match f.kind() {
+            Kind::Lam(i, map) => Some((n, i, map)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn compose(m: Expr, n: Expr) -> Expr {
+    Expr::prim(Prim::LmCompose, [m, n])
+}

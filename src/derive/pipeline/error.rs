@@ -1,0 +1,89 @@
+//! Why a derivative was not made.
+
+use crate::derivation::jacobian::NotDifferentiable;
+use crate::ks::diagnostic::Diagnostic;
+use lm::rewriter::OutOfFuel;
+use lm::term::{Derivative, FunName, Mode};
+use lm::types::Type;
+
+/// Why a derivative was not made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A construct without a derivative.
+    #[error(transparent)]
+    NotDifferentiable(#[from] NotDifferentiable),
+    /// The laws did not come to an end.
+    #[error("deriving `{function}`: {source}")]
+    OutOfFuel {
+        /// The function.
+        function: FunName,
+        /// The laws involved.
+        source: OutOfFuel,
+    },
+    /// A derivative of a function that is implemented elsewhere.
+    #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
+    External(FunName, String),
+    /// A derivative of a function that calls a derivative of itself.
+    #[error(
+        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative by `def`"
+    )]
+    OfItself(FunName),
+    /// A function that is not there.
+    #[error("there is no function `{0}`")]
+    Undefined(FunName),
+    /// A gradient of a function that gives no Float.
+    #[error("`{0}` gives `{1}`, not Float, so it has no gradient; `[jac {0}]` has all its derivatives")]
+    NoGradient(FunName, Type),
+}
+
+impl Error {
+    /// The error for an external function: what its user can write.
+    pub(super) fn external(f: &FunName, derivative: &Derivative) -> Error {
+        let written = match derivative {
+            Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
+            _ => listed(f, needed_for(derivative)),
+        };
+        Error::External(f.clone(), written)
+    }
+
+    /// The function that the error is about.
+    pub fn function(&self) -> Option<&FunName> {
+        match self {
+            Error::NotDifferentiable(error) => Some(&error.function),
+            Error::OutOfFuel { function, .. }
+            | Error::External(function, _)
+            | Error::NoGradient(function, _)
+            | Error::Undefined(function)
+            | Error::OfItself(function) => Some(function),
+        }
+    }
+
+    /// A stable code, such as `E301`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NotDifferentiable(_) => "E301",
+            Error::OutOfFuel { .. } => "E303",
+            Error::Undefined(_) => "E304",
+            Error::External(..) => "E306",
+            Error::OfItself(_) => "E307",
+            Error::NoGradient(..) => "E232",
+        }
+    }
+}
+
+impl From<Error> for Diagnostic {
+    fn from(error: Error) -> Diagnostic {
+        Diagnostic::error(error.code(), error.to_string())
+    }
+}
+
+/// The derivatives of its callees that a derivation ends up calling.
+fn needed_for(derivative: &Derivative) -> impl Iterator<Item = Derivative> {
+    let mode = derivative.mode();
+    [Mode::Forward, Mode::Reverse].into_iter().filter(move |m| mode.is_none_or(|mode| mode == *m)).map(Mode::derivative)
+}
+
+/// `[fwd f]` and `[rev f]`.
+fn listed(f: &FunName, derivatives: impl Iterator<Item = Derivative>) -> String {
+    derivatives.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
+}

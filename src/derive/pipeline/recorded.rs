@@ -1,0 +1,249 @@
+//! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
+//!
+//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//!
+//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//!
+//! Source: working notes, sec. 5.4 and 6.1.
+
+use super::sharing::MERGE_ROUNDS;
+use super::stages::RecordedStages;
+use super::{Error, Pipeline, checked, whole_argument};
+use crate::derivation::Derivation;
+use crate::derivation::recorded::plan::plan_elsewhere;
+use crate::derivation::recorded::{Callees, Failure, Record, Recorded, recorded};
+use crate::derive::partial_eval::{Halves, depends_on};
+use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
+use crate::schedule::strategy;
+use lm::prim::Prim;
+use lm::scope::{free_variables, renamed};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
+use lm::types::Type;
+use std::collections::{HashMap, HashSet};
+
+impl Pipeline {
+    /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
+    /// part or as a Jacobian, come as they are written.
+    pub(super) fn has_records(&self, of: &FunName) -> bool {
+        let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
+        let of = of.unrestricted();
+        records && !super::is_replaced(&of, Mode::Reverse, &self.written)
+    }
+
+    /// A derivative of such a function; `None` for those that need no record.
+    pub(super) fn recorded_derivative(&mut self, derivative: &Derivative, of: &FunName) -> Result<Option<Def>, Error> {
+        Ok(Some(match derivative {
+            Derivative::Rev if self.derivation_of(of) == Derivation::Split => {
+                let both = self.both_halves(of, Derivative::Rev)?;
+                self.tidy_and_ruled(&both)
+            }
+            Derivative::Rev => {
+                let both = self.value_and_cotangent(of)?;
+                let (bindings, result) = both.body.as_block();
+                let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
+                let reverse = Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent);
+                let reverse = self.shared_values(&reverse);
+                self.tidy_and_ruled(&reverse)
+            }
+            Derivative::Vjp => {
+                let both = self.value_and_cotangent(of)?;
+                self.tidy_and_ruled(&both)
+            }
+            Derivative::SufFwdPass => self.recorded_halves(of)?.0,
+            Derivative::SufRevPass => self.recorded_halves(of)?.1,
+            Derivative::SufRev => self.both_halves(of, Derivative::SufRev)?,
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => return Ok(None),
+            Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl => return Ok(None),
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess | Derivative::Wrt(_) => return Ok(None),
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => return Ok(None),
+        }))
+    }
+
+    pub(super) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
+        let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
+        let tidy = self.tidied(&dce::dce(&def, &self.effects));
+        self.ruled(&tidy)
+    }
+
+    /// The pair of value and cotangent as one block in normal form, in which all that the value needs comes
+    /// first.
+    fn value_and_cotangent(&mut self, of: &FunName) -> Result<Def, Error> {
+        match self.recorded.get(of) {
+            Some(def) => Ok(def.clone()),
+            None => self.value_and_cotangent_with_stages(of, &mut RecordedStages::default()),
+        }
+    }
+
+    pub(super) fn value_and_cotangent_with_stages(
+        &mut self,
+        of: &FunName,
+        stages: &mut RecordedStages,
+    ) -> Result<Def, Error> {
+        let def = self.differentiable(of)?;
+        let normal = self.normal(&def);
+        let Recorded { values, value, map } = self.recorded_parts(&normal)?;
+        let jacobian = Expr::block(values.clone(), map.clone());
+        stages.jacobian = Some(Def::new(of.derived(Derivative::D), normal.params.clone(), jacobian));
+        let (reverse, dr) = self.reverse_of(&normal, map, stages)?;
+        let supply = &mut self.program.supply;
+        let (s, unpack) = whole_argument(&normal.params, supply);
+        let ds = supply.fresh("ds", reverse.ty().clone());
+        let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse };
+        let body = Expr::block([unpack, values, vec![last]].concat(), Expr::tuple([value, Expr::var(&ds)]));
+        let both = checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |_| true);
+        let both = self.shared_values(&both);
+        self.recorded.insert(of.clone(), both.clone());
+        Ok(both)
+    }
+
+    fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
+        let mut records = HashMap::new();
+        loop {
+            let (written, externals) = (&self.written, &self.program.externals);
+            let has = |f: &FunName, derivative| written.contains(&f.derived(derivative));
+            let halves = |f: &FunName| has(f, Derivative::SufRevPass) && !has(f, Derivative::Rev);
+            let by_hand = |f: &FunName| externals.contains_key(f) || super::is_replaced(f, Mode::Reverse, written);
+            let callees =
+                Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
+            let supply = &mut self.program.supply;
+            let mut parts = None;
+            let run = || {
+                let found = parts.insert(recorded(normal, supply, &callees)?);
+                let block = Expr::block(found.values.clone(), found.map.clone());
+                Ok(Def::new(normal.fun.name.derived(Derivative::D), normal.params.clone(), block))
+            };
+            match self.watch.fallible("recorded", run) {
+                Ok(jacobian) => {
+                    checked("recorded", jacobian, |d| d.body.ty().as_lm().is_some());
+                    return Ok(parts.expect("it was made"));
+                }
+                Err(Failure::NotDifferentiable(why)) => return Err(why.into()),
+                Err(Failure::Unknown(names)) => {
+                    for name in names {
+                        let ty = self.record(&name)?;
+                        let record = match (&ty, self.program.defs.get(&name.derived(Derivative::SufFwdPass))) {
+                            (Type::Record(_), _) | (_, None) => Record::opaque(ty),
+                            (_, Some(first)) => Record::of(first),
+                        };
+                        records.insert(name, record);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `mapᵀ ⊙ dr`, and dr: the free variables of both are parameters of f, and values.
+    fn reverse_of(&mut self, normal: &Def, map: Expr, stages: &mut RecordedStages) -> Result<(Expr, Var), Error> {
+        let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
+        let argument = Expr::witness(&normal.fun.varying_of(&params));
+        let read = free_variables(&Expr::tuple([map.clone(), argument.clone()]));
+        let map = Def::new(alone(&normal.fun.name, "map"), read, map);
+        let (map, steps) = self.simplified(&map, "jacobian")?;
+        stages.map = (Some(map.clone()), steps);
+        let transposed = alone(&normal.fun.name, "transposed");
+        let (map, mut steps) = self.rewriting("transpose", &map, |def, cx| {
+            transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
+        })?;
+        let (map, more) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
+        steps.extend(more);
+        stages.transposed = (Some(map.clone()), steps);
+        let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
+        let params = [map.params.clone(), vec![dr.clone()]].concat();
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
+        let body = renamed(&body, &mut self.program.supply);
+        let applied = Def::new(alone(&normal.fun.name, "reverse"), params, body);
+        let (applied, steps) = self.applied_with_steps(&applied)?;
+        stages.applied = (Some(applied.clone()), steps);
+        Ok((applied.body, dr))
+    }
+
+    /// As `shared`, but that nothing is merged: nothing is computed twice.
+    fn shared_values(&mut self, def: &Def) -> Def {
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
+        for _ in 0..MERGE_ROUNDS {
+            let before = def.clone();
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            def =
+                self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
+            def = checked("dead_components", def, |_| true);
+            def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
+            if def == before {
+                break;
+            }
+        }
+        checked("cse", def, |_| true)
+    }
+
+    /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
+    fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+        let both = self.value_and_cotangent(of)?;
+        // Where the arguments of the first halves are known.
+        let both = self.with_destinations(&both);
+        let body = renamed(&both.body, &mut self.program.supply);
+        let (bindings, result) = body.as_block();
+        let (s, dr) = (both.params[0].clone(), both.params[1].clone());
+        let [value, cotangent] = pair(result);
+        // What only the cotangent needs can be on either side: which has the smaller record?
+        let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
+        let cuts = cuts.map(|(forward, reverse)| {
+            let reader = Expr::block(reverse, cotangent.clone());
+            let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
+            (forward, reader, plan)
+        });
+        let (forward, reader, plan) = cuts.into_iter().min_by_key(|(_, _, plan)| size(&plan.record)).expect("two");
+        // The copies have binders of their own.
+        let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
+        let (reverse, cotangent) = reader.as_block();
+        let result = Expr::tuple([value, cotangent.clone()]);
+        self.in_halves(of, s, dr, Halves { forward, reverse: reverse.to_vec(), result })
+    }
+
+    /// The bindings that a value needs, or that show in another way, and all others.
+    fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+        let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
+        let (mut forward, mut reverse) = (Vec::new(), Vec::new());
+        for b in bindings.iter().rev() {
+            let is_needed = b.pattern.vars().iter().any(|x| needed.contains(&x.id())) || self.effects.in_term(&b.rhs);
+            needed.extend(free_variables(&b.rhs).iter().filter(|_| is_needed).map(Var::id));
+            if is_needed { forward.push(b.clone()) } else { reverse.push(b.clone()) }
+        }
+        forward.reverse();
+        reverse.reverse();
+        (forward, reverse)
+    }
+}
+
+/// The bindings that do not depend on a variable, and those that do.
+fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
+    let mut late = HashSet::from([late.id()]);
+    bindings.iter().cloned().partition(|b| {
+        let is_late = depends_on(&b.rhs, &late);
+        late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
+        !is_late
+    })
+}
+
+/// The components of what is recorded.
+fn size(record: &[Var]) -> usize {
+    fn components(ty: &Type) -> usize {
+        ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
+    }
+    record.iter().map(|x| components(x.ty())).sum()
+}
+
+/// The components of a pair that a block gives.
+fn pair(e: &Expr) -> [Expr; 2] {
+    match e.args_of(&Op::Tuple) {
+        Some([a, b]) => [a.clone(), b.clone()],
+        _ => [Expr::get(1, e.clone()), Expr::get(2, e.clone())],
+    }
+}
+
+/// What the map of a function is called, while its values are parameters.
+fn alone(of: &FunName, what: &str) -> FunName {
+    let words = of.derivations.iter().map(Derivative::to_string).chain([of.base.to_string(), what.into()]);
+    FunName::base(&words.collect::<Vec<_>>().join("$"))
+}

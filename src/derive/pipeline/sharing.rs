@@ -1,0 +1,195 @@
+//! Work done once: sharing, merging, and the form that a person would write.
+
+use super::{Error, Pipeline, by_hand, checked};
+use crate::call_order;
+use crate::derive::passes::{
+    add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
+    pair_recursive_calls, split_pairs,
+};
+use lm::term::{Def, Derivative, FunName, Var};
+use lm::types::Type;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Rounds of sharing and merging; each settles one more level of nested conditionals.
+pub(super) const MERGE_ROUNDS: usize = 100;
+
+impl Pipeline {
+    /// Sharing and merging; then tidy; then the rules of the program.
+    pub(super) fn finished(&mut self, def: &Def) -> Result<Def, Error> {
+        let def = self.shared(def, &[])?;
+        let tidy = self.tidied(&def);
+        Ok(self.ruled(&tidy))
+    }
+
+    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    pub(super) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
+        let def = self.shared_with(def, &[], false)?;
+        Ok(self.tidied(&def))
+    }
+
+    pub(super) fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
+        self.shared_with(def, late, true)
+    }
+
+    fn shared_with(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
+        let mut def = self.shared_as_it_is(def, late, by_halves)?;
+        // A function is called for its value and for its derivative, perhaps at one point in two forms.
+        while repeats_calls(&def) {
+            let simplest = self.simplest(def.clone())?;
+            let again = self.shared_as_it_is(&simplest, late, by_halves)?;
+            if again.body.size() >= def.body.size() {
+                break;
+            }
+            def = again;
+        }
+        Ok(def)
+    }
+
+    fn shared_as_it_is(&mut self, def: &Def, late: &[Var], by_halves: bool) -> Result<Def, Error> {
+        let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
+        for _ in 0..MERGE_ROUNDS {
+            let size = def.body.size();
+            def = self.watch.pass("anf", || anf::anf(&def, &mut self.program.supply));
+            def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+            let beside = if by_halves && late.is_empty() { self.pair_recursive_calls(&def)? } else { None };
+            let is_beside = beside.is_some();
+            def = beside.unwrap_or(def);
+            let records = if by_halves { self.records(&def)? } else { merge_calls::Records::new() };
+            let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
+            let merged = self.watch.pass("merge_calls", merge);
+            let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
+            let changed = is_beside || merged != def;
+            let without_dead = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
+            def = checked("merge_calls", without_dead, |_| true);
+            if !changed && def.body.size() == size {
+                break;
+            }
+        }
+        let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
+        Ok(checked("cse", shared, |_| true))
+    }
+
+    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        let mut recursive = HashSet::new();
+        for derivative in &called {
+            let Some((outermost, of)) = derivative.underived() else { continue };
+            let value = of.unrestricted();
+            let is_asked = matches!(outermost, Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp)
+                && called.contains(&value);
+            if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
+                recursive.insert(value);
+            }
+        }
+        if recursive.is_empty() {
+            return Ok(None);
+        }
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        let made = self.watch.pass("pair_recursive_calls", || {
+            pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
+        });
+        Ok((made != *def).then_some(made))
+    }
+
+    /// Whether a function calls itself, and its derivatives are made here, without records.
+    fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
+        let is_made = !by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
+        if !is_made || self.in_progress.contains(name) {
+            return Ok(false);
+        }
+        self.require(name)?;
+        Ok(call_order::is_recursive(&self.program, name))
+    }
+
+    fn fuse_sums(&mut self, def: &Def) -> Def {
+        let (effects, supply) = (&self.effects, &mut self.program.supply);
+        self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
+    }
+
+    /// The record's type for each function that is called both for its value and for its
+    /// reverse derivative; its two halves are made for the purpose.
+    fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
+        let mut called = Vec::new();
+        call_order::calls(&def.body, &mut called);
+        let mut records = HashMap::new();
+        for (derivative, of) in called.iter().filter_map(FunName::underived) {
+            let value = of.unrestricted();
+            // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
+            let is_recursive =
+                || self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value);
+            let has_halves = derivative == Derivative::Rev || (derivative == Derivative::Vjp && is_recursive());
+            let generated = has_halves && !self.written.contains(&of.derived(Derivative::Rev));
+            if called.contains(&value) && generated && !records.contains_key(&of) {
+                let record = self.record(&of)?;
+                let fun = self.program.defs[&value].fun.clone();
+                records.insert(of, (fun, record));
+            }
+        }
+        Ok(records)
+    }
+
+    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// call themselves, may be in the making.
+    pub(super) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+        // Whether a derivative calls itself is seen once all that it calls is there.
+        self.require(&name.unrestricted())?;
+        if call_order::is_recursive(&self.program, &name.unrestricted()) {
+            return Ok(Type::Record(Arc::new(name.clone())));
+        }
+        self.require(&name.derived(Derivative::SufRevPass))?;
+        let forward = &self.program.defs[&name.derived(Derivative::SufFwdPass)];
+        let pair = forward.body.ty().as_tuple().expect("a value and a record");
+        Ok(pair[1].clone())
+    }
+
+    /// As simple as it gets.
+    pub(super) fn simplest(&mut self, def: Def) -> Result<Def, Error> {
+        const ROUNDS: usize = 4;
+        let mut def = def;
+        for _ in 0..ROUNDS {
+            let simpler = self.simplified(&def, "values")?.0;
+            if simpler == def {
+                break;
+            }
+            def = simpler;
+        }
+        Ok(def)
+    }
+
+    pub(super) fn with_destinations(&mut self, def: &Def) -> Def {
+        let recursive = |f: &FunName| {
+            let f = f.unrestricted();
+            call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
+        };
+        self.watch.pass("add_destinations", || add_destinations::add_destinations(def, &recursive))
+    }
+
+    pub(super) fn tidied(&mut self, def: &Def) -> Def {
+        let once = self.simplified(def, "values").expect("the laws of values end").0;
+        let once = dce::dce_after_merging(&once, &self.effects);
+        // What inlining brings together, such as a component of a tuple, is simplified again.
+        let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
+        let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
+        let tidy = self.with_destinations(&tidy);
+        let tidy = self
+            .watch
+            .pass("number_temporaries", || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
+        checked("number_temporaries", tidy, |d| apply::is_free_of_maps(&d.body))
+    }
+}
+
+/// Whether a function is called for its value and, apart from that, for a derivative.
+fn repeats_calls(def: &Def) -> bool {
+    let mut called = Vec::new();
+    call_order::calls(&def.body, &mut called);
+    let of = |name: &FunName| match name.underived()? {
+        (Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::SufFwdPass, of) => {
+            Some(of)
+        }
+        (_, _) => None,
+    };
+    called.iter().filter_map(of).any(|of| called.contains(&of.unrestricted()))
+}

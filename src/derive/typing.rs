@@ -1,0 +1,225 @@
+//! The types of derivatives.
+//!
+//! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
+//! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
+
+use lm::term::{Derivative, Fun};
+use lm::types::Type;
+use std::sync::Arc;
+
+/// How a derivation makes a function's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Typing {
+    /// `S -> LM S T`, with the parameters of f.
+    Jacobian,
+    /// `S -> LM T S`, with the parameters of f.
+    Transposed,
+    /// `S -> (T, LM S T)`, with the parameters of f.
+    Tupled,
+    /// `(S, LM a S) -> (T, LM a T)`; here a = S.
+    Polymorphic,
+    /// `(S, dS) -> dT`.
+    Forward,
+    /// `(S, dT) -> dS`.
+    Reverse,
+    /// `(S, dS) -> (T, dT)`.
+    ForwardWithValue,
+    /// `(S, dT) -> (T, dS)`.
+    ReverseWithValue,
+    /// `S -> T`, with the parameters of f.
+    Same,
+    /// `S -> shape of T`, with the parameters of f.
+    Shape,
+    /// `S -> (T, B)`, with the parameters of f.
+    FirstHalf,
+    /// `(dT, B) -> dS`.
+    SecondHalf,
+    /// `S -> dS`, with the parameters of f, for T = Float.
+    Gradient,
+    /// `(S, dS) -> dS`, for T = Float.
+    HessianVector,
+    /// `S -> J(dS, S)`, with the parameters of f, for T = Float. J: see [`blocks`].
+    Hessian,
+    /// `S -> J(T, S)`, with the parameters of f.
+    Blocks,
+}
+
+/// Returns how a derivative's type is made.
+fn typing(derivative: &Derivative) -> Typing {
+    match derivative {
+        Derivative::D => Typing::Jacobian,
+        Derivative::Dt => Typing::Transposed,
+        Derivative::Tupled => Typing::Tupled,
+        Derivative::Polymorphic => Typing::Polymorphic,
+        Derivative::Fwd => Typing::Forward,
+        Derivative::Rev | Derivative::SufRev => Typing::Reverse,
+        Derivative::Jvp => Typing::ForwardWithValue,
+        Derivative::Vjp => Typing::ReverseWithValue,
+        Derivative::SufFwdPass => Typing::FirstHalf,
+        Derivative::SufRevPass => Typing::SecondHalf,
+        Derivative::Shape => Typing::Shape,
+        Derivative::Cl | Derivative::Wrt(_) => Typing::Same,
+        Derivative::Grad => Typing::Gradient,
+        Derivative::Hvp => Typing::HessianVector,
+        Derivative::Hess => Typing::Hessian,
+        Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => Typing::Blocks,
+    }
+}
+
+/// Returns the words for derivatives.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    Derivative::ALL.iter().map(Derivative::word)
+}
+
+/// The derivative of a function: its name and types. `None` where they are not known.
+///
+/// `record` gives the B of a function.
+pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
+    if derivative.varying().is_some_and(|paths| paths.iter().any(|path| !f.can_vary(path))) {
+        return None;
+    }
+    // v is the part of s that varies.
+    let (s, v, t) = (f.argument(), f.varying(), &f.result);
+    let (params, result) = match typing(derivative) {
+        Typing::Jacobian => (f.params.clone(), Type::lm(v, t.clone())),
+        Typing::Transposed => (f.params.clone(), Type::lm(t.clone(), v)),
+        Typing::Tupled => (f.params.clone(), Type::tuple([t.clone(), Type::lm(v, t.clone())])),
+        Typing::Polymorphic => {
+            (vec![s, Type::lm(v.clone(), v.clone())], Type::tuple([t.clone(), Type::lm(v, t.clone())]))
+        }
+        Typing::Forward => (vec![s, v.tangent()], t.tangent()),
+        Typing::Reverse => (vec![s, t.tangent()], v.tangent()),
+        Typing::ForwardWithValue => (vec![s, v.tangent()], Type::tuple([t.clone(), t.tangent()])),
+        Typing::ReverseWithValue => (vec![s, t.tangent()], Type::tuple([t.clone(), v.tangent()])),
+        Typing::Shape => (f.params.clone(), t.shape()),
+        Typing::Same => (f.params.clone(), t.clone()),
+        Typing::FirstHalf => (f.params.clone(), Type::tuple([t.clone(), record(f)?])),
+        Typing::SecondHalf => (vec![t.tangent(), record(f)?], v.tangent()),
+        Typing::Gradient | Typing::HessianVector | Typing::Hessian if *t != Type::Float => return None,
+        Typing::Gradient => (f.params.clone(), v.tangent()),
+        Typing::HessianVector => (vec![s, v.tangent()], v.tangent()),
+        Typing::Hessian => (f.params.clone(), blocks(&v.tangent(), &v)),
+        Typing::Blocks if t.mentions_lm() || v.mentions_lm() => return None,
+        Typing::Blocks => (f.params.clone(), blocks(t, &v)),
+    };
+    Some(Fun { name: f.name.derived(derivative.clone()), params, result })
+}
+
+/// J(T, S), all partial derivatives of a T with respect to an S: T's structure outside, then S's.
+///
+///   J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
+///   J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
+///   J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
+///   J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+pub fn blocks(t: &Type, s: &Type) -> Type {
+    let tensor = |rank: usize, element| Type::Tensor(rank, Arc::new(element));
+    match (t, s) {
+        _ if !t.is_differentiable() || !s.is_differentiable() => Type::unit(),
+        (Type::Tuple(parts), _) => Type::tuple(parts.iter().map(|t| blocks(t, s))),
+        (Type::Tensor(p, element), _) if **element != Type::Float => tensor(*p, blocks(element, s)),
+        (_, Type::Tuple(parts)) => Type::tuple(parts.iter().map(|s| blocks(t, s))),
+        (Type::Tensor(p, float), Type::Tensor(q, element)) => match **element {
+            Type::Float => Type::Tensor(p + q, element.clone()),
+            _ => tensor(*p, blocks(float, s)),
+        },
+        (Type::Tensor(..), _) => t.clone(),
+        (_, Type::Tensor(q, element)) => tensor(*q, blocks(t, element)),
+        _ => Type::Float,
+    }
+}
+
+/// The function of which a gradient is asked that it does not have, as its result is no Float.
+pub fn without_gradient(
+    derivatives: &[Derivative],
+    f: &Fun,
+    record: &mut dyn FnMut(&Fun) -> Option<Type>,
+) -> Option<Fun> {
+    let mut f = f.clone();
+    for derivative in derivatives.iter().rev() {
+        let needs_float = matches!(typing(derivative), Typing::Gradient | Typing::HessianVector | Typing::Hessian);
+        if needs_float && f.result != Type::Float {
+            return Some(f);
+        }
+        f = derive(derivative, &f, record)?;
+    }
+    None
+}
+
+/// The derivative of a derivative of ... a function; derivations outermost first.
+pub fn derive_all(derivatives: &[Derivative], f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
+    derivatives.iter().rev().try_fold(f.clone(), |f, derivative| derive(derivative, &f, record))
+}
+
+/// `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
+pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
+    let is_polymorphic = f.name.derivative() == Some(&Derivative::Polymorphic);
+    let (Some([_, map]), [s, _], Some([t, _])) = (argument.as_tuple(), f.params.as_slice(), f.result.as_tuple()) else {
+        return f;
+    };
+    match map.as_lm() {
+        Some((a, _)) if is_polymorphic => {
+            let result = Type::tuple([t.clone(), Type::lm(a.clone(), t.clone())]);
+            Fun { params: vec![s.clone(), map.clone()], result, name: f.name }
+        }
+        _ => f,
+    }
+}
+
+/// The argument type of f, from that of its derivative; derivations outermost first.
+///
+/// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
+pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type> {
+    derivatives.iter().try_fold(argument.clone(), |argument, derivative| match typing(derivative) {
+        Typing::Jacobian | Typing::Transposed | Typing::Tupled | Typing::Shape | Typing::Same | Typing::FirstHalf => {
+            Some(argument)
+        }
+        Typing::Gradient | Typing::Hessian | Typing::Blocks => Some(argument),
+        Typing::Polymorphic
+        | Typing::Forward
+        | Typing::Reverse
+        | Typing::ForwardWithValue
+        | Typing::ReverseWithValue
+        | Typing::HessianVector => match argument.as_tuple() {
+            Some([s, _]) => Some(s.clone()),
+            _ => None,
+        },
+        Typing::SecondHalf => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lm::term::FunName;
+
+    #[test]
+    fn types_follow_the_reference() {
+        let f = Fun { name: FunName::base("f"), params: vec![Type::Float, Type::Integer], result: Type::Bool };
+        let shown = |derivatives: &[Derivative]| {
+            let mut record = |f: &Fun| Some(f.argument());
+            let d = derive_all(derivatives, &f, &mut record).expect("a type");
+            format!("{} : {} -> {}", d.name, d.argument(), d.result)
+        };
+        assert_eq!(shown(&[Derivative::D]), "[D f] : (Tuple Float Integer) -> (LM (Tuple Float Integer) Bool)");
+        assert_eq!(
+            shown(&[Derivative::Rev]),
+            "[rev f] : (Tuple (Tuple Float Integer) (Tuple)) -> (Tuple Float (Tuple))"
+        );
+        let twice = "[fwd [rev f]] : (Tuple (Tuple (Tuple Float Integer) (Tuple)) \
+            (Tuple (Tuple Float (Tuple)) (Tuple))) -> (Tuple Float (Tuple))";
+        assert_eq!(shown(&[Derivative::Fwd, Derivative::Rev]), twice);
+        assert_eq!(
+            shown(&[Derivative::SufRevPass]),
+            "[sufrevpass f] : (Tuple (Tuple) (Tuple Float Integer)) -> (Tuple Float (Tuple))"
+        );
+        assert_eq!(shown(&[Derivative::Shape]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
+    }
+
+    #[test]
+    fn the_argument_of_the_function_is_recovered() {
+        let s = Type::tuple([Type::Float, Type::Integer]);
+        let argument = Type::tuple([Type::tuple([s.clone(), Type::unit()]), Type::Float]);
+        assert_eq!(base_argument(&[Derivative::Fwd, Derivative::Rev], &argument), Some(s));
+        assert_eq!(base_argument(&[Derivative::Fwd], &Type::Float), None);
+    }
+}

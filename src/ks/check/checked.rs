@@ -1,0 +1,86 @@
+//! A checked program, and what the checker lets pass.
+
+use crate::derivation::Derivation;
+use crate::ks::diagnostic::Diagnostic;
+use indexmap::{IndexMap, IndexSet};
+use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
+use lm::types::Type;
+
+/// What the checker lets pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CheckOptions {
+    /// Accept a definition of a derivative of a function that the file does not define, and of the
+    /// split derivations, as it stands. Stages of a derivation need this when printed and read
+    /// again; in a user's file it would hide a misspelt name.
+    pub orphan_derivatives: bool,
+    /// Gives the B of `[suffwdpass f] : S -> (T, B)` for a function of a program: it is known once the
+    /// derivation was done. Without it, calls of the halves of a function are refused, unless written by hand.
+    pub record: Option<Record>,
+    /// The derivation by which derivatives are made, where the file does not choose one.
+    pub derivation: Derivation,
+}
+
+/// See [`CheckOptions::record`].
+pub type Record = fn(Checked, &FunName) -> Result<Type, Diagnostic>;
+
+/// A program without errors.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// The user's definitions in source order, then those of the prelude that they call.
+    pub program: Program,
+    /// The derivatives that the file asks for by `gdef`, in source order, each once.
+    pub requested: Vec<FunName>,
+    /// The derivation by which derivatives are made.
+    pub derivation: Derivation,
+    /// The functions for which a `gdef` chooses another one.
+    pub chosen: IndexMap<FunName, Derivation>,
+    /// The prelude's other definitions. Their variables come from the program's supply.
+    pub prelude: IndexMap<FunName, Def>,
+    /// Where each of the user's definitions has its name.
+    pub places: IndexMap<FunName, Span>,
+}
+
+impl Checked {
+    /// Moves a definition of the prelude, and those it calls, into the program.
+    ///
+    /// Does nothing for a name that the program has, or that nobody has.
+    pub fn include(&mut self, name: &FunName) {
+        let mut wanted = vec![name.clone()];
+        while let Some(name) = wanted.pop() {
+            if let Some(def) = self.prelude.shift_remove(&name) {
+                wanted.extend(callees(&def.body));
+                self.program.defs.insert(name, def);
+            }
+        }
+    }
+
+    /// The functions of that base name, as written by the user or included from the prelude.
+    pub fn overloads<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a Def> {
+        let is_one = move |def: &&Def| def.fun.name.derivations.is_empty() && *def.fun.name.base == *base;
+        self.program.defs.values().filter(is_one)
+    }
+}
+
+/// The functions that a term calls or takes the Jacobian of.
+pub(super) fn callees(e: &Expr) -> Vec<FunName> {
+    let mut found = IndexSet::new();
+    let mut rest = vec![e];
+    while let Some(e) = rest.pop() {
+        match e.kind() {
+            Kind::Const(_) | Kind::Var(_) => {}
+            Kind::App(op, args) => {
+                if let Op::Call(f) | Op::JacobianOfFun(f) = op {
+                    // The derivative of a function is made from the function.
+                    found.insert(f.name.as_written());
+                }
+                rest.extend(args);
+            }
+            Kind::Let(bindings, body) => {
+                rest.extend(bindings.iter().map(|b| &b.rhs));
+                rest.push(body);
+            }
+            Kind::Lam(_, body) => rest.push(body),
+        }
+    }
+    found.into_iter().collect()
+}

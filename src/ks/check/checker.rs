@@ -1,0 +1,58 @@
+//! The state of a check. The methods are in the other files, by what they check.
+
+use crate::ks::check::checked::{CheckOptions, Checked};
+use crate::ks::check::copies::Copies;
+use crate::ks::check::functions::Functions;
+use crate::ks::check::scope::Scope;
+use crate::ks::diagnostic::Diagnostic;
+use indexmap::{IndexMap, IndexSet};
+use lm::scheme::Named;
+use lm::term::{FunName, Span, Supply};
+use lm::types::Type;
+
+/// The state of a check.
+pub struct Checker {
+    pub(super) options: CheckOptions,
+    pub(super) functions: Functions,
+    pub(super) scope: Scope,
+    pub(super) supply: Supply,
+    /// What the type variables of a built-in stand for while its body is checked.
+    pub(super) expansion: Option<Named>,
+    pub(super) copies: Copies,
+    /// What is checked so far.
+    pub(super) checked: Checked,
+    /// Functions whose bodies have errors.
+    pub(super) unsound: IndexSet<FunName>,
+    /// The records that were asked for; none where there is an error.
+    pub(super) records: IndexMap<FunName, Option<Type>>,
+    pub(super) errors: Vec<Diagnostic>,
+    /// The built-ins that the program calls in its own text, with the types of their arguments.
+    #[cfg(test)]
+    pub(super) called: Vec<(String, Vec<Type>)>,
+}
+
+impl Checker {
+    /// Starts a check.
+    pub(super) fn new(options: CheckOptions) -> Checker {
+        Checker {
+            options,
+            functions: Functions::default(),
+            scope: Scope::default(),
+            supply: Supply::default(),
+            expansion: None,
+            copies: Copies::default(),
+            checked: Checked::default(),
+            unsound: IndexSet::new(),
+            records: IndexMap::new(),
+            errors: Vec::new(),
+            #[cfg(test)]
+            called: Vec::new(),
+        }
+    }
+
+    /// Reports an error at a place, and gives the `None` that stands for what is wrong.
+    pub(super) fn fail<T>(&mut self, error: Diagnostic, span: Span) -> Option<T> {
+        self.errors.push(error.at(span));
+        None
+    }
+}

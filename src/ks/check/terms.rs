@@ -1,0 +1,32 @@
+//! Typed terms: applications, the types of arguments, and their tuple.
+
+use lm::term::{Expr, Op, Span};
+use lm::types::Type;
+
+/// The types of arguments.
+pub fn types(args: &[Expr]) -> Vec<Type> {
+    args.iter().map(|arg| arg.ty().clone()).collect()
+}
+
+/// The one argument, or the tuple of all.
+pub fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
+    match args.len() {
+        1 => args.remove(0),
+        _ => apply(Op::Tuple, args, span),
+    }
+}
+
+/// The operator applied to arguments that were checked to fit it.
+pub fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
+    let shown = format!("{op:?}");
+    Expr::try_app(op, args, span)
+        .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
+}
+
+/// The type of the one argument, or of the tuple of all.
+pub fn argument_type(types: &[Type]) -> Type {
+    match types {
+        [one] => one.clone(),
+        many => Type::tuple(many.iter().cloned()),
+    }
+}

@@ -1,0 +1,71 @@
+//! The built-ins that are written in the language: the text `arrays.ks`, read.
+
+use crate::ks::check::names::symbol;
+use crate::ks::reader::{Sexp, Shape, read};
+use std::sync::{Arc, LazyLock};
+
+/// A built-in as it is written.
+#[derive(Debug)]
+pub struct Definition {
+    /// The name.
+    pub name: Arc<str>,
+    /// The typing, in the notation of [`lm::scheme`].
+    pub typing: String,
+    /// The names of the parameters.
+    pub params: Vec<Arc<str>>,
+    /// The body.
+    pub body: Sexp,
+}
+
+/// All of them.
+pub static DEFINITIONS: LazyLock<Vec<Definition>> =
+    LazyLock::new(|| read(include_str!("../arrays.ks")).forms.iter().map(definition).collect());
+
+/// Reads `(def name T ((x : T1) ...) body)`. Panics when it is another form: the text is our own.
+fn definition(form: &Sexp) -> Definition {
+    let [_, name, result, params, body] = list(form) else { panic!("arrays.ks: malformed definition {form:?}") };
+    let params = list(params);
+    let params = if params.first().is_some_and(|p| symbol(p).is_some()) {
+        vec![params]
+    } else {
+        params.iter().map(list).collect()
+    };
+    let typing = params.iter().map(|p| type_text(&p[2..])).chain(["->".into(), text(result)]);
+    let typing = typing.collect::<Vec<_>>().join(" ");
+    let named = |s: &Sexp| symbol(s).unwrap_or_else(|| panic!("arrays.ks: {s:?} is no name")).clone();
+    Definition { name: named(name), typing, params: params.iter().map(|p| named(&p[0])).collect(), body: body.clone() }
+}
+
+fn list(s: &Sexp) -> &[Sexp] {
+    match &s.shape {
+        Shape::List(items) => items,
+        _ => panic!("arrays.ks: {s:?} is no list"),
+    }
+}
+
+fn type_text(items: &[Sexp]) -> String {
+    match items {
+        [one] => text(one),
+        several => format!("({})", several.iter().map(text).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn text(s: &Sexp) -> String {
+    symbol(s).map_or_else(
+        || format!("({})", list(s).iter().map(text).collect::<Vec<_>>().join(" ")),
+        |name| name.to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read() {
+        let map = DEFINITIONS.iter().find(|g| &*g.name == "map").expect("map is there");
+        assert_eq!(map.typing, "(Lam s t) (Tensor i s) -> (Tensor i t)");
+        assert_eq!(map.params.len(), 2);
+        assert!(DEFINITIONS.iter().all(|g| lm::scheme::Rule::parse(&g.typing).at_arity(g.params.len()).is_some()));
+    }
+}
