@@ -10,7 +10,7 @@ mod measure;
 use lm::term::FunName;
 use lm::types::Type;
 use lmc::demos::{DEMOS, Demo};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use measure::{ARGUMENTS, Native, criterion, group, median, ratio, shown};

@@ -6,9 +6,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::{Derivative, FunName};
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use native::abi::Context;
 use native::{Jit, SourceInfo};
 use std::hint::black_box;

@@ -7,7 +7,7 @@
 #[allow(dead_code)] // each bench uses a part
 mod measure;
 
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use loops::{Checks, PASSES, Selection};
 use measure::{ARGUMENTS, Native, demo, in_turns, shown};
 use native::Options;

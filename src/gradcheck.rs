@@ -12,7 +12,7 @@
 
 mod random;
 
-use crate::pipeline::{Error, Pipeline};
+use crate::derive::pipeline::{Error, Pipeline};
 use lm::interp::{Interpreter, RuntimeError};
 use lm::term::{Def, Derivative, FunName, Path, Program};
 use lm::value::Value;

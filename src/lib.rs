@@ -18,17 +18,12 @@
 //! ```
 
 pub mod bench;
-pub mod call_order;
-pub mod cl;
 pub mod cli;
 pub mod demos;
-pub mod derivation;
 pub mod derive;
 pub mod gradbench;
 pub mod gradcheck;
 pub mod ks;
-pub mod pipeline;
-pub mod schedule;
 mod stack;
 
 pub use stack::{LARGE_STACK, stack_size, with_large_stack};

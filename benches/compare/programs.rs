@@ -4,10 +4,10 @@ use super::arguments;
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.

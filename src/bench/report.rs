@@ -2,7 +2,6 @@
 
 use super::Entry;
 use super::measure::Samples;
-use crate::ks::render::quoted;
 use loops::analyses::counts::{Counts, Work};
 use native::Peaks;
 
@@ -107,9 +106,9 @@ pub fn json(setting: &Setting, peaks: &Peaks, rows: &[Row]) -> String {
     format!(
         "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
          \"bytes\":{bytes:e},\"arrays\":{arrays},\"cached_bytes\":{cached_bytes:e}}},\"rows\":[{}]}}\n",
-        quoted(function),
-        quoted(input),
-        quoted(derivation),
+        serde_json::Value::from(*function),
+        serde_json::Value::from(*input),
+        serde_json::Value::from(*derivation),
         rows.join(",")
     )
 }
@@ -123,7 +122,7 @@ fn json_row(row: &Row) -> String {
         "{{\"n\":{size},\"entry\":{},\"samples\":{},\"median\":{:e},\"lower_quartile\":{low:e},\
          \"upper_quartile\":{high:e},\"ratio\":{:e},\"counts\":{{{}}},\"operations_per_second\":{:e},\
          \"bytes_per_second\":{:e}}}",
-        quoted(row.entry.name()),
+        serde_json::Value::from(row.entry.name()),
         row.samples.count(),
         row.samples.median(),
         row.ratio,

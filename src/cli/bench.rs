@@ -9,7 +9,7 @@ use super::watch::{Watch, WatchOptions, watched};
 use crate::bench::measure::Effort;
 use crate::bench::report::{self, Row, Setting};
 use crate::bench::{Entry, plot};
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use native::{Jit, Peaks};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use lm::notation::ks;
 use lm::term::{Derivative, FunName, Program};
 use native::Kind;
@@ -117,7 +117,7 @@ fn text(program: &Program, entries: &[FunName]) -> String {
     while let Some(name) = wanted.get(next).cloned() {
         let mut called = Vec::new();
         if let Some(def) = program.defs.get(&name) {
-            crate::call_order::calls(&def.body, &mut called);
+            crate::derive::call_order::calls(&def.body, &mut called);
         }
         called.retain(|callee| !wanted.contains(callee));
         called.dedup();

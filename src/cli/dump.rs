@@ -4,7 +4,7 @@
 //! derivatives it speaks.
 
 use super::failure::Failure;
-use crate::call_order::calls;
+use crate::derive::call_order::calls;
 use indexmap::IndexMap;
 use lm::notation::ks;
 use lm::term::{Def, Derivative, FunName, Program};

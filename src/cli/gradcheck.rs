@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use crate::gradcheck::{self, Report, Worst};
 use lm::term::FunName;
 use native::Jit;

@@ -3,12 +3,12 @@
 use super::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
+use crate::derive::pipeline::{self, Pipeline};
 use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::Source;
 use crate::ks::{front, render};
-use crate::pipeline::{self, Pipeline};
 use indexmap::IndexMap;
 use lm::interp::RuntimeError;
 use lm::term::{FunName, Path, Span};

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use crate::derive::passes::laws::PASS_LAWS;
-use crate::schedule::SCHEDULES;
+use crate::derive::schedule::SCHEDULES;
 use lm::law;
 use std::io::Write;
 

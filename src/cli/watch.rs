@@ -2,8 +2,8 @@
 
 use super::dump::Dump;
 use super::failure::Failure;
+use crate::derive::pipeline::{Pass, Pipeline};
 use crate::ks::check::Checked;
-use crate::pipeline::{Pass, Pipeline};
 use lm::timing::{Row, Timings};
 use std::fmt::Write;
 use std::path::PathBuf;

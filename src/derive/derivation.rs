@@ -1,11 +1,4 @@
-//! The derivations: each takes a definition and gives definitions.
-
-pub mod jacobian;
-pub mod paired;
-pub mod recorded;
-pub mod shape;
-mod tensors;
-pub mod written;
+//! Names the ways to derivatives, among which options and `gdef` choose.
 
 /// A way to the derivatives of a function. All ways give functions of the same names, types and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]

@@ -1,12 +1,12 @@
 //! The front end: from a source text to a checked program.
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use crate::derive::passes::zeros_of_empty_sums;
+use crate::derive::pipeline;
 use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
 use crate::ks::source::Source;
-use crate::pipeline;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
 use lm::types::Type;

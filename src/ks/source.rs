@@ -6,6 +6,7 @@
 use crate::ks::diagnostic::Diagnostic;
 use lm::term::Span;
 use std::io::{ErrorKind, Read};
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
 /// A text and the name people know it by.
@@ -117,10 +118,11 @@ impl Source {
         Position { line, column }
     }
 
-    /// A line's text, without its end; lines count from 1. Empty when there is no such line.
-    pub fn line(&self, line: usize) -> &str {
-        let Some(&start) = line.checked_sub(1).and_then(|i| self.line_starts.get(i)) else { return "" };
-        self.text[start..].lines().next().unwrap_or("")
+    /// Returns the bytes of some lines, which count from 1, without the end of the last.
+    pub fn lines(&self, lines: RangeInclusive<usize>) -> Range<usize> {
+        let start = |line: usize| self.line_starts.get(line - 1).copied();
+        let end = start(lines.end() + 1).map_or(self.text.len(), |next| next - 1);
+        start(*lines.start()).unwrap_or(end)..end
     }
 }
 
@@ -163,8 +165,8 @@ mod tests {
         assert_eq!(source.position(2), Position { line: 1, column: 3 });
         assert_eq!(source.position(6), Position { line: 2, column: 3 });
         assert_eq!(source.position(99), Position { line: 3, column: 1 });
-        assert_eq!(source.line(2), "λx y");
-        assert_eq!(source.line(9), "");
+        assert_eq!(&source.text()[source.lines(2..=2)], "λx y");
+        assert_eq!(&source.text()[source.lines(1..=3)], "ab\nλx y\n");
     }
 
     #[test]

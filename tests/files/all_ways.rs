@@ -6,7 +6,6 @@
 //! Each program is compiled in a few of the ways, neighbours in others; the campaign compiles it in all of them.
 
 use super::each::{self, Outcome, alone};
-use native::SourceInfo;
 use common::all_ways::{Hard, Tally, demo, drawn, function, hard, some};
 use common::files;
 use common::generate_arrays;
@@ -18,10 +17,11 @@ use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lmc::demos::{DEMOS, Demo};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use native::SourceInfo;
 
 /// One of so many ways is for each program, the others for the programs after it.
 const SPREAD: usize = 12;

@@ -15,8 +15,9 @@ use libtest_mimic::Trial;
 use lm::term::FunName;
 use lm::value::Value;
 use lmc::demos::Demo;
-use lmc::derivation::Derivation;
-use lmc::{call_order, with_large_stack};
+use lmc::derive::Derivation;
+use lmc::derive::call_order;
+use lmc::with_large_stack;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -92,7 +93,7 @@ fn random_programs_have_what_they_promise() {
 /// How deep calls of different functions are nested.
 fn depth_of_calls(text: &str) -> usize {
     let p = pipeline(text, Derivation::default()).expect("programs are right");
-    fn below(p: &lmc::pipeline::Pipeline, name: &FunName) -> usize {
+    fn below(p: &lmc::derive::pipeline::Pipeline, name: &FunName) -> usize {
         let mut called = Vec::new();
         call_order::calls(&p.program().defs[name].body, &mut called);
         called.retain(|callee| callee != name);

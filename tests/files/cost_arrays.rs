@@ -9,9 +9,9 @@ use libtest_mimic::Trial;
 use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::path::Path;
 
 /// The tests.

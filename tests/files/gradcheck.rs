@@ -2,16 +2,16 @@
 //! (`cases/gradcheck/<what>.ks`): forward = reverse = finite differences, interpreter = native.
 
 use super::each::{self, Outcome};
-use native::{Jit, Options, SourceInfo};
 use common::files;
 use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::term::FunName;
 use lm::types::Type;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use native::{Jit, Options, SourceInfo};
 use std::path::Path;
 
 const POINTS: usize = 20;

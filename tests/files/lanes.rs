@@ -3,8 +3,6 @@
 //! the demos.
 
 use super::each::{self, Outcome, alone};
-use loops::Checks;
-use native::{Lanes, Math};
 use common::files;
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};
@@ -13,6 +11,8 @@ use libtest_mimic::Trial;
 use lm::random::SplitMix;
 use lmc::gradcheck::NATIVE_FAST;
 use lmc::with_large_stack;
+use loops::Checks;
+use native::{Lanes, Math};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -4,7 +4,6 @@
 //! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back.
 
 use super::each::{self, Outcome};
-use native::{Jit, SourceInfo};
 use common::files::{self, expect};
 use libtest_mimic::Trial;
 use lm::alpha;
@@ -12,9 +11,10 @@ use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::notation::{infix, ks};
 use lm::term::{Derivative, FunName, Program, Span};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use native::{Jit, SourceInfo};
 use std::path::Path;
 
 /// The tests.

@@ -17,6 +17,7 @@ mod lanes;
 mod language;
 mod native_memory;
 mod nested;
+mod oracle;
 mod paired;
 mod passes;
 mod places;
@@ -42,6 +43,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     language::tests,
     native_memory::tests,
     nested::tests,
+    oracle::tests,
     paired::tests,
     passes::tests,
     places::tests,

@@ -2,9 +2,6 @@
 //! calls, and where it does not suffice the program stops with an error.
 
 use super::each::{self, Outcome, alone};
-use loops::analyses::counts::Work;
-use loops::{PASSES, Selection};
-use native::{Jit, Lanes, Options, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use common::files;
 use common::native::unoptimised;
@@ -13,11 +10,14 @@ use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use loops::analyses::counts::Work;
+use loops::{PASSES, Selection};
+use native::{Jit, Lanes, Options, SourceInfo};
 use std::path::Path;
 
 /// The tests.
@@ -198,7 +198,7 @@ fn derivatives_give_back_jagged_tensors() {
 /// Demos that have buffers which take the place of others.
 const REUSING: &[&str] = &[];
 
-/// What calls of a demo and of its derivatives have in use at once, without `reuse` and with it.
+/// What calls of a demo and of its derivatives have in use at once, without `buffer_reuse` and with it.
 fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {
     let mut fell = false;
     let mut pipeline = Pipeline::new(front::load(&Source::new("demo.ks", demo.text)).expect("a right program"));
@@ -207,7 +207,7 @@ fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {
     entries.iter().for_each(|name| pipeline.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
     let point = point_of_demo(&pipeline, &base);
     let args = arguments(&pipeline, &base, &point);
-    let jits = [Selection::Through("threads".into()), Selection::All].map(|passes| {
+    let jits = [Selection::Through("parallelize".into()), Selection::All].map(|passes| {
         let options = Options { passes, opt_level: 0, ..Options::default() };
         let mut jit = jit_with(demo.text, &entries, &options);
         jit.set_stack(LARGE_STACK as u64 / 2);

@@ -17,11 +17,11 @@ use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::{Pipeline, Stage};
 use lmc::gradcheck::{self, Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::{Pipeline, Stage};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -2,7 +2,6 @@
 //! every way of checking; on programs with stencils, on random ones and on the demos.
 
 use super::each::{self, Outcome, alone};
-use loops::{Checks, Forward, PASSES, Selection};
 use common::files;
 use common::generate_arrays::drawn;
 use common::native::{Case, Way};

@@ -2,7 +2,6 @@
 //! derivation, natively and in the interpreter.
 
 use super::each::{self, Outcome};
-use native::{Jit, SourceInfo};
 use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::interp::{Interpreter, RuntimeError};
@@ -10,10 +9,11 @@ use lm::term::{Derivative, Expr, FunName, Kind, Span};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use native::{Jit, SourceInfo};
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
@@ -148,7 +148,7 @@ fn wrong(body: &str, failing: &[Derivative], derivation: Derivation) -> Vec<Stri
 }
 
 /// By each derivation.
-fn is_at_its_place(body: &str, failing: &[&str]) -> Outcome {
+fn is_at_its_place(body: &str, failing: &[Derivative]) -> Outcome {
     let wrong: Vec<String> =
         Derivation::ALL.into_iter().flat_map(|derivation| wrong(body, failing, derivation)).collect();
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
@@ -169,14 +169,9 @@ fn has_places(demo: &Demo, derivation: Derivation) -> Outcome {
     let source = Source::new(demo.name, demo.text);
     let checked = front::load_for(&source, derivation, &Timings::default());
     let mut pipeline = Pipeline::new(checked.map_err(|errors| format!("{errors:?}"))?);
-    for d in [
-        Derivative::Fwd,
-        Derivative::Rev,
-        Derivative::Jvp,
-        Derivative::Vjp,
-        Derivative::SufFwdPass,
-        Derivative::Shape,
-    ] {
+    for d in
+        [Derivative::Fwd, Derivative::Rev, Derivative::Jvp, Derivative::Vjp, Derivative::SufFwdPass, Derivative::Shape]
+    {
         let name = FunName::base(demo.fun).derived(d);
         pipeline.require(&name).map_err(|error| error.to_string())?;
     }

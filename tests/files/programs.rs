@@ -5,7 +5,6 @@
 //! libraries do.
 
 use super::each::{self, Outcome};
-use native::{Jit, Options, SourceInfo};
 use common::files;
 use libtest_mimic::Trial;
 use lm::alpha;
@@ -13,9 +12,10 @@ use lm::interp::Interpreter;
 use lm::notation::ks;
 use lm::term::FunName;
 use lmc::demos::Demo;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
+use native::{Jit, Options, SourceInfo};
 use std::fs;
 
 /// The largest relative difference of numbers that agree.

@@ -2,8 +2,6 @@
 //! demos, their derivatives and random programs, in lanes and on threads.
 
 use super::each::{self, Outcome, alone};
-use loops::Checks;
-use native::{Jit, Lanes, SourceInfo};
 use common::cost::{arguments, point_of_demo};
 use common::generate_arrays::drawn;
 use libtest_mimic::Trial;
@@ -12,10 +10,10 @@ use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::Random;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 use loops::Checks;
 use native::{Jit, Lanes, SourceInfo};

@@ -5,8 +5,8 @@ use common::families::{calls, calls_of_tuples, calls_under_conditionals, doublin
 use lm::interp::{Counts, Interpreter};
 use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::value::Value;
-use lmc::derivation::Derivation;
-use lmc::pipeline::{HEADINGS, Pipeline};
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::{HEADINGS, Pipeline};
 use lmc::with_large_stack;
 
 fn pipeline(text: &str) -> Pipeline {

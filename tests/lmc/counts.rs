@@ -3,9 +3,9 @@
 
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use loops::analyses::counts::{Counts, Work};
 use loops::{LOWERING, Selection};

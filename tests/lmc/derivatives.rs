@@ -11,11 +11,11 @@ use common::agreement::{all_ways, stages_come_back, ways_agree_at, with_unoptimi
 use common::generate::{Options, programs, text};
 use lm::term::{FunName, Program};
 use lm::value::Value;
-use lmc::call_order;
+use lmc::derive::call_order;
+use lmc::derive::pipeline::{Pipeline, Stage};
 use lmc::gradcheck::{self, Random};
 use lmc::ks::front::load;
 use lmc::ks::source::Source;
-use lmc::pipeline::{Pipeline, Stage};
 use lmc::with_large_stack;
 use native::{Jit, Math, SourceInfo};
 use proptest::prelude::*;

@@ -2,11 +2,11 @@
 
 use lm::term::Derivative;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::explain::{self, Explanation};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

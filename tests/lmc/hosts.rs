@@ -3,9 +3,9 @@
 use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

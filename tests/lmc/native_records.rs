@@ -4,10 +4,10 @@
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
 use native::{Jit, SourceInfo};
 use std::fs;

@@ -8,9 +8,9 @@ use lm::term::{Def, Program};
 use lm::types::Type;
 use lm::value::Value;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 
 /// The definitions of a text; the last is the instance.
@@ -37,7 +37,7 @@ fn point(ty: &Type) -> Value {
 /// The value of a definition at a point; of a map, what it does to a vector.
 fn meaning(p: &mut Pipeline, def: &Def) -> Value {
     let mut called = Vec::new();
-    lmc::call_order::calls(&def.body, &mut called);
+    lmc::derive::call_order::calls(&def.body, &mut called);
     called.iter().for_each(|name| p.require(name).expect("what is called can be made"));
     let mut program: Program = p.program().clone();
     program.defs.insert(def.fun.name.clone(), def.clone());

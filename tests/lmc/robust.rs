@@ -2,10 +2,10 @@
 
 use common::generate::{self, Options, programs};
 use lm::term::{Derivative, FunName};
+use lmc::derive::pipeline::{Error, Pipeline};
 use lmc::ks::front::load;
 use lmc::ks::render::{Format, render_all};
 use lmc::ks::source::Source;
-use lmc::pipeline::{Error, Pipeline};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 

@@ -4,10 +4,10 @@
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::term::FunName;
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, Lanes, SourceInfo, abi};
 use std::ffi::c_void;

@@ -3,10 +3,10 @@
 use lm::interp::Interpreter;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{self, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 
 const PROGRAM: &str = "

@@ -1,8 +1,8 @@
 //! Defines the primitives on tensors.
 
-use super::map::{neutral_unless_empty, numbers};
-use super::value::{Outcome, Val};
-use super::vector::{add, common_size, zero};
+use super::map::neutral_unless_empty;
+use super::value::{Outcome, Val, numbers};
+use super::vector::{add, common_size, neutral, zero};
 use super::{Evaluator, fail};
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -91,15 +91,15 @@ impl Evaluator<'_> {
 /// Errors: it has another shape.
 fn into(w: &Val, e: &Val) -> Outcome {
     match (w, e) {
-        (Val::Tuple(ws), Val::Tuple(es)) if is_unit(&ws[0]) && !is_unit(&es[0]) => {
-            Ok(Val::Tuple(vec![es[0].clone(), into(&ws[1], &es[1])?]))
-        }
-        _ => add(&super::vector::neutral(w), e),
+        (Val::Tuple(ws), Val::Tuple(es)) => match (ws.as_slice(), es.as_slice()) {
+            // A value has no zero: its witness is a unit.
+            ([Val::Tuple(unit), w], [value, e]) if unit.is_empty() => {
+                Ok(Val::Tuple(vec![value.clone(), add(&neutral(w), e)?]))
+            }
+            _ => add(&neutral(w), e),
+        },
+        _ => add(&neutral(w), e),
     }
-}
-
-fn is_unit(x: &Val) -> bool {
-    matches!(x, Val::Tuple(parts) if parts.is_empty())
 }
 
 /// The sum from left to right; over nothing, the zero of the type.

@@ -16,7 +16,6 @@ use super::value::{Outcome, Val};
 use super::vector::{add, dot, neutral, scale, zero};
 use super::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
-use crate::tensor::Position;
 use crate::term::FunName;
 use crate::types::Type;
 use std::rc::Rc;
@@ -309,35 +308,4 @@ fn sum_or_zero(terms: Vec<Val>, t: &Space) -> Outcome {
 /// What a sum of `n` vectors like `w` starts from.
 pub(super) fn neutral_unless_empty(n: i64, w: &Val) -> Val {
     if n > 0 { neutral(w) } else { zero(w) }
-}
-
-impl super::value::Array {
-    /// The element at an index.
-    ///
-    /// Errors: the index is outside.
-    pub fn element(&self, index: &Val) -> Outcome {
-        let at = self.offset(index)?;
-        Ok(self.elements[at].clone())
-    }
-
-    /// Where the element at an index lies.
-    ///
-    /// Errors: the index is outside.
-    pub fn offset(&self, index: &Val) -> Result<usize, RuntimeError> {
-        let index = numbers(index);
-        let is_inside = index.iter().zip(&self.size).all(|(&i, &n)| 0 <= i && i < n as i64);
-        if !is_inside {
-            let size = Position::from(self.size.as_slice());
-            return fail(ErrorKind::IndexOutOfRange { index: Position::from(index), size });
-        }
-        Ok(index.iter().zip(&self.size).fold(0, |offset, (&i, &n)| offset * n + i as usize))
-    }
-}
-
-/// The numbers of an index or a size.
-pub(super) fn numbers(index: &Val) -> Vec<i64> {
-    match index {
-        Val::Tuple(parts) => parts.iter().map(Val::integer).collect(),
-        one => vec![one.integer()],
-    }
 }

@@ -2,10 +2,10 @@
 //!
 //! Functions and linear maps are Rust closures, so they are no [`Value`]: only the others leave.
 
-use super::Evaluator;
 use super::map::Map;
-use crate::runtime_error::RuntimeError;
-use crate::tensor::Tensor;
+use super::{Evaluator, fail};
+use crate::runtime_error::{ErrorKind, RuntimeError};
+use crate::tensor::{Position, Tensor};
 use crate::types::Type;
 use crate::value::Value;
 use std::collections::BTreeMap;
@@ -136,6 +136,37 @@ impl Val {
             Val::Record(value) => Value::Record(Arc::new(value.to_value())),
             Val::Map(_) | Val::Function(_) | Val::Finite(_) => panic!("{self:?} stays inside"),
         }
+    }
+}
+
+impl Array {
+    /// The element at an index.
+    ///
+    /// Errors: the index is outside.
+    pub fn element(&self, index: &Val) -> Outcome {
+        let at = self.offset(index)?;
+        Ok(self.elements[at].clone())
+    }
+
+    /// Where the element at an index lies.
+    ///
+    /// Errors: the index is outside.
+    pub fn offset(&self, index: &Val) -> Result<usize, RuntimeError> {
+        let index = numbers(index);
+        let is_inside = index.iter().zip(&self.size).all(|(&i, &n)| 0 <= i && i < n as i64);
+        if !is_inside {
+            let size = Position::from(self.size.as_slice());
+            return fail(ErrorKind::IndexOutOfRange { index: Position::from(index), size });
+        }
+        Ok(index.iter().zip(&self.size).fold(0, |offset, (&i, &n)| offset * n + i as usize))
+    }
+}
+
+/// The numbers of an index or a size.
+pub(super) fn numbers(index: &Val) -> Vec<i64> {
+    match index {
+        Val::Tuple(parts) => parts.iter().map(Val::integer).collect(),
+        one => vec![one.integer()],
     }
 }
 

@@ -304,14 +304,17 @@ impl Interpreter<'_> {
         Ok(Value::Tuple(vec![state, sum]))
     }
 
-    /// `a + b`: one is added to the other, which had better be one that needs no copy.
+    /// Evaluates `a + b` by adding one to the other: to `b`, where only `b` needs no copy and the order does not show.
     pub(super) fn sum_of_two(&mut self, a: &Expr, b: &Expr, env: &mut Env) -> Outcome {
+        const VARIABLE: u8 = 2;
         let rank = |cx: &Self, e: &Expr| match e.kind() {
-            _ if cx.only_uses.contains(&e.address()) => 2,
+            _ if cx.only_uses.contains(&e.address()) => VARIABLE,
             Kind::App(Op::Call(_) | Op::Get(..), _) => 1,
             _ => 0,
         };
-        let (a, b) = if rank(self, b) > rank(self, a) { (b, a) } else { (a, b) };
+        let (rank_a, rank_b) = (rank(self, a), rank(self, b));
+        let is_second_first = rank_b > rank_a && (rank_b == VARIABLE || self.is_idle(a));
+        let (a, b) = if is_second_first { (b, a) } else { (a, b) };
         let a = if self.only_uses.contains(&a.address()) { self.take(a, env) } else { self.eval(a, env)? };
         self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
     }

@@ -19,9 +19,9 @@
 //! Other definitions that keep records, or have the text of `[rev f]` in them, are differentiated in a form with f
 //! and its derivatives called, not their halves. Halves themselves are not differentiated.
 
-use super::{Error, Pipeline};
-use crate::call_order;
-use crate::ks::check::derived::derive;
+use crate::derive::call_order;
+use crate::derive::pipeline::{Error, Pipeline};
+use crate::derive::typing::derive;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op, Path, Pattern, Var};
 use lm::types::Type;
@@ -29,7 +29,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A derivative of `[rev f]` in the making.
-pub(super) struct Symmetry {
+pub(in crate::derive) struct Symmetry {
     /// f, what of it varies included.
     f: Fun,
     /// What of (s, dr) varies, for the derivative.
@@ -46,7 +46,7 @@ pub(super) struct Symmetry {
 
 impl Pipeline {
     /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
-    pub(super) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
+    pub(in crate::derive) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
         let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
         let (mut out, result) = match mode {
             Mode::Forward => (Vec::new(), self.forward_of_reverse(&parts)),
@@ -58,7 +58,7 @@ impl Pipeline {
 
     /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry is the
     /// way to it.
-    pub(super) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
+    pub(in crate::derive) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
         let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
         if parts.f.name.varying().is_some() || !parts.paths.contains(&vec![1]) {
             return Ok(None);
@@ -72,7 +72,7 @@ impl Pipeline {
     }
 
     /// What a derivative of `of` is made of by symmetry, if that is the way.
-    pub(super) fn symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Symmetry>, Error> {
+    pub(in crate::derive) fn symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
         let f = match whole.underived() {
             Some((Derivative::Rev, f)) => f,
@@ -196,7 +196,7 @@ impl Pipeline {
 
     /// The definition to differentiate: the function's own, or, where that keeps records or has the text of a
     /// reverse derivative in it, one with calls.
-    pub(super) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
         let Some((outermost, of)) = name.underived().filter(|_| !self.written.contains(name)) else { return Ok(def) };
         if outermost.varying().is_some() {
@@ -241,7 +241,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), vec![s, v], body))
     }
 
-    pub(super) fn bound(&mut self, out: &mut Vec<Binding>, name: &str, rhs: Expr) -> Expr {
+    pub(in crate::derive) fn bound(&mut self, out: &mut Vec<Binding>, name: &str, rhs: Expr) -> Expr {
         let x = self.program.supply.fresh(name, rhs.ty().clone());
         out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
         Expr::var(&x)
@@ -307,7 +307,7 @@ fn reverse(f: &Fun, varying: &[Path]) -> Fun {
 }
 
 /// The derivative of a function, by its name and types alone.
-pub(super) fn derivative(derivative: Derivative, f: &Fun) -> Fun {
+pub(in crate::derive) fn derivative(derivative: Derivative, f: &Fun) -> Fun {
     let known = derive(&derivative, f, &mut |_| None);
     known.unwrap_or_else(|| panic!("[{derivative} {}] has no type", f.name))
 }
@@ -318,7 +318,7 @@ fn call(f: &Fun, args: [Expr; 2]) -> Expr {
 }
 
 /// One argument per parameter, from the one that derivatives take.
-pub(super) fn components(f: &Fun, whole: &Expr) -> Vec<Expr> {
+pub(in crate::derive) fn components(f: &Fun, whole: &Expr) -> Vec<Expr> {
     match f.params.len() {
         1 => vec![whole.clone()],
         n => (1..=n).map(|i| Expr::get(i, whole.clone())).collect(),
@@ -337,7 +337,7 @@ fn calls_derivatives(def: &Def) -> bool {
 }
 
 /// Whether a definition takes, gives or binds a record.
-pub(super) fn keeps_records(def: &Def) -> bool {
+pub(in crate::derive) fn keeps_records(def: &Def) -> bool {
     def.fun.params.iter().any(Type::mentions_record) || mentions_record(&def.body)
 }
 

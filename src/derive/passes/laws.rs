@@ -8,7 +8,7 @@ use super::{
     add_destinations, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses, merge_calls,
     pair_recursive_calls, simplify, transpose,
 };
-use crate::schedule::strategy;
+use crate::derive::schedule::strategy;
 use lm::effect::Effects;
 use lm::rewriter::Rewriter;
 use lm::term::{Def, Derivative, Fun, FunName, Supply};

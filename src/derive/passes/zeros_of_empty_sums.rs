@@ -5,7 +5,7 @@
 //! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time
 //! error. Takes and gives: any term.
 
-use crate::derivation::shape::Shapes;
+use crate::derive::figures::shape::Shapes;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::shape;

@@ -1,7 +1,7 @@
 //! `[CL f]`: f through the category language and back.
 
 use super::{Error, Pipeline, checked};
-use crate::cl;
+use crate::derive::figures::fig09_11_category as cl;
 use lm::scope::{renamed, substitute};
 use lm::term::{Def, Expr, FunName, Var};
 
@@ -13,7 +13,7 @@ impl Pipeline {
     }
 
     /// `[CL f]`.
-    pub(super) fn through_cl(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn through_cl(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let arrow = self.in_cl(of)?;
         let pruned = self.watch.timings.time("prune", || cl::prune(&arrow));
         let supply = &mut self.program.supply;

@@ -10,7 +10,7 @@
 use super::{Error, Pipeline};
 use crate::derive::partial_eval::Halves;
 use crate::derive::passes::dce;
-use crate::{call_order, derive::partial_eval};
+use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 impl Pipeline {
     /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
-    pub(super) fn value_and(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn value_and(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
         let in_pairs = mode == Mode::Forward && self.is_paired(of) && self.symmetry(of, mode)?.is_none();
         let both = match in_pairs {
             true => self.value_and_tangent(of)?,
@@ -29,7 +29,7 @@ impl Pipeline {
     }
 
     /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
-    pub(super) fn value_beside(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
@@ -53,7 +53,7 @@ impl Pipeline {
     }
 
     /// `[suffwdpass f]` and `[sufrevpass f]`.
-    pub(super) fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
+    pub(in crate::derive) fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
         let both = self.value_beside(of, Mode::Reverse, &of.derived(Derivative::Vjp))?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
@@ -63,7 +63,13 @@ impl Pipeline {
     }
 
     /// The definitions of the two halves, of a pair of value and cotangent that was cut at the cotangent `dr`.
-    pub(super) fn in_halves(&mut self, of: &FunName, s: Var, dr: Var, mut halves: Halves) -> Result<(Def, Def), Error> {
+    pub(in crate::derive) fn in_halves(
+        &mut self,
+        of: &FunName,
+        s: Var,
+        dr: Var,
+        mut halves: Halves,
+    ) -> Result<(Def, Def), Error> {
         let supply = &mut self.program.supply;
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         halves.result = result[1].clone();
@@ -98,7 +104,7 @@ impl Pipeline {
     }
 
     /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
-    pub(super) fn both_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
+    pub(in crate::derive) fn both_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
         let (first, second) = (of.derived(Derivative::SufFwdPass), of.derived(Derivative::SufRevPass));
         self.require(&first)?;
         self.require(&second)?;
@@ -121,7 +127,7 @@ impl Pipeline {
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     ///
     ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
-    pub(super) fn derivative_of_external(
+    pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
         of: &FunName,

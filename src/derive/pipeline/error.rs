@@ -1,6 +1,6 @@
 //! Why a derivative was not made.
 
-use crate::derivation::jacobian::NotDifferentiable;
+use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
 use lm::term::{Derivative, FunName, Mode};
@@ -38,7 +38,7 @@ pub enum Error {
 
 impl Error {
     /// The error for an external function: what its user can write.
-    pub(super) fn external(f: &FunName, derivative: &Derivative) -> Error {
+    pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
         let written = match derivative {
             Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
             _ => listed(f, needed_for(derivative)),

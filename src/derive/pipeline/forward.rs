@@ -6,8 +6,8 @@
 //! Source: working notes, sec. 5.2 and 5.3.
 
 use super::{Error, Pipeline, checked};
-use crate::derivation::Derivation;
-use crate::derivation::paired::{Form, paired};
+use crate::derive::Derivation;
+use crate::derive::figures::fig07_08_pairs::{Form, paired};
 use crate::derive::passes::{apply, dce};
 use lm::rewriter::Step;
 use lm::scope::renamed;
@@ -16,7 +16,7 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
 impl Pipeline {
     /// Whether forward mode of a function goes by pairs: its derivation says so, and nothing of it is written by
     /// hand.
-    pub(super) fn is_paired(&self, of: &FunName) -> bool {
+    pub(in crate::derive) fn is_paired(&self, of: &FunName) -> bool {
         let whole = of.unrestricted();
         let by_hand = super::is_replaced(&whole, Mode::Forward, &self.written);
         let paired = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Polymorphic);
@@ -24,7 +24,7 @@ impl Pipeline {
     }
 
     /// `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
-    pub(super) fn paired_unoptimised(&mut self, of: &FunName, form: Form) -> Result<Def, Error> {
+    pub(in crate::derive) fn paired_unoptimised(&mut self, of: &FunName, form: Form) -> Result<Def, Error> {
         let def = self.differentiable(of)?;
         let normal = self.normal(&def);
         let by_hand = super::by_hand(&self.written, &self.program.externals);
@@ -35,13 +35,13 @@ impl Pipeline {
     }
 
     /// `[tupled f]` or `[polymorphic f]`.
-    pub(super) fn paired_optimised(&mut self, of: &FunName, form: Form) -> Result<(Def, Vec<Step>), Error> {
+    pub(in crate::derive) fn paired_optimised(&mut self, of: &FunName, form: Form) -> Result<(Def, Vec<Step>), Error> {
         let pairs = self.paired_unoptimised(of, form)?;
         self.simplified(&pairs, "jacobian")
     }
 
     /// `[jvp f]` without linear maps, before sharing.
-    pub(super) fn value_and_tangent(&mut self, of: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn value_and_tangent(&mut self, of: &FunName) -> Result<Def, Error> {
         let name = of.derived(Derivative::Jvp);
         if let Some(def) = self.applied.get(&name) {
             return Ok(def.clone());
@@ -52,7 +52,7 @@ impl Pipeline {
         Ok(def)
     }
 
-    pub(super) fn value_and_tangent_with_steps(&mut self, pairs: &Def) -> Result<(Def, Vec<Step>), Error> {
+    pub(in crate::derive) fn value_and_tangent_with_steps(&mut self, pairs: &Def) -> Result<(Def, Vec<Step>), Error> {
         let (known, mut steps) = self.simplified(pairs, "jacobian")?;
         let (def, more) = self.applied_with_steps(&known)?;
         steps.extend(more);
@@ -60,7 +60,7 @@ impl Pipeline {
     }
 
     /// `[fwd f]` without linear maps, before sharing: the second component of `[jvp f]`.
-    pub(super) fn tangent_alone(&mut self, of: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn tangent_alone(&mut self, of: &FunName) -> Result<Def, Error> {
         let both = self.value_and_tangent(of)?;
         let (bindings, result) = both.body.as_block();
         let types = both.fun.result.as_tuple().expect("the value beside the tangent");

@@ -2,9 +2,9 @@
 //! are no derivatives.
 
 use super::{Error, Pipeline, checked};
-use crate::derivation::jacobian::NotDifferentiable;
-use crate::derivation::shape::shape;
-use crate::derivation::written;
+use crate::derive::figures::by_hand;
+use crate::derive::figures::fig06_jacobian::NotDifferentiable;
+use crate::derive::figures::shape::shape;
 use crate::derive::passes::dce;
 use crate::derive::passes::rules::{EndlessRule, rules};
 use lm::prim::Prim;
@@ -19,14 +19,14 @@ impl Pipeline {
     }
 
     /// The definition after the rules of the program.
-    pub(super) fn ruled(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
         self.endless.extend(endless);
         if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.
-    pub(super) fn external(&mut self, name: &FunName) -> Option<Def> {
+    pub(in crate::derive) fn external(&mut self, name: &FunName) -> Option<Def> {
         let fun = self.program.externals.get(name)?.clone();
         let supply = &mut self.program.supply;
         let params: Vec<Var> = fun.params.iter().map(|ty| supply.fresh("x", ty.clone())).collect();
@@ -35,13 +35,13 @@ impl Pipeline {
     }
 
     /// `[wrt$1 f]`: f itself. What varies matters to its derivatives only.
-    pub(super) fn restricted(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn restricted(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let def = self.source(of)?;
         Ok(self.copy_named(&def, name))
     }
 
     /// A copy of a definition, of another name.
-    pub(super) fn copy_named(&mut self, def: &Def, name: &FunName) -> Def {
+    pub(in crate::derive) fn copy_named(&mut self, def: &Def, name: &FunName) -> Def {
         let supply = &mut self.program.supply;
         let params: Vec<Var> = def.params.iter().map(|x| supply.fresh(x.name(), x.ty().clone())).collect();
         let by = def.params.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
@@ -50,7 +50,7 @@ impl Pipeline {
     }
 
     /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
-    pub(super) fn restricted_by_hand(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+    pub(in crate::derive) fn restricted_by_hand(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let by_hand = self.source(&of.unrestricted().derived(mode.derivative()))?;
         let fun = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let supply = &mut self.program.supply;
@@ -82,7 +82,7 @@ impl Pipeline {
     }
 
     /// `[shape f]`.
-    pub(super) fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
         let normal = self.normal_form(of)?;
         let mut supply = std::mem::take(&mut self.program.supply);
         let shape = shape(&normal, &self.program, &self.effects, &mut supply);
@@ -91,10 +91,10 @@ impl Pipeline {
     }
 
     /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
-    pub(super) fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.source(&name.derived(Derivative::D))?;
-        let Some(function) = written::opaque_map(&jacobian.body) else {
-            let body = written::without_map_names(&jacobian.body);
+        let Some(function) = by_hand::opaque_map(&jacobian.body) else {
+            let body = by_hand::without_map_names(&jacobian.body);
             return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| {
                 true
             }));

@@ -6,15 +6,11 @@
 //! Every stage is a definition of its own, kept for the demo. In debug builds each is checked again:
 //! scoping, and what the stage promises (its postcondition).
 
-mod blocks;
 mod category;
 mod combine;
-mod dense;
 mod error;
 mod forward;
 mod given;
-mod inline;
-mod nested;
 mod recorded;
 mod sharing;
 mod stages;
@@ -24,15 +20,15 @@ pub use error::Error;
 pub use stages::{HEADINGS, Stage};
 pub use watch::{Observer, Pass};
 
-use crate::call_order;
-use crate::cl;
-use crate::derivation::Derivation;
-use crate::derivation::jacobian::jacobian;
-use crate::derivation::paired::Form;
+use crate::derive::Derivation;
+use crate::derive::call_order;
+use crate::derive::figures::fig06_jacobian::jacobian;
+use crate::derive::figures::fig07_08_pairs::Form;
+use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose, zeros_of_empty_sums};
+use crate::derive::schedule::strategy;
 use crate::ks::check::Checked;
-use crate::schedule::strategy;
 use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::notation::infix;
@@ -52,30 +48,30 @@ const FUEL_PER_NODE: usize = 1_000;
 
 /// Derives functions of one program on demand.
 pub struct Pipeline {
-    program: Program,
+    pub(in crate::derive) program: Program,
     /// Definitions of the prelude that the program does not call so far.
-    prelude: IndexMap<FunName, Def>,
-    effects: Effects,
+    pub(in crate::derive) prelude: IndexMap<FunName, Def>,
+    pub(in crate::derive) effects: Effects,
     /// The derivation by which derivatives are made, where the program does not choose one.
-    derivation: Derivation,
+    pub(in crate::derive) derivation: Derivation,
     /// The functions for which it does.
-    chosen: IndexMap<FunName, Derivation>,
-    trace: bool,
-    watch: Watch,
+    pub(in crate::derive) chosen: IndexMap<FunName, Derivation>,
+    pub(in crate::derive) trace: bool,
+    pub(in crate::derive) watch: Watch,
     /// The optimised Jacobians, which fwd and rev share.
-    jacobians: HashMap<FunName, Def>,
+    pub(in crate::derive) jacobians: HashMap<FunName, Def>,
     /// The derivatives before sharing, which their combinations with the value start from.
-    applied: HashMap<FunName, Def>,
+    pub(in crate::derive) applied: HashMap<FunName, Def>,
     /// Values with reverse derivatives that read their records.
-    recorded: HashMap<FunName, Def>,
-    in_progress: Vec<FunName>,
+    pub(in crate::derive) recorded: HashMap<FunName, Def>,
+    pub(in crate::derive) in_progress: Vec<FunName>,
     /// Functions of which all that they call has been made, or is being made.
-    closed: HashSet<FunName>,
+    pub(in crate::derive) closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
-    written: HashSet<FunName>,
-    endless: Vec<EndlessRule>,
+    pub(in crate::derive) written: HashSet<FunName>,
+    pub(in crate::derive) endless: Vec<EndlessRule>,
     /// The functions that call derivatives of themselves.
-    deriving_themselves: HashSet<FunName>,
+    pub(in crate::derive) deriving_themselves: HashSet<FunName>,
 }
 
 impl Pipeline {
@@ -156,7 +152,7 @@ impl Pipeline {
         self.chosen.get(&base).copied().unwrap_or(self.derivation)
     }
 
-    fn derive(&mut self, name: &FunName) -> Result<(), Error> {
+    pub(in crate::derive) fn derive(&mut self, name: &FunName) -> Result<(), Error> {
         let (derivative, of) = name.underived().ok_or_else(|| Error::Undefined(name.clone()))?;
         let source = of.as_written();
         if self.deriving_themselves.contains(&source) && !matches!(derivative, Derivative::Shape | Derivative::Cl) {
@@ -172,7 +168,7 @@ impl Pipeline {
     }
 
     /// The derivative of a function: what has no place in the source is where the function is.
-    fn placed(&self, def: Def) -> Def {
+    pub(in crate::derive) fn placed(&self, def: Def) -> Def {
         let base = def.fun.name.as_written();
         match self.program.defs.get(&base) {
             Some(of) => Def { body: def.body.placed_throughout(of.body.span()), ..def },
@@ -180,7 +176,12 @@ impl Pipeline {
         }
     }
 
-    fn derive_now(&mut self, derivative: &Derivative, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn derive_now(
+        &mut self,
+        derivative: &Derivative,
+        of: &FunName,
+        name: &FunName,
+    ) -> Result<Def, Error> {
         self.source(of)?;
         match derivative {
             Derivative::Wrt(_) => return self.restricted(of, name),
@@ -225,7 +226,7 @@ impl Pipeline {
 
     /// The function that is differentiated, itself derived first if need be. One that is implemented
     /// elsewhere is a call of itself.
-    fn source(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn source(&mut self, name: &FunName) -> Result<Def, Error> {
         if let Some(def) = self.external(name) {
             return Ok(def);
         }
@@ -238,7 +239,7 @@ impl Pipeline {
         Ok(self.program.defs[name].clone())
     }
 
-    fn rewriting(
+    pub(in crate::derive) fn rewriting(
         &mut self,
         pass: &'static str,
         def: &Def,
@@ -253,12 +254,12 @@ impl Pipeline {
         result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
     }
 
-    fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn normal_form(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
         Ok(self.normal(&def))
     }
 
-    fn normal(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
         let mut normal = self.watch.pass("anf", || anf::anf(def, &mut self.program.supply));
         if self.derivation_of(&def.fun.name) == Derivation::Split {
             let supply = &mut self.program.supply;
@@ -267,7 +268,7 @@ impl Pipeline {
         checked("anf", normal, |d| anf::is_anf(&d.body))
     }
 
-    fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn jacobian_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.differentiable(name)?;
         let normal = self.normal(&def);
         let by_hand = by_hand(&self.written, &self.program.externals);
@@ -277,7 +278,7 @@ impl Pipeline {
     }
 
     /// The optimised Jacobian.
-    fn jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
         if let Some(def) = self.jacobians.get(name) {
             return Ok(def.clone());
         }
@@ -290,7 +291,7 @@ impl Pipeline {
         Ok(def)
     }
 
-    fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
+    pub(in crate::derive) fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
         let (def, steps) =
             self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
         let def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
@@ -298,17 +299,17 @@ impl Pipeline {
         Ok((checked("simplify", def, |_| true), steps))
     }
 
-    fn transposed_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn transposed_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.jacobian(name)?;
         let body = Expr::prim(Prim::LmTranspose, [jacobian.body.clone()]);
         Ok(Def::new(name.derived(Derivative::Dt), jacobian.params.clone(), body))
     }
 
-    fn transposed(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn transposed(&mut self, name: &FunName) -> Result<Def, Error> {
         Ok(self.transposed_with_steps(name)?.0)
     }
 
-    fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
+    pub(in crate::derive) fn transposed_with_steps(&mut self, name: &FunName) -> Result<(Def, Vec<Step>), Error> {
         let jacobian = self.jacobian(name)?;
         let transposed = name.derived(Derivative::Dt);
         let (def, mut steps) = self.rewriting("transpose", &jacobian, |def, cx| {
@@ -320,20 +321,20 @@ impl Pipeline {
     }
 
     /// `fwd$f(s, ds) = ∂f(s) ⊙ ds`.
-    fn forward_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn forward_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.jacobian(name)?;
         let vector = if jacobian.params.len() == 1 { "dx" } else { "ds" };
         Ok(self.applied_to(&jacobian, name, Mode::Forward, vector))
     }
 
     /// `rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr`.
-    fn reverse_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn reverse_unoptimised(&mut self, name: &FunName) -> Result<Def, Error> {
         let transposed = self.transposed(name)?;
         Ok(self.applied_to(&transposed, name, Mode::Reverse, "dr"))
     }
 
     /// A map at a point, as a function of the point and a vector.
-    fn applied_to(&mut self, map: &Def, name: &FunName, mode: Mode, vector: &str) -> Def {
+    pub(in crate::derive) fn applied_to(&mut self, map: &Def, name: &FunName, mode: Mode, vector: &str) -> Def {
         let supply = &mut self.program.supply;
         let (from, _) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
         let dx = supply.fresh(vector, from.tangent());
@@ -352,7 +353,7 @@ impl Pipeline {
 
     /// `[fwd f]` or `[rev f]` without linear maps, its calls of derivatives not merged with anything;
     /// as it is where the user wrote it.
-    fn applied(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+    pub(in crate::derive) fn applied(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let by_hand = self.written.contains(&of.unrestricted().derived(mode.derivative()));
         if mode == Mode::Forward && self.is_paired(of) && !by_hand && self.symmetry(of, mode)?.is_none() {
             return self.tangent_alone(of);
@@ -361,7 +362,7 @@ impl Pipeline {
     }
 
     /// As [`Pipeline::applied`], by the Jacobian: the value is no part of it.
-    fn applied_apart(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+    pub(in crate::derive) fn applied_apart(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let name = of.derived(mode.derivative());
         if self.written.contains(&name) {
             return self.source(&name);
@@ -390,7 +391,7 @@ impl Pipeline {
         Ok(def)
     }
 
-    fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
+    pub(in crate::derive) fn applied_with_steps(&mut self, def: &Def) -> Result<(Def, Vec<Step>), Error> {
         let (def, mut steps) = self.rewriting("apply", def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
         let def = checked("apply", def, |d| apply::is_free_of_maps(&d.body));
         let (def, more) = self.simplified(&def, "values")?;
@@ -412,7 +413,7 @@ pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {
 }
 
 /// `let params = s`, with s their tuple; s is the parameter itself when there is one.
-fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
+pub(in crate::derive) fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
     match params {
         [one] => (one.clone(), vec![]),
         many => {
@@ -424,18 +425,21 @@ fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
 }
 
 /// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
-fn by_hand(written: &HashSet<FunName>, externals: &IndexMap<FunName, Arc<Fun>>) -> impl Fn(&FunName) -> bool {
+pub(in crate::derive) fn by_hand(
+    written: &HashSet<FunName>,
+    externals: &IndexMap<FunName, Arc<Fun>>,
+) -> impl Fn(&FunName) -> bool {
     |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
 }
 
 /// Returns whether derivatives of a function in a mode are those that its user wrote.
-fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
+pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
     let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
     replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }
 
 /// A pass's result, checked in debug builds.
-fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
+pub(in crate::derive) fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
     if cfg!(debug_assertions) {
         const WIDTH: usize = 120;
         let text = || infix::definition(&def, infix::Format::Plain, WIDTH);

@@ -11,12 +11,12 @@
 use super::sharing::MERGE_ROUNDS;
 use super::stages::RecordedStages;
 use super::{Error, Pipeline, checked, whole_argument};
-use crate::derivation::Derivation;
-use crate::derivation::recorded::plan::plan_elsewhere;
-use crate::derivation::recorded::{Callees, Failure, Record, Recorded, recorded};
+use crate::derive::Derivation;
+use crate::derive::figures::records::plan::plan_elsewhere;
+use crate::derive::figures::records::{Callees, Failure, Record, Recorded, recorded};
 use crate::derive::partial_eval::{Halves, depends_on};
 use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
-use crate::schedule::strategy;
+use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
@@ -26,14 +26,18 @@ use std::collections::{HashMap, HashSet};
 impl Pipeline {
     /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
     /// part or as a Jacobian, come as they are written.
-    pub(super) fn has_records(&self, of: &FunName) -> bool {
+    pub(in crate::derive) fn has_records(&self, of: &FunName) -> bool {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
         records && !super::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
     /// A derivative of such a function; `None` for those that need no record.
-    pub(super) fn recorded_derivative(&mut self, derivative: &Derivative, of: &FunName) -> Result<Option<Def>, Error> {
+    pub(in crate::derive) fn recorded_derivative(
+        &mut self,
+        derivative: &Derivative,
+        of: &FunName,
+    ) -> Result<Option<Def>, Error> {
         Ok(Some(match derivative {
             Derivative::Rev if self.derivation_of(of) == Derivation::Split => {
                 let both = self.both_halves(of, Derivative::Rev)?;
@@ -61,7 +65,7 @@ impl Pipeline {
         }))
     }
 
-    pub(super) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
         let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
         let tidy = self.tidied(&dce::dce(&def, &self.effects));
         self.ruled(&tidy)
@@ -76,7 +80,7 @@ impl Pipeline {
         }
     }
 
-    pub(super) fn value_and_cotangent_with_stages(
+    pub(in crate::derive) fn value_and_cotangent_with_stages(
         &mut self,
         of: &FunName,
         stages: &mut RecordedStages,

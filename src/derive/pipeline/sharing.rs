@@ -1,7 +1,7 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
 use super::{Error, Pipeline, by_hand, checked};
-use crate::call_order;
+use crate::derive::call_order;
 use crate::derive::passes::{
     add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
     pair_recursive_calls, split_pairs,
@@ -12,23 +12,23 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Rounds of sharing and merging; each settles one more level of nested conditionals.
-pub(super) const MERGE_ROUNDS: usize = 100;
+pub(in crate::derive) const MERGE_ROUNDS: usize = 100;
 
 impl Pipeline {
     /// Sharing and merging; then tidy; then the rules of the program.
-    pub(super) fn finished(&mut self, def: &Def) -> Result<Def, Error> {
+    pub(in crate::derive) fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
         let tidy = self.tidied(&def);
         Ok(self.ruled(&tidy))
     }
 
     /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
-    pub(super) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
+    pub(in crate::derive) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared_with(def, &[], false)?;
         Ok(self.tidied(&def))
     }
 
-    pub(super) fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
+    pub(in crate::derive) fn shared(&mut self, def: &Def, late: &[Var]) -> Result<Def, Error> {
         self.shared_with(def, late, true)
     }
 
@@ -133,7 +133,7 @@ impl Pipeline {
 
     /// The type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
-    pub(super) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
+    pub(in crate::derive) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
         // Whether a derivative calls itself is seen once all that it calls is there.
         self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
@@ -146,7 +146,7 @@ impl Pipeline {
     }
 
     /// As simple as it gets.
-    pub(super) fn simplest(&mut self, def: Def) -> Result<Def, Error> {
+    pub(in crate::derive) fn simplest(&mut self, def: Def) -> Result<Def, Error> {
         const ROUNDS: usize = 4;
         let mut def = def;
         for _ in 0..ROUNDS {
@@ -159,7 +159,7 @@ impl Pipeline {
         Ok(def)
     }
 
-    pub(super) fn with_destinations(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn with_destinations(&mut self, def: &Def) -> Def {
         let recursive = |f: &FunName| {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
@@ -167,7 +167,7 @@ impl Pipeline {
         self.watch.pass("add_destinations", || add_destinations::add_destinations(def, &recursive))
     }
 
-    pub(super) fn tidied(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
         let once = dce::dce_after_merging(&once, &self.effects);
         // What inlining brings together, such as a component of a tuple, is simplified again.

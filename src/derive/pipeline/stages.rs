@@ -1,9 +1,9 @@
 //! The stages of a derivation, for the demo (working notes, sec. 9).
 
 use super::{Error, Pipeline};
-use crate::cl;
-use crate::derivation::Derivation;
-use crate::derivation::paired::Form;
+use crate::derive::Derivation;
+use crate::derive::figures::fig07_08_pairs::Form;
+use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::passes::anf;
 use lm::rewriter::Step;
 use lm::term::{Def, Derivative, Expr, FunName, Kind, Op};
@@ -177,11 +177,11 @@ fn packed(e: &Expr, of: &FunName) -> Option<Type> {
 
 /// What reverse mode with a record goes through.
 #[derive(Default)]
-pub(super) struct RecordedStages {
-    pub(super) jacobian: Option<Def>,
-    pub(super) map: (Option<Def>, Vec<Step>),
-    pub(super) transposed: (Option<Def>, Vec<Step>),
-    pub(super) applied: (Option<Def>, Vec<Step>),
+pub(in crate::derive) struct RecordedStages {
+    pub(in crate::derive) jacobian: Option<Def>,
+    pub(in crate::derive) map: (Option<Def>, Vec<Step>),
+    pub(in crate::derive) transposed: (Option<Def>, Vec<Step>),
+    pub(in crate::derive) applied: (Option<Def>, Vec<Step>),
 }
 
 #[derive(Default)]

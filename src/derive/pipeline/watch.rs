@@ -21,18 +21,22 @@ pub type Observer = Box<dyn FnMut(&Pass) + Send>;
 
 /// The table of times, and who wants to see what passes make.
 #[derive(Default)]
-pub(super) struct Watch {
-    pub(super) timings: Timings,
-    pub(super) observer: Option<Observer>,
+pub(in crate::derive) struct Watch {
+    pub(in crate::derive) timings: Timings,
+    pub(in crate::derive) observer: Option<Observer>,
 }
 
 impl Watch {
-    pub(super) fn pass(&mut self, name: &'static str, run: impl FnOnce() -> Def) -> Def {
+    pub(in crate::derive) fn pass(&mut self, name: &'static str, run: impl FnOnce() -> Def) -> Def {
         let Ok(def) = self.fallible(name, || Ok::<Def, Infallible>(run()));
         def
     }
 
-    pub(super) fn fallible<E>(&mut self, name: &'static str, run: impl FnOnce() -> Result<Def, E>) -> Result<Def, E> {
+    pub(in crate::derive) fn fallible<E>(
+        &mut self,
+        name: &'static str,
+        run: impl FnOnce() -> Result<Def, E>,
+    ) -> Result<Def, E> {
         let start = Instant::now();
         let result = run();
         let took = start.elapsed();

@@ -3,14 +3,15 @@
 //! A function of n parameters takes one n-tuple: `(f a b)` and `(f (tuple a b))` mean the same. In
 //! the core a call has one argument per parameter, so tuples are taken apart or put together here.
 
+use crate::derive::typing;
 use crate::ks::check::arguments::Argument;
 use crate::ks::check::builtins::{self, Builtin, Meaning, builtin_function};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
+use crate::ks::check::error;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
 use crate::ks::check::suggest::closest;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
-use crate::ks::check::{derived, error};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
@@ -250,7 +251,7 @@ impl Checker {
             funs.extend(builtins_of(name, ty, &funs));
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        let derived = funs.iter().filter_map(|fun| derived::derive_all(&name.derivations, fun, &mut { known }));
+        let derived = funs.iter().filter_map(|fun| typing::derive_all(&name.derivations, fun, &mut { known }));
         let mut expected: Vec<(String, Option<usize>)> =
             derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
         if name.derivations.is_empty() && name.overload.is_none() {

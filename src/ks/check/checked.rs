@@ -1,6 +1,6 @@
 //! A checked program, and what the checker lets pass.
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};

@@ -3,13 +3,14 @@
 //!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
 //!   (rule "name" params template replacement)
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
+use crate::derive::typing;
 use crate::ks::check::builtins::PRIMITIVE_PREFIX;
 use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
-use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -161,7 +162,7 @@ impl Checker {
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
         let Ok(derived) = word.parse() else {
-            let suggestion = super::suggest::closest(word, derived::words());
+            let suggestion = super::suggest::closest(word, typing::words());
             return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
         };
         let derivation = match way.map(|way| (way.span, symbol(way))) {

@@ -4,10 +4,11 @@
 //! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
+use crate::derive::typing;
 use crate::ks::check::builtins::{builtin_arguments, builtin_function};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::terms::{apply, argument_type, types};
-use crate::ks::check::{builtins, derived, error};
+use crate::ks::check::{builtins, error};
 use lm::prim::Prim;
 use lm::term::{Def, Derivative, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;
@@ -29,7 +30,7 @@ impl Checker {
             // What has no record has an error, here or in its own definition.
             let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
             let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
-            let base = derived::base_argument(&name.derivations, &argument).and_then(|s| self.base_function(name, &s));
+            let base = typing::base_argument(&name.derivations, &argument).and_then(|s| self.base_function(name, &s));
             if let Some(base) = base.filter(|_| !is_reported) {
                 self.has_gradient(name, &base, span)?;
             }
@@ -48,7 +49,7 @@ impl Checker {
     /// Reports a gradient of a function that has none.
     pub(super) fn has_gradient(&mut self, name: &FunName, base: &Fun, span: Span) -> Option<()> {
         let mut record = |f: &Fun| self.records.get(&f.name).cloned().flatten();
-        match derived::without_gradient(&name.derivations, base, &mut record) {
+        match typing::without_gradient(&name.derivations, base, &mut record) {
             Some(f) => {
                 let (name, of, result) = (name.to_string(), f.name.to_string(), f.result);
                 self.fail(error::no_gradient(name, of, &result), span)
@@ -65,7 +66,7 @@ impl Checker {
         let op = match &name.derivations[0] {
             Derivative::D if is_function => {
                 let mut record = |f: &Fun| self.record(f, span);
-                let inner = derived::derive_all(inner, base, &mut record);
+                let inner = typing::derive_all(inner, base, &mut record);
                 Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
             }
             _ => Op::Call(Arc::new(fun)),
@@ -75,15 +76,15 @@ impl Checker {
 
     /// The function that a call of a derivative is about, and the derivative; `None` where none fits.
     fn differentiated(&mut self, name: &FunName, argument: &Type, span: Span) -> Option<(Fun, Fun)> {
-        let candidates = match derived::base_argument(&name.derivations, argument) {
+        let candidates = match typing::base_argument(&name.derivations, argument) {
             Some(s) => self.base_function(name, &s).into_iter().collect(),
             None if name.derivations.iter().any(Derivative::is_half) => self.named(name),
             None => Vec::new(),
         };
         candidates.into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
-            let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
-            let fun = derived::from_anywhere(fun, argument);
+            let fun = typing::derive_all(&name.derivations, &base, &mut record)?;
+            let fun = typing::from_anywhere(fun, argument);
             (fun.argument() == *argument).then_some((base, fun))
         })
     }
@@ -100,7 +101,7 @@ impl Checker {
     pub(super) fn jacobian_at(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let at = self.named(name).into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
-            let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
+            let fun = typing::derive_all(&name.derivations, &base, &mut record)?;
             Expr::try_app(Op::JacobianAt(Arc::new(fun)), args.clone(), span)
         });
         if at.is_some() { at } else { self.wrong_arguments(name, &args, span) }
@@ -134,7 +135,7 @@ impl Checker {
             _ => {
                 let base = self.defined_builtin(base, span)?;
                 let mut record = |f: &Fun| self.record(f, span);
-                let fun = derived::derive_all(&name.derivations, &base, &mut record)?;
+                let fun = typing::derive_all(&name.derivations, &base, &mut record)?;
                 self.call_derivative(name, &base, fun, args, span)
             }
         };

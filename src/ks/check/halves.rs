@@ -4,10 +4,11 @@
 //! which needs f and all that f calls, checked. So definitions that call the halves of f are checked after
 //! those that f needs.
 
+use crate::derive::typing;
 use crate::ks::check::checker::Checker;
 use crate::ks::check::head::Header;
 use crate::ks::check::names::{old_spelling, symbol};
-use crate::ks::check::{builtins, derived, error};
+use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Derivative, Fun, FunName, Span};
@@ -55,7 +56,7 @@ impl Checker {
 
     /// The built-in itself, of which f is a derivative or which it is.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
-        let argument = derived::base_argument(&f.name.derivations, &f.argument())?;
+        let argument = typing::base_argument(&f.name.derivations, &f.argument())?;
         builtins::builtin_function(&f.name.base, &argument)
     }
 

@@ -1,6 +1,6 @@
 //! Declarations as written, before any body is checked.
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
 use crate::ks::reader::Sexp;
 use lm::term::{FunName, Span};
 use lm::types::Type;

@@ -12,7 +12,6 @@ mod checked;
 mod checker;
 mod copies;
 mod declaration;
-pub(crate) mod derived;
 mod derived_call;
 mod error;
 mod expr;

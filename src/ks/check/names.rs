@@ -4,10 +4,11 @@
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 
+use crate::derive::typing;
 use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
-use crate::ks::check::{derived, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
 use lm::types::Type;
@@ -56,7 +57,7 @@ impl Checker {
         }
         let inner = self.fun_name(second);
         let Ok(derivative) = head.parse() else {
-            let suggestion = closest(head, derived::words());
+            let suggestion = closest(head, typing::words());
             return self.fail(error::unknown_derivation(head, suggestion), first.span);
         };
         Some(inner?.derived(derivative))

@@ -1,12 +1,13 @@
 //! Signatures: which function each definition defines, and of which types.
 
-use crate::derivation::Derivation;
+use crate::derive::Derivation;
+use crate::derive::typing;
 use crate::ks::check::builtins::{self, builtin_arguments, builtin_function};
 use crate::ks::check::checker::Checker;
+use crate::ks::check::error;
 use crate::ks::check::functions::Entry;
 use crate::ks::check::head::Header;
 use crate::ks::check::terms::argument_type;
-use crate::ks::check::{derived, error};
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl Checker {
         if self.is_second_order(name) {
             return self.fail(error::derivative_of_second_order(&name.base), span);
         }
-        let base = derived::base_argument(&name.derivations, &found.argument());
+        let base = typing::base_argument(&name.derivations, &found.argument());
         let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
         let said = match (found.params.as_slice(), &found.result) {
@@ -97,12 +98,12 @@ impl Checker {
                     true => Some(said.clone()),
                     false => self.record(f, span),
                 };
-                derived::derive_all(&name.derivations, &base, &mut record)
+                typing::derive_all(&name.derivations, &base, &mut record)
             }
             None => {
                 let candidates = self.functions.overloads(&name.base).iter();
                 let mut record = |_: &Fun| Some(said.clone());
-                let derived = candidates.filter_map(|e| derived::derive_all(&name.derivations, &e.fun, &mut record));
+                let derived = candidates.filter_map(|e| typing::derive_all(&name.derivations, &e.fun, &mut record));
                 let expected = derived.map(|fun| arrow(&fun)).collect::<Vec<_>>().join(" or ");
                 let expected = if expected.is_empty() { "that of the built-in".into() } else { expected };
                 self.fail(error::wrong_derivative(name, &expected, &arrow(found)), span)

@@ -1,7 +1,7 @@
 //! A law at length: what its signs mean, where it is applied, and an instance of it.
 
 use crate::derive::passes::laws::{PASS_LAWS, PassLaw};
-use crate::schedule::SCHEDULES;
+use crate::derive::schedule::SCHEDULES;
 use lm::law::{self, Law};
 use lm::notation::infix::{Format, term};
 use lm::notation::names::Names;

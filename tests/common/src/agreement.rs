@@ -6,12 +6,12 @@ use lm::map;
 use lm::notation::ks;
 use lm::term::{Def, Derivative, FunName, Program};
 use lm::value::Value;
+use lmc::derive::pipeline::{Pipeline, Stage};
 use lmc::gradcheck::{Random, same_bits};
 use lmc::ks::diagnostic::Diagnostic;
 use lmc::ks::front::load_stage;
 use lmc::ks::render::{Format, render_all};
 use lmc::ks::source::Source;
-use lmc::pipeline::{Pipeline, Stage};
 
 /// Largest difference, relative to the largest component, between ways that differ in rounding only.
 const ROUNDING: f64 = 1e-12;

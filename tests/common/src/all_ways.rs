@@ -7,7 +7,7 @@ use crate::ways::Chosen;
 use lm::random::SplitMix;
 use lm::types::Type;
 use lmc::demos::Demo;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 
 /// What ran.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 
 use lm::notation::infix::Format;
 use lm::term::{self, Program, Supply};
-use lmc::cl::{self, Argument, Term, print};
+use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Term, print};
 use lmc::derive::passes::anf;
 use std::collections::BTreeSet;
 

@@ -6,11 +6,11 @@ use lm::term::{Derivative, Expr, FunName, Kind, Op};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
-use lmc::call_order;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::call_order;
+use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use std::collections::HashMap;
 
 /// A gradient does at most so much for each thing that the function does, and for each level of loops.

@@ -5,7 +5,7 @@ use super::cost::{Measured, pipeline, point_of_size};
 use super::files;
 use lm::term::FunName;
 use lm::value::Value;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 
 /// Programs, one for each size.
 pub struct Family {

@@ -15,6 +15,7 @@ pub mod generate_arrays;
 pub mod generate_scaled;
 pub mod native;
 pub mod nests;
+pub mod oracle;
 pub mod page;
 pub mod random;
 pub mod shrink;

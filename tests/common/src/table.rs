@@ -7,7 +7,7 @@ use super::shrink::smallest;
 use lm::interp::Counts;
 use lm::term::FunName;
 use lmc::demos::{DEMOS, Demo};
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::with_large_stack;
 use std::panic::catch_unwind;
 

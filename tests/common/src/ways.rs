@@ -7,8 +7,10 @@
 //! into chunks, and is called on 2 and 4 threads, too.
 
 use super::native::Way;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
+use loops::{Checks, Forward};
+use native::{Lanes, Math, Options};
 
 const LANES: [Lanes; 5] = [Lanes::Auto, Lanes::Off, Lanes::Width(2), Lanes::Width(4), Lanes::Width(8)];
 const CHECKS: [Checks; 3] = [Checks::Hoisted, Checks::Full, Checks::None];

@@ -7,7 +7,6 @@ mod ill_typed;
 mod notation;
 
 use crate::each::{self, Outcome, alone};
-use native::{Jit, SourceInfo};
 use common::category::{all_come_back, comes_back};
 use common::files;
 use common::{generate, generate_arrays};
@@ -19,11 +18,12 @@ use lm::prim::Prim;
 use lm::term::{self, Binding, Derivative, Expr, FunName, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::value::Value;
-use lmc::cl::{self, Argument, Def, Term, print, typing};
+use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Def, Term, print, typing};
+use lmc::derive::passes::anf;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{self, Random};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
 use native::{Jit, SourceInfo};
 use proptest::prelude::*;
@@ -163,7 +163,7 @@ fn same_derivatives(text: &str, f: &FunName) -> Result<(), String> {
 
 /// A recursive function calls itself, and not its `[CL f]`.
 fn recursive(pipeline: &Pipeline, f: &FunName) -> bool {
-    lmc::call_order::is_recursive(pipeline.program(), f)
+    lmc::derive::call_order::is_recursive(pipeline.program(), f)
 }
 
 fn of_300_programs() {

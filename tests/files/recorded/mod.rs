@@ -11,7 +11,6 @@ mod drawn;
 mod programs;
 
 use crate::each::{self, Outcome, alone};
-use native::{Jit, SourceInfo};
 use common::files;
 use common::generate_arrays::{self, Signature};
 use common::native::unoptimised;
@@ -25,12 +24,13 @@ use lm::term::{Def, Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
 use lmc::demos::Demo;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{self, Random, distance, native_limit};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::{LARGE_STACK, with_large_stack};
+use native::{Jit, SourceInfo};
 use std::path::Path;
 
 /// The tests.

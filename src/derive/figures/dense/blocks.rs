@@ -3,7 +3,7 @@
 //!   block of (t1, ..) by s = (block of t1 by s, ..)          block of t by (s1, ..) = (block of t by s1, ..)
 //!   entry of t[i].. by s[j].. = columns[j]..[i]..  or  rows[i]..[j]..
 //!
-//! [`crate::ks::check::derived::blocks`] has the types. Takes: for each part of the argument its columns, or for each part
+//! [`crate::derive::typing::blocks`] has the types. Takes: for each part of the argument its columns, or for each part
 //! of the result its rows. Gives: a term.
 
 use lm::prim::Prim;

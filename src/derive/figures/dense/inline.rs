@@ -8,8 +8,8 @@
 //! cut, and where the loops have passes of their own for what does not vary (`loops::passes`). Recursive functions
 //! stay calls, and so do those in templates of the program's rules, which are to find them, and those with effects.
 
-use super::{Error, Pipeline};
-use crate::call_order;
+use crate::derive::call_order;
+use crate::derive::pipeline::{Error, Pipeline};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Var};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ const MOST_ROUNDS: usize = 16;
 
 impl Pipeline {
     /// The definition with the calls outside of its loops inlined.
-    pub(super) fn inlined(&mut self, def: &Def) -> Result<Def, Error> {
+    pub(in crate::derive) fn inlined(&mut self, def: &Def) -> Result<Def, Error> {
         let mut def = def.clone();
         let mut has_changed = false;
         for _ in 0..MOST_ROUNDS {

@@ -11,14 +11,17 @@
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
 //! The block of T by S has T's structure outside, then S's: tuples give tuples of blocks, a tensor of scalars by a
-//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::ks::check::derived::blocks`]).
+//! tensor of scalars one tensor of both ranks, and other tensors tensors of blocks ([`crate::derive::typing::blocks`]).
 
-use super::blocks::{Blocks, Place, along_axes, index, size};
-use super::nested::{components, derivative};
-use super::{Error, Pipeline};
-use crate::derivation::jacobian::NotDifferentiable;
+mod blocks;
+mod inline;
+
+use crate::derive::figures::fig06_jacobian::NotDifferentiable;
+use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
 use crate::derive::passes::hoist_residuals;
+use crate::derive::pipeline::{Error, Pipeline};
+use blocks::{Blocks, Place, along_axes, index, size};
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -32,7 +35,12 @@ const FEW: i64 = 4;
 
 impl Pipeline {
     /// `[grad f]`, `[hvp f]`, `[hess f]`, `[jac f]`, `[jacfwd f]` or `[jacrev f]`.
-    pub(super) fn dense(&mut self, derivative: &Derivative, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn dense(
+        &mut self,
+        derivative: &Derivative,
+        of: &FunName,
+        name: &FunName,
+    ) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let needs_float = matches!(derivative, Derivative::Grad | Derivative::Hvp | Derivative::Hess);
         if needs_float && f.result != Type::Float {
@@ -53,7 +61,7 @@ impl Pipeline {
     }
 
     /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
-    pub(super) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let def = self.rows_or_columns(&f, name, false)?;
         self.without_halves(&def)

@@ -1,7 +1,7 @@
 //! The rules for loops: value and partner in one loop.
 
 use super::{Form, Paired, element, function};
-use crate::derivation::jacobian::Nabla;
+use crate::derive::figures::fig06_jacobian::Nabla;
 use lm::prim::Prim;
 use lm::scope::free_variables;
 use lm::term::{Binding, Expr, Op, Pattern, Var};

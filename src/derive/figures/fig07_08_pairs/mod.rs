@@ -22,7 +22,7 @@
 mod loops;
 mod operators;
 
-use super::jacobian::{NO_RECORDS, NotDifferentiable, as_asked_for};
+use super::fig06_jacobian::{NO_RECORDS, NotDifferentiable, as_asked_for};
 use lm::prim::Prim;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var, place};

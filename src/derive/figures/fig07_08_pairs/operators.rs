@@ -1,7 +1,7 @@
 //! The rules for operators and calls.
 
 use super::{Form, Paired, element};
-use crate::derivation::jacobian::{NO_RECORDS, Nabla};
+use crate::derive::figures::fig06_jacobian::{NO_RECORDS, Nabla};
 use lm::prim::{Derivative, Prim};
 use lm::term::{Binding, Expr, Fun, Op, Path, Pattern, Var};
 use lm::types::Type;

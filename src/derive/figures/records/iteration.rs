@@ -7,7 +7,7 @@
 use super::Recorder;
 use super::loops::Scan;
 use super::plan::{Stages, plan, stages};
-use crate::derivation::tensors::Recurrence;
+use crate::derive::figures::fig12_15_folds::Recurrence;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::term::{Binding, Expr, Op, Pattern, Var};

@@ -13,8 +13,9 @@
 
 use super::plan::{plan, stages};
 use super::{Recorded, Recorder, apart, vars};
-use crate::derivation::jacobian::{Nabla, is_zero};
-use crate::derivation::tensors::{Recurrence, at, compose, function};
+use crate::derive::figures::fig06_arrays::{at, compose, function};
+use crate::derive::figures::fig06_jacobian::{Nabla, is_zero};
+use crate::derive::figures::fig12_15_folds::Recurrence;
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::term::{Binding, Expr, Op, Pattern, Var};

@@ -20,7 +20,7 @@ mod iteration;
 mod loops;
 pub mod plan;
 
-use super::jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
+use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
 use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;

@@ -1,0 +1,78 @@
+//! The form for programs: one JSON object on a line. The keys are always there; what is not known is null.
+
+use crate::ks::diagnostic::Diagnostic;
+use crate::ks::source::{Position, Source};
+use lm::term::Span;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    severity: &'a str,
+    code: Option<&'a str>,
+    message: &'a str,
+    file: Option<&'a str>,
+    #[serde(flatten)]
+    place: Place,
+    notes: Vec<Note<'a>>,
+}
+
+#[derive(Serialize)]
+struct Note<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    place: Option<Place>,
+    message: &'a str,
+}
+
+/// Where, in lines and columns from 1, and in bytes from 0.
+#[derive(Default, Serialize)]
+struct Place {
+    line: Option<usize>,
+    column: Option<usize>,
+    #[serde(flatten)]
+    extent: Option<Extent>,
+}
+
+#[derive(Serialize)]
+struct Extent {
+    end_line: usize,
+    end_column: usize,
+    start: u32,
+    end: u32,
+}
+
+/// Returns the diagnostic as one line.
+pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
+    let place = |span: Span| Place::of(source, span);
+    let note = |kind: &'static str, span: Option<Span>, message| Note { kind, place: span.map(place), message };
+    let label = diagnostic.label.iter().map(|words| note("label", None, words));
+    let related = diagnostic.related.iter().map(|(span, words)| note("related", Some(*span), words));
+    let help = diagnostic.remedy.iter().map(|words| note("help", None, words));
+    shown(&Line {
+        severity: diagnostic.severity.name(),
+        code: Some(diagnostic.code),
+        message: &diagnostic.message,
+        file: Some(source.name()),
+        place: diagnostic.span.map(place).unwrap_or_default(),
+        notes: label.chain(related).chain(help).collect(),
+    })
+}
+
+/// Returns an error without a code as one line, with the keys of all others.
+pub fn json_without_code(severity: &str, message: &str, place: Option<(&str, Position)>) -> String {
+    let (file, position) = place.unzip();
+    let (line, column) = position.map(|Position { line, column }| (line, column)).unzip();
+    shown(&Line { severity, code: None, message, file, place: Place { line, column, extent: None }, notes: Vec::new() })
+}
+
+impl Place {
+    fn of(source: &Source, span: Span) -> Place {
+        let (start, end) = (source.position(span.start), source.position(span.end));
+        let extent = Extent { end_line: end.line, end_column: end.column, start: span.start, end: span.end };
+        Place { line: Some(start.line), column: Some(start.column), extent: Some(extent) }
+    }
+}
+
+fn shown(line: &Line) -> String {
+    serde_json::to_string(line).expect("texts and numbers have a JSON form") + "\n"
+}
