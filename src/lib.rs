@@ -17,7 +17,7 @@
 //! });
 //! ```
 
-pub mod bench;
+pub mod benchmark;
 pub mod cli;
 pub mod demos;
 pub mod derive;

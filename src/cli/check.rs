@@ -1,6 +1,6 @@
 //! `lmc check`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::Watch;
@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Options of `lmc check`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct CheckOptions {
     /// Programs; `-` is standard input.
     #[arg(required = true)]
     files: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Options {
 }
 
 /// Reads and type-checks each file; all errors of all files are shown.
-pub fn check(options: &Options, format: ErrorFormat, _: &mut dyn Write) -> Result<(), Failure> {
+pub fn check(options: &CheckOptions, format: ErrorFormat, _: &mut dyn Write) -> Result<(), Failure> {
     let check = |file: &String| match options.stage {
         true => Input::check_stage(file, format),
         false => Input::read(file, format, &Watch::off()).map(|_| ()),

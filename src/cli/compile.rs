@@ -1,6 +1,6 @@
 //! `lmc compile`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Options of `lmc compile`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct CompileOptions {
     /// The program; `-` is standard input.
     file: String,
     /// The output; with several kinds, the first one's, and its stem for the others.
@@ -58,11 +58,16 @@ enum Emit {
 }
 
 /// Writes what was asked for.
-pub fn compile(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn compile(options: &CompileOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| compile_watched(options, format, watch, out))
 }
 
-fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
+fn compile_watched(
+    options: &CompileOptions,
+    format: ErrorFormat,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let outputs = outputs(options)?;
     let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
     let entries = entries(&mut input, options)?;
@@ -90,7 +95,7 @@ fn compile_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &
 }
 
 /// The functions that get symbols; makes their derivatives.
-fn entries(input: &mut Input, options: &Options) -> Result<Vec<FunName>, Failure> {
+fn entries(input: &mut Input, options: &CompileOptions) -> Result<Vec<FunName>, Failure> {
     let functions = input.chosen(&options.fun)?;
     let mut entries = Vec::new();
     for function in functions {
@@ -131,7 +136,7 @@ fn text(program: &Program, entries: &[FunName]) -> String {
     ks::program(&kept, WIDTH)
 }
 
-fn outputs(options: &Options) -> Result<Vec<(Emit, PathBuf)>, Failure> {
+fn outputs(options: &CompileOptions) -> Result<Vec<(Emit, PathBuf)>, Failure> {
     let mut outputs = Vec::new();
     for (i, given) in options.emit.iter().enumerate() {
         let (name, path) = match given.split_once('=') {

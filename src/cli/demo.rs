@@ -1,6 +1,6 @@
 //! `lmc demo`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
@@ -17,7 +17,7 @@ use std::io::Write;
 
 /// Options of `lmc demo`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct DemoOptions {
     /// A demo's name, or a file; `-` is standard input.
     name: Option<String>,
     /// The function to derive; without it, the demo's own, or every function of the file.
@@ -53,7 +53,7 @@ const WIDTH: usize = 100;
 const RULE: &str = "-----";
 
 /// Prints the stages of derivations, or the list of demos.
-pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn demo(options: &DemoOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     match &options.name {
         None => list(out),
         Some(name) => watched(&options.watch, |watch| derive(name, options, format, watch, out)),
@@ -62,7 +62,7 @@ pub fn demo(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Resu
 
 fn derive(
     name: &str,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
     out: &mut dyn Write,
@@ -89,12 +89,12 @@ fn list(out: &mut dyn Write) -> Result<(), Failure> {
 
 fn of_demo(
     demo: &Demo,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
     let input =
-        Input::of(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
+        Input::check(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))
@@ -102,7 +102,7 @@ fn of_demo(
 
 fn of_file(
     name: &str,
-    options: &Options,
+    options: &DemoOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
@@ -115,7 +115,7 @@ fn of_file(
     Ok((input, functions))
 }
 
-fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
     // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
@@ -138,7 +138,7 @@ fn print(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Fa
     Ok(())
 }
 
-fn trace(stage: &Stage, options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+fn trace(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
     let names = Names::of(&stage.def);
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     for (i, step) in stage.steps.iter().enumerate() {

@@ -6,13 +6,13 @@ use std::io::Write;
 
 /// Options of `lmc explain`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct ExplainOptions {
     /// An error code, such as E202, or the name of a law; without it, the codes are listed.
     code: Option<String>,
 }
 
 /// Prints an explanation, or the list of codes.
-pub fn explain(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn explain(options: &ExplainOptions, out: &mut dyn Write) -> Result<(), Failure> {
     let Some(code) = &options.code else { return list(out) };
     let text = explain::code(code).map(|found| found.text()).or_else(|| explain::law(code));
     let unknown =

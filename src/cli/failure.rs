@@ -1,6 +1,6 @@
 //! Why a command did not succeed, how it is shown, and what it exits with.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use crate::ks::render::json_without_code;
 use crate::ks::source::Position;
 use std::process::ExitCode;

@@ -1,6 +1,6 @@
 //! `lmc fmt`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::shown;
 use crate::ks::fmt;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Options of `lmc fmt`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct FmtOptions {
     /// Programs, which are written anew; `-` is standard input, which goes to standard output.
     #[arg(required = true)]
     files: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Options {
 }
 
 /// Lays out each file; one that cannot be read is left as it is, and the others are done all the same.
-pub fn fmt(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn fmt(options: &FmtOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     let outcomes: Vec<_> = options.files.iter().map(|file| one(file, options.check, format, out)).collect();
     outcomes.into_iter().collect()
 }

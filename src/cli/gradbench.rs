@@ -6,14 +6,14 @@ use std::io::{Write, stdin};
 
 /// Options of `lmc gradbench`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct GradbenchOptions {
     /// Use all processors, where there are loops that can.
     #[arg(long)]
     multithreaded: bool,
 }
 
 /// Answers messages until there are no more.
-pub fn gradbench(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn gradbench(options: &GradbenchOptions, out: &mut dyn Write) -> Result<(), Failure> {
     let settings = Settings { multithreaded: options.multithreaded };
     Ok(serve(&mut stdin().lock(), out, &settings)?)
 }

@@ -1,6 +1,6 @@
 //! `lmc gradcheck`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
@@ -13,7 +13,7 @@ use std::io::Write;
 
 /// Options of `lmc gradcheck`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct GradcheckOptions {
     /// The program; `-` is standard input.
     file: String,
     /// Only these functions; without it, every function of the file whose result can change, or, where the
@@ -43,12 +43,12 @@ pub struct Options {
 }
 
 /// Prints a table of errors; fails when something disagrees.
-pub fn gradcheck(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn gradcheck(options: &GradcheckOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| gradcheck_watched(options, format, watch, out))
 }
 
 fn gradcheck_watched(
-    options: &Options,
+    options: &GradcheckOptions,
     format: ErrorFormat,
     watch: &Watch,
     out: &mut dyn Write,

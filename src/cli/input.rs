@@ -1,6 +1,6 @@
 //! What commands have in common: reading a program, finding a function in it, showing errors.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
 use crate::derive::Derivation;
@@ -14,6 +14,7 @@ use lm::interp::RuntimeError;
 use lm::term::{FunName, Path, Span};
 use native::SourceInfo;
 use std::io::IsTerminal;
+use std::mem::take;
 
 /// A program that was read, and where it came from.
 pub struct Input {
@@ -40,27 +41,30 @@ impl Input {
             .timings
             .time("reading", || Source::read(path))
             .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
-        Input::of(source, derivation, format, watch)
+        Input::check(source, derivation, format, watch)
     }
 
     /// Checks a text.
-    pub fn of(source: Source, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+    pub fn check(source: Source, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let checked = front::load_for(&source, derivation, &watch.timings);
         let checked = checked.map_err(|errors| shown(&source, &errors, format))?;
-        let Checked { places, requested, .. } = checked.clone();
         let lines = source.text().lines().count();
-        watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), places.len()));
-        let mut input = Input { source, places, requested, pipeline: watch.pipeline(checked), format };
+        watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), checked.places.len()));
+        let mut input = Input::new(source, checked, format, watch);
         input.warn();
         Ok(input)
     }
 
-    /// The same with more definitions behind the text, checked already. What there was to warn of is shown.
+    fn new(source: Source, mut checked: Checked, format: ErrorFormat, watch: &Watch) -> Input {
+        let (places, requested) = (take(&mut checked.places), take(&mut checked.requested));
+        Input { source, places, requested, pipeline: watch.pipeline(checked), format }
+    }
+
+    /// Returns the same with more definitions behind the text, checked already. Warnings were shown before.
     pub fn extended(self, source: Source, checked: Checked, watch: &Watch) -> Input {
-        let Checked { places, requested, .. } = checked.clone();
-        let mut pipeline = watch.pipeline(checked);
-        pipeline.take_endless_rules();
-        Input { source, places, requested, pipeline, format: self.format }
+        let mut input = Input::new(source, checked, self.format, watch);
+        input.pipeline.take_endless_rules();
+        input
     }
 
     /// Reads and checks a printed stage of a derivation.
@@ -201,12 +205,7 @@ fn without_derivations(name: &FunName) -> FunName {
 
 /// Shows errors of a text.
 pub fn shown(source: &Source, diagnostics: &[Diagnostic], format: ErrorFormat) -> Failure {
-    let form = match format {
-        ErrorFormat::Human => render::Format::Human,
-        ErrorFormat::Short => render::Format::Short,
-        ErrorFormat::Json => render::Format::Json,
-    };
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    eprint!("{}", render::render_all(source, diagnostics, form, colour));
+    eprint!("{}", render::render_all(source, diagnostics, format.into(), colour));
     Failure::Shown
 }

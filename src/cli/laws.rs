@@ -8,7 +8,7 @@ use std::io::Write;
 
 /// Options of `lmc laws`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct LawsOptions {
     /// Only the law of that name.
     name: Option<String>,
     /// Print the schedules: which laws are applied at each stage, and how.
@@ -20,7 +20,7 @@ pub struct Options {
 }
 
 /// Lists laws or schedules.
-pub fn laws(options: &Options, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn laws(options: &LawsOptions, out: &mut dyn Write) -> Result<(), Failure> {
     if options.schedule {
         return schedules(out);
     }
@@ -55,7 +55,7 @@ fn rows() -> impl Iterator<Item = Row> {
 }
 
 impl Row {
-    fn is_chosen(&self, options: &Options) -> bool {
+    fn is_chosen(&self, options: &LawsOptions) -> bool {
         let named = options.name.as_ref().is_none_or(|name| self.name == name);
         let figure = options.figure.as_ref().map(|f| f.trim_start_matches("Fig.").trim());
         named && figure.is_none_or(|f| self.source == format!("Fig. {f}") || self.source == f)

@@ -7,6 +7,7 @@ mod check;
 mod compile;
 mod demo;
 mod dump;
+mod error_format;
 mod explain;
 mod failure;
 mod fmt;
@@ -20,7 +21,8 @@ mod shell;
 mod watch;
 
 use crate::ks::render::json_without_code;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand};
+use error_format::ErrorFormat;
 use failure::Failure;
 use std::io::Write;
 use std::panic::catch_unwind;
@@ -37,38 +39,28 @@ struct Arguments {
     command: Command,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum ErrorFormat {
-    /// Several lines, with the source.
-    Human,
-    /// `file:line:column: message`.
-    Short,
-    /// One JSON object per line: severity, code, message, file, line, column, notes.
-    Json,
-}
-
 #[derive(Subcommand)]
 enum Command {
     /// Print every stage of a derivation; without NAME, list the demos.
-    Demo(demo::Options),
+    Demo(demo::DemoOptions),
     /// Read and type-check programs.
-    Check(check::Options),
+    Check(check::CheckOptions),
     /// Explain an error code or a law at length; without CODE, list the codes.
-    Explain(explain::Options),
+    Explain(explain::ExplainOptions),
     /// Bring programs into the canonical layout.
-    Fmt(fmt::Options),
+    Fmt(fmt::FmtOptions),
     /// Call `main`.
-    Run(run::Options),
+    Run(run::RunOptions),
     /// Compile functions and their derivatives to native code.
-    Compile(compile::Options),
+    Compile(compile::CompileOptions),
     /// Compare forward, reverse, finite differences, interpreter and native code with each other.
-    Gradcheck(gradcheck::Options),
+    Gradcheck(gradcheck::GradcheckOptions),
     /// Measure a function and its derivatives: times, ratios, operations and bytes in a second.
-    Bench(Box<bench::Options>),
+    Bench(Box<bench::BenchOptions>),
     /// Be a tool of GradBench: answer its messages, from standard input, on standard output.
-    Gradbench(gradbench::Options),
+    Gradbench(gradbench::GradbenchOptions),
     /// List the laws of linear maps, or the schedules that apply them.
-    Laws(laws::Options),
+    Laws(laws::LawsOptions),
     /// Print a script that completes commands and options in a shell.
     Completions(shell::CompletionOptions),
     /// Print a manual page, for `man -l -`.

@@ -1,6 +1,6 @@
 //! `lmc run`.
 
-use super::ErrorFormat;
+use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::{NativeOptions, threads};
@@ -12,7 +12,7 @@ use std::io::Write;
 
 /// Options of `lmc run`.
 #[derive(clap::Args)]
-pub struct Options {
+pub struct RunOptions {
     /// The program; `-` is standard input.
     file: String,
     /// Use the reference interpreter instead of native code.
@@ -29,11 +29,11 @@ pub struct Options {
 }
 
 /// Calls `main`, of type Integer.
-pub fn run(options: &Options, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn run(options: &RunOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| run_watched(options, format, watch, out))
 }
 
-fn run_watched(options: &Options, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
+fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
     let mut input = Input::read(&options.file, format, watch)?;
     let main = FunName::base("main");
     if !input.places.contains_key(&main) {

@@ -15,6 +15,7 @@ mod gradcheck;
 mod headers;
 mod lanes;
 mod language;
+mod loops_agree;
 mod native_memory;
 mod nested;
 mod oracle;
@@ -41,6 +42,7 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     headers::tests,
     lanes::tests,
     language::tests,
+    loops_agree::tests,
     native_memory::tests,
     nested::tests,
     oracle::tests,

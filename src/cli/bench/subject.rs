@@ -1,11 +1,11 @@
 //! What is measured: a function, its derivatives, and where its arguments come from.
 
-use super::Options;
-use crate::bench::argument::{self, SIZE, Written};
-use crate::bench::measure::{Effort, in_turns};
-use crate::bench::report::Row;
-use crate::bench::{Entry, Point, parts};
-use crate::cli::ErrorFormat;
+use super::options::BenchOptions;
+use crate::benchmark::argument::{self, SIZE, Written};
+use crate::benchmark::report::Row;
+use crate::benchmark::samples::{Effort, in_turns};
+use crate::benchmark::{Entry, Point, parts};
+use crate::cli::error_format::ErrorFormat;
 use crate::cli::failure::Failure;
 use crate::cli::input::{Input, shown};
 use crate::cli::watch::Watch;
@@ -44,7 +44,7 @@ type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result
 
 impl Subject {
     /// Reads the program, and makes the derivatives.
-    pub(super) fn new(options: &Options, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
+    pub(super) fn new(options: &BenchOptions, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
         let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
         let name = input.function(&options.fun)?;
         let Some(def) = input.pipeline.program().defs.get(&name) else {
@@ -182,7 +182,7 @@ fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
 }
 
 /// The argument that is written somewhere.
-fn given(options: &Options, input: &Input, fun: &Fun) -> Option<Source> {
+fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
     let example = || example(input.pipeline.program(), &fun.name).filter(|_| options.sizes.is_empty());
     match &options.input {
         Some(text) => Some(Source::new("--input", text)),
@@ -195,7 +195,7 @@ fn written(
     input: &Input,
     fun: &Fun,
     text: &Source,
-    options: &Options,
+    options: &BenchOptions,
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Written, Checked), Failure> {
@@ -234,7 +234,7 @@ fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<&'e st
 }
 
 /// Errors: there are no sizes where they are needed, or there can be no random argument.
-fn can_be_generated(options: &Options, fun: &Fun) -> Result<(), Failure> {
+fn can_be_generated(options: &BenchOptions, fun: &Fun) -> Result<(), Failure> {
     const MOST: u64 = 1 << 26;
     let (name, ty) = (&fun.name, fun.argument());
     if argument::elements(&ty, 0).is_none() {

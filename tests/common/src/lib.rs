@@ -13,6 +13,7 @@ pub mod files;
 pub mod generate;
 pub mod generate_arrays;
 pub mod generate_scaled;
+pub mod loops_agree;
 pub mod native;
 pub mod nests;
 pub mod oracle;

@@ -12,7 +12,6 @@
 
 mod adding;
 mod arrays;
-mod bench;
 mod blocks;
 mod body;
 mod calls;
@@ -27,6 +26,7 @@ mod records;
 mod show;
 mod target;
 mod tensor;
+mod timing_loop;
 mod value;
 mod vector_space;
 

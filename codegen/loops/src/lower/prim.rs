@@ -17,7 +17,7 @@ impl Body<'_> {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
             Prim::Into => return self.starting_at_zero(args, &Target::Own),
-            Prim::Bench => return self.bench(&args[0]),
+            Prim::Bench => return self.timing_loop(&args[0]),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {
                 let value = self.produce(&args[0], sharing)?;

@@ -241,7 +241,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
             Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
             Stmt::For(looped) => self.looped(frame, looped),
-            Stmt::Bench { seconds, given, body } => self.bench(frame, *seconds, given, body),
+            Stmt::Bench { seconds, given, body } => self.timing_loop(frame, *seconds, given, body),
             Stmt::Memory(memory) => self.memory_stmt(frame, memory),
             Stmt::External { .. } => self.call_external(frame, stmt),
             Stmt::Write(value) => {

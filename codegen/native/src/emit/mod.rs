@@ -8,7 +8,6 @@
 //! elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported
 //! symbol does, so that nothing of the user's can be taken for libm, libc or an intrinsic.
 
-mod bench;
 mod chunks;
 mod counters;
 mod entry;
@@ -27,6 +26,7 @@ mod shape;
 mod sums;
 mod support;
 mod tail;
+mod timing_loop;
 mod workspace;
 
 pub(crate) use counters::COUNTERS;

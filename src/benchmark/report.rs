@@ -1,7 +1,7 @@
 //! What was measured, as a table or as JSON.
 
 use super::Entry;
-use super::measure::Samples;
+use super::samples::Samples;
 use loops::analyses::counts::{Counts, Work};
 use native::Peaks;
 

@@ -1,4 +1,4 @@
-//! `$BENCH`: how long a term takes.
+//! Lowers `$BENCH`, which measures how long a term takes.
 
 use super::body::{Body, targets};
 use super::into::nothing;
@@ -9,8 +9,8 @@ use lm::scope::free_variables;
 use lm::term::{Expr, Var};
 
 impl Body<'_> {
-    /// The seconds that an evaluation of the function's body takes.
-    pub(super) fn bench(&mut self, f: &Expr) -> Result<Val, Error> {
+    /// Returns the seconds that one evaluation of the function's body takes.
+    pub(super) fn timing_loop(&mut self, f: &Expr) -> Result<Val, Error> {
         let outside: Vec<(Var, Val)> = free_variables(f).into_iter().map(|x| (x.clone(), self.variable(&x))).collect();
         let mut given = Vec::new();
         for (x, value) in &outside {

@@ -1,4 +1,4 @@
-//! `$BENCH`: a block is run over and over, and timed.
+//! Emits `$BENCH`: a loop that runs a block over and over, and takes the time.
 //!
 //!   start = now; batch = 1; total = 0
 //!   batch:  run the block `batch` times; total += batch; seconds = now - start
@@ -15,7 +15,7 @@ use lm::interp::BENCH_TIME;
 use loops::ir::{Block, Local, Operand};
 
 impl<'ctx> Emitter<'ctx, '_> {
-    pub(super) fn bench(
+    pub(super) fn timing_loop(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         seconds: Local,

@@ -1,0 +1,104 @@
+//! `lmc bench`.
+
+mod options;
+mod subject;
+
+pub use options::BenchOptions;
+
+use super::error_format::ErrorFormat;
+use super::failure::Failure;
+use super::watch::{Watch, watched};
+use crate::benchmark::plot;
+use crate::benchmark::report::{self, Row, Setting};
+use crate::benchmark::samples::Effort;
+use native::{Jit, Peaks};
+use options::Format;
+use std::io::Write;
+use std::path::Path;
+use subject::Subject;
+
+/// Prints times, ratios and rates.
+pub fn bench(options: &BenchOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
+    watched(&options.watch, |watch| bench_watched(options, format, watch, out))
+}
+
+fn bench_watched(
+    options: &BenchOptions,
+    format: ErrorFormat,
+    watch: &Watch,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let sizes = sizes(options)?;
+    let subject = Subject::new(options, format, watch)?;
+    let native = options.native.options(watch);
+    let mut jit = subject.compiled(Jit::new, &native)?;
+    if options.threads != 1 {
+        let refused = |error| Failure::Wrong(format!("{} threads cannot be had: {error}", options.threads));
+        jit.set_threads(options.threads).map_err(refused)?;
+    }
+    // What is counted does not depend on the level, and the code runs once.
+    let counting = native::Options { opt_level: native.opt_level.min(1), ..native };
+    let counting = subject.compiled(Jit::counting, &counting)?;
+    let peaks = watch.timings.time("measuring peaks", || native::peaks(options.native.target_cpu.as_deref()));
+    let peaks = peaks.map_err(|error| subject.input.not_compiled(error))?;
+    let is_table = options.format == Format::Table && !options.prints_plot();
+    if is_table {
+        writeln!(out, "{}", report::heading())?;
+        out.flush()?;
+    }
+    let effort = Effort { rounds: options.samples as usize, time: options.time };
+    let mut rows = Vec::new();
+    for size in sizes {
+        let measured = watch.timings.time("measuring", || subject.measure(size, &jit, &counting, effort))?;
+        if is_table {
+            measured.iter().try_for_each(|row| writeln!(out, "{}", report::line(row, &peaks)))?;
+            out.flush()?;
+        }
+        rows.extend(measured);
+    }
+    finish(options, &subject, &peaks, &rows, out)
+}
+
+/// What comes after all rows.
+fn finish(
+    options: &BenchOptions,
+    subject: &Subject,
+    peaks: &Peaks,
+    rows: &[Row],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let function = subject.name().to_string();
+    let (input, derivation) = (subject.description(), options.derivation.name());
+    let setting = Setting { function: &function, input: &input, derivation, threads: options.threads };
+    match options.format {
+        _ if options.prints_plot() => {}
+        Format::Table => writeln!(out, "{}", report::peaks(peaks))?,
+        Format::Json => write!(out, "{}", report::json(&setting, peaks, rows))?,
+    }
+    let Some(path) = &options.plot else { return Ok(()) };
+    let svg = plot::svg(&setting, &plot::lines(rows));
+    match options.prints_plot() {
+        true => out.write_all(svg.as_bytes())?,
+        false => native::write_file(path, svg.as_bytes()).map_err(|error| subject.input.not_compiled(error))?,
+    }
+    Ok(())
+}
+
+/// The sizes, in order; one that is none where no sizes are given.
+fn sizes(options: &BenchOptions) -> Result<Vec<Option<u32>>, Failure> {
+    let mut sizes: Vec<Option<u32>> = options.sizes.iter().copied().map(Some).collect();
+    sizes.sort();
+    sizes.dedup();
+    if options.plot.is_some() && sizes.len() < 2 {
+        return Err(Failure::Usage("a plot needs two sizes at least: say `--sizes 100,1000,10000`".into()));
+    }
+    if let Some(path) = &options.plot
+        && Path::new(&options.file).canonicalize().is_ok_and(|program| path.canonicalize().is_ok_and(|p| p == program))
+    {
+        return Err(Failure::Usage(format!("the program `{}` would be overwritten", path.display())));
+    }
+    if sizes.is_empty() {
+        sizes.push(None);
+    }
+    Ok(sizes)
+}

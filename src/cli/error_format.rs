@@ -1,0 +1,24 @@
+//! `--error-format`, an option of every command.
+
+use crate::ks::render::Format;
+
+/// How errors are shown.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum ErrorFormat {
+    /// Several lines, with the source.
+    Human,
+    /// `file:line:column: message`.
+    Short,
+    /// One JSON object per line: severity, code, message, file, line, column, notes.
+    Json,
+}
+
+impl From<ErrorFormat> for Format {
+    fn from(format: ErrorFormat) -> Format {
+        match format {
+            ErrorFormat::Human => Format::Human,
+            ErrorFormat::Short => Format::Short,
+            ErrorFormat::Json => Format::Json,
+        }
+    }
+}
