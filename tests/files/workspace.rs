@@ -88,15 +88,13 @@ fn agrees(jit: &Jit, name: &FunName, args: &[Value]) -> Option<Value> {
     Some(value)
 }
 
-/// Demos of which no call takes memory.
-const TAKING_NOTHING: &[&str] = &[];
-
 fn of_demo(demo: &Demo) -> Outcome {
     let case = Case::new(demo.text, demo.fun);
     let point = point_of_demo(&case.pipeline, &case.f);
     let args = arguments(&case.pipeline, &case.f, &point);
     let taken = ways().iter().map(|way| case.agrees(&case.jit(way, 0), &args)).sum::<usize>();
-    assert_eq!(taken == 0, TAKING_NOTHING.contains(&demo.name), "{taken} calls take memory");
+    // The others are those of numbers alone.
+    assert_eq!(taken > 0, !demo.name.starts_with("ex"), "{taken} calls take memory");
     Ok(())
 }
 
