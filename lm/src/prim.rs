@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 
 /// How a primitive is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Derivative {
+pub enum JacobianRule {
     /// The Jacobian, as the right-hand side of a law over the arguments `x`, `y`.
     Law(&'static str),
     /// The result is locally constant, or takes no part in differentiation: the zero map.
@@ -33,10 +33,10 @@ pub struct Row {
     /// Alternative typings, tried in order.
     pub typing: &'static [&'static str],
     /// The derivative.
-    pub derivative: Derivative,
+    pub derivative: JacobianRule,
 }
 
-use Derivative::{Law, Structural, Zero};
+use JacobianRule::{Law, Structural, Zero};
 
 macro_rules! primitives {
     ($($variant:ident $name:literal [$($typing:literal),+] $derivative:expr;)*) => {

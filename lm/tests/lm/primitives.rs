@@ -3,7 +3,7 @@
 use lm::interp::{Env, Interpreter};
 use lm::law;
 use lm::map::LinearMap;
-use lm::prim::{self, Derivative, Prim};
+use lm::prim::{self, JacobianRule, Prim};
 use lm::term::{Expr, Op, Program};
 use lm::types::Type;
 use lm::value::Value;
@@ -33,7 +33,7 @@ fn each_derivative_is_the_limit_of_differences() {
     let mut checked = Vec::new();
     for &p in prim::ALL {
         // lgamma's derivative is a function of the prelude, which this crate does not have.
-        let smooth = matches!(p.row().derivative, Derivative::Law(_)) && p != Prim::Lgamma;
+        let smooth = matches!(p.row().derivative, JacobianRule::Law(_)) && p != Prim::Lgamma;
         let unary = p.result(&[Type::Float]) == Some(Type::Float);
         let binary = p.result(&[Type::Float, Type::Float]) == Some(Type::Float);
         if !smooth || !(unary || binary) {

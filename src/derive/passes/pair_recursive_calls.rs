@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The definition with such calls; `recursive` are the functions for which it is done.
 pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::of(&def.body) };
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 

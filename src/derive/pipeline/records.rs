@@ -1,10 +1,12 @@
-//! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
+//! Makes reverse derivatives that read what the value recorded, for the derivations `tupled` and `split`.
 //!
-//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//! ```text
+//! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
 //!
-//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
-//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
-//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//! suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//! rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! ```
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
@@ -46,8 +48,8 @@ impl Recording {
 }
 
 impl Pipeline {
-    /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
-    /// part or as a Jacobian, come as they are written.
+    /// Returns whether the reverse derivatives of a function come with records. A reverse derivative, half or Jacobian
+    /// that is written by hand is used as it is.
     pub(in crate::derive) fn has_records(&self, of: &FunName) -> bool {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
@@ -231,7 +233,7 @@ fn pair(e: &Expr) -> [Expr; 2] {
     }
 }
 
-/// What the map of a function is called, while its values are parameters.
+/// Returns the name of the map of a function while its values are parameters.
 fn alone(of: &FunName, what: &str) -> FunName {
     let words = of.derivations.iter().map(Derivative::to_string).chain([of.base.to_string(), what.into()]);
     FunName::base(&words.collect::<Vec<_>>().join("$"))

@@ -1,11 +1,13 @@
 //! Loops that record.
 //!
-//!   y = build(n, λi. e)          p = build(n, λi. let r = .. in (e, r))      y = build(n, λi. p[i].1)
-//!                                ∇[y] = V(build(n, λi. M(p[i].2)))                      M(r): ∇[e], which reads r
-//!   y = sumbuild(n, λi. e)       p = build(n, λi. r)      y = sumbuild(n, λi. e, which reads p[i])
-//!                                ∇[y] = ⊕(build(n, λi. M(p[i])))
-//!   y = fold(λ(s, x). e, a, v)   p = scanl(λ((s, _), x). (e, r), (a, _), v)      y = p[n].1
-//!                                ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```text
+//! y = build(n, λi. e)          p = build(n, λi. let r = .. in (e, r))      y = build(n, λi. p[i].1)
+//!                              ∇[y] = V(build(n, λi. M(p[i].2)))                      M(r): ∇[e], which reads r
+//! y = sumbuild(n, λi. e)       p = build(n, λi. r)      y = sumbuild(n, λi. e, which reads p[i])
+//!                              ∇[y] = ⊕(build(n, λi. M(p[i])))
+//! y = fold(λ(s, x). e, a, v)   p = scanl(λ((s, _), x). (e, r), (a, _), v)      y = p[n].1
+//!                              ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```
 //!
 //! What has no fixed shape, or is made of what is recorded, is not kept beside the record: a second loop computes
 //! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its
@@ -213,7 +215,7 @@ pub(super) struct Scan<'a> {
     pub(super) f: &'a Expr,
     pub(super) start: &'a Expr,
     pub(super) over: &'a Expr,
-    /// Which component of f's argument is the state, from 1.
+    /// The component of f's argument that is the state, from 1.
     pub(super) state: usize,
 }
 
@@ -221,14 +223,14 @@ pub(super) struct Scan<'a> {
 pub(super) struct Step {
     /// The state before it.
     state: Var,
-    /// What f is given, made of `state`.
+    /// The argument of f, made of `state`.
     pub(super) header: Vec<Binding>,
     /// The body of f; its value is the state that the step leads to.
     pub(super) parts: Recorded,
 }
 
 impl Step {
-    /// What can be read of the states, besides what `header` binds: the state that the step leads to.
+    /// The variable that can be read besides those that `header` binds: the state after the step.
     pub(super) fn at_hand(&self) -> Vec<Var> {
         vars(&self.parts.where_it_is(&self.parts.value))
     }
