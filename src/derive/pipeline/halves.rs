@@ -137,6 +137,8 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        self.finished(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body))
+        // What depends on the cotangent, and nothing reads, stands here still.
+        let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
+        self.finished(&forward)
     }
 }

@@ -74,6 +74,7 @@ impl Pipeline {
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         let deriving_themselves = call_order::deriving_themselves(&program);
+        let watch = Watch { effects: effects.clone(), ..Watch::default() };
         let mut pipeline = Pipeline {
             program,
             prelude,
@@ -81,7 +82,7 @@ impl Pipeline {
             derivation,
             chosen,
             trace: false,
-            watch: Watch::default(),
+            watch,
             unshared: HashMap::new(),
             in_progress: Vec::new(),
             closed: HashSet::new(),
@@ -99,7 +100,8 @@ impl Pipeline {
 
     /// Adds the times of passes to a table, and lets an observer see what they make.
     pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
-        self.watch = Watch { timings, observer };
+        self.watch.timings = timings;
+        self.watch.observer = observer;
     }
 
     /// Returns the program, with the derivatives made so far.

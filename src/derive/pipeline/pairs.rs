@@ -32,7 +32,7 @@ impl Pipeline {
         let name = partner_kind.derivative().word();
         let pairs = self.watch.fallible(name, || paired(normal, partner_kind, supply, &by_hand))?;
         let renamed = Def { body: renamed(&pairs.body, &mut self.program.supply), ..pairs };
-        Ok(checked(name, renamed, |_| true))
+        Ok(checked(name, renamed, |d| d.body.ty().as_tuple().is_some()))
     }
 
     /// Returns `[fwd f]` before sharing: the second component of `[jvp f]`.

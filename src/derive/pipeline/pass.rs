@@ -188,7 +188,7 @@ impl Pass {
                 let supply = &mut cx.program.supply;
                 let def = cx.watch.pass("back", || category::back(work.category(), supply));
                 work.category = None;
-                checked("back", def, |_| true)
+                checked("back", def, |d| d.body.ty().as_lm().is_none())
             }
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,

@@ -18,6 +18,7 @@ use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::records::plan::plan_elsewhere;
 use crate::derive::figures::records::{Callees, Failure, Record, Recorded, recorded};
+use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
 use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
 use crate::derive::schedule::strategy;
@@ -118,7 +119,7 @@ impl Pipeline {
             transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
         })?;
         work.steps.extend(steps);
-        Ok(Work { def: checked("transpose", def, |_| true), ..work })
+        Ok(Work { def, ..work })
     }
 
     /// `mapᵀ ⊙ dr`: dr is the last parameter.
@@ -141,7 +142,9 @@ impl Pipeline {
         let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse.body.clone() };
         let result = Expr::tuple([recording.value.clone(), Expr::var(&ds)]);
         let body = Expr::block([unpack, recording.values.clone(), vec![last]].concat(), result);
-        checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |_| true)
+        checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |d| {
+            forms::with_map(&d.body).is_none()
+        })
     }
 
     /// The cotangent alone, of the pair.
@@ -160,13 +163,12 @@ impl Pipeline {
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
             def =
                 self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
-            def = checked("dead_components", def, |_| true);
             def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
             if def == before {
                 break;
             }
         }
-        checked("cse", def, |_| true)
+        def
     }
 
     /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.

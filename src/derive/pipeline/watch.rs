@@ -1,5 +1,7 @@
 //! Tells observers how long each pass took, and what it made.
 
+use crate::derive::passes::{self, Facts};
+use lm::effect::Effects;
 use lm::term::Def;
 use lm::timing::Timings;
 use std::convert::Infallible;
@@ -24,6 +26,8 @@ pub type Observer = Box<dyn FnMut(&PassDone) + Send>;
 pub(in crate::derive) struct Watch {
     pub(in crate::derive) timings: Timings,
     pub(in crate::derive) observer: Option<Observer>,
+    /// The functions that print: postconditions ask.
+    pub(in crate::derive) effects: Effects,
 }
 
 impl Watch {
@@ -32,11 +36,24 @@ impl Watch {
         def
     }
 
+    /// Runs a pass, and checks its postcondition in debug builds, with the facts that it asks about.
+    pub(in crate::derive) fn pass_with(&mut self, name: &'static str, facts: &Facts, run: impl FnOnce() -> Def) -> Def {
+        let Ok(def) = self.timed(name, || Ok::<Def, Infallible>(run()));
+        promised(name, &def, facts);
+        def
+    }
+
     pub(in crate::derive) fn fallible<E>(
         &mut self,
         name: &'static str,
         run: impl FnOnce() -> Result<Def, E>,
     ) -> Result<Def, E> {
+        let def = self.timed(name, run)?;
+        promised(name, &def, &Facts::new(&self.effects));
+        Ok(def)
+    }
+
+    fn timed<E>(&mut self, name: &'static str, run: impl FnOnce() -> Result<Def, E>) -> Result<Def, E> {
         let start = Instant::now();
         let result = run();
         let took = start.elapsed();
@@ -45,5 +62,15 @@ impl Watch {
             observer(&PassDone { name, def, took });
         }
         result
+    }
+}
+
+/// Checks a definition that a pass made, in debug builds. What is not in the table of passes is a step of a derivation.
+pub(in crate::derive) fn promised(name: &str, def: &Def, facts: &Facts) {
+    if cfg!(debug_assertions)
+        && let Some(pass) = passes::named(name)
+        && let Err(broken) = passes::check(pass, def, facts)
+    {
+        panic!("{broken}");
     }
 }

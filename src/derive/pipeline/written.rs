@@ -2,16 +2,18 @@
 //!
 //! Takes: a function of which something is written. Gives: a definition.
 
+use super::watch::promised;
 use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::{self, by_hand as jacobian_by_hand};
-use crate::derive::passes::dce;
+use crate::derive::forms;
 use crate::derive::passes::rules::{EndlessRule, rules};
+use crate::derive::passes::{Facts, dce};
 use indexmap::IndexMap;
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::shape;
-use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Rule, Var};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -25,8 +27,11 @@ impl Pipeline {
     /// The definition after the rules of the program.
     pub(in crate::derive) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
+        let ends = |rule: &&Rule| endless.iter().all(|other| *other.rule != *rule.name);
+        let ending: Vec<Rule> = self.program.rules.iter().filter(ends).cloned().collect();
+        promised("rules", &ruled, &Facts { rules: &ending, ..Facts::new(&self.effects) });
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
+        if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.
@@ -84,7 +89,7 @@ impl Pipeline {
         let mut supply = std::mem::take(&mut self.program.supply);
         let shape = figures::shape::shape(normal, &self.program, &self.effects, &mut supply);
         self.program.supply = supply;
-        checked("shape", shape, |_| true)
+        checked("shape", shape, |d| forms::with_map(&d.body).is_none())
     }
 
     /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.

@@ -10,6 +10,7 @@
 //!   an argument is written; an address is used as a number, or a Float as an Integer
 //!   a division by 0, a size that is none, a negative count, a mark above the top of the arena
 //!   a loop in lanes, or in chunks, does what cannot run there
+//!   two chunks use the same element, and one of them writes it
 //!
 //! Floats are those of native code with exact arithmetic, to the bit but for NaNs. Sums of loops in lanes are added up in
 //! the order of `emit::lanes`. Functions that are implemented elsewhere cannot be called; a `bench` runs its block once
@@ -21,6 +22,7 @@ mod frame;
 mod lanes;
 mod marshal;
 mod ops;
+mod races;
 mod run;
 mod space;
 mod statements;

@@ -39,7 +39,6 @@ impl<'a> Machine<'a> {
 
     fn stmt(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
         let function = frame.function;
-        self.steps = self.steps.checked_sub(1).ok_or_else(|| Stop::fault("too many statements run"))?;
         self.stmt_anywhere(frame, on, stmt).map_err(|stop| match stop {
             Stop::Fault(fault) if fault.place.is_none() => Stop::Fault(fault).at(function, &self.shown(function, stmt)),
             stop => stop,
@@ -47,6 +46,7 @@ impl<'a> Machine<'a> {
     }
 
     fn stmt_anywhere(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
+        self.steps = self.steps.checked_sub(1).ok_or_else(|| Stop::fault("too many statements run"))?;
         match stmt {
             Stmt::Let(x, op, args) => on.iter().try_for_each(|lane| self.operation(frame, *lane, *x, *op, args)),
             Stmt::If(xs, condition, then, other) => self.conditional(frame, on, xs, condition, [then, other]),

@@ -24,6 +24,7 @@ mod planned;
 mod prim;
 mod records;
 mod show;
+mod sums;
 mod target;
 mod tensor;
 mod timing_loop;

@@ -5,7 +5,7 @@
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
-use super::function::{Frame, Hidden};
+use super::frame::{Frame, Hidden};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;

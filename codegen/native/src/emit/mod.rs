@@ -13,6 +13,7 @@ mod counters;
 mod entry;
 mod external;
 mod failures;
+mod frame;
 mod function;
 mod hotness;
 mod lanes;
@@ -138,7 +139,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             request,
             functions: vec![],
             texts: IndexMap::new(),
-            written: loops::analyses::alias::written(request.module),
+            written: loops::analyses::cache::written(request.module),
             scopes: 0,
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
@@ -191,7 +192,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
         for (i, x) in function.params.iter().enumerate() {
             if function.locals[x.0 as usize].ty.as_scalar().is_none() {
-                let place = AttributeLoc::Param((function::HIDDEN + i) as u32);
+                let place = AttributeLoc::Param((frame::HIDDEN + i) as u32);
                 declared.add_attribute(place, self.flag("noalias"));
             }
         }

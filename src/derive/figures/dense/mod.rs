@@ -21,7 +21,7 @@ mod inline;
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
-use crate::derive::passes::hoist_residuals;
+use crate::derive::passes::{Facts, hoist_residuals};
 use crate::derive::pipeline::{Error, Pipeline};
 use blocks::{Blocks, Position, along_axes, index, size};
 use lm::prim::Prim;
@@ -205,7 +205,8 @@ impl Pipeline {
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both = self.watch.pass("hoist_residuals", || {
+        let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
+        let both = self.watch.pass_with("hoist_residuals", &facts, || {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };

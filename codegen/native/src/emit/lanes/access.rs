@@ -6,8 +6,8 @@
 //!
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 
-use super::{Lanes, addition};
-use crate::emit::function::Frame;
+use super::addition;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::shape::vector_of;
 use crate::emit::{Emitter, built};
 use crate::llvm;

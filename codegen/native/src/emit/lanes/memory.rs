@@ -5,8 +5,7 @@
 //!                       element by element under the mask
 //!   the rest            as ever where nothing varies
 
-use super::Lanes;
-use crate::emit::function::Frame;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::memory::ALIGN;
 use crate::emit::{Emitter, built};
 use crate::llvm;
