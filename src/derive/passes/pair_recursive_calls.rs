@@ -212,7 +212,7 @@ fn retargeted(call: &Expr, f: Fun) -> Expr {
 
 /// The postcondition: a block that calls `[vjp g]` of a recursive g once at a point does not call g there.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    let tuples = Tuples::of(&def.body);
+    let tuples = Tuples::bound_in(&def.body);
     let mut found = None;
     def.body.visit(|e| found = found.take().or_else(|| value_beside_both(e.as_block().0, &tuples, facts)));
     found
