@@ -115,10 +115,12 @@ pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> 
 
 /// J(T, S), all partial derivatives of a T with respect to an S: T's structure outside, then S's.
 ///
-///   J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
-///   J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
-///   J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
-///   J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+/// ```text
+/// J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
+/// J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
+/// J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
+/// J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+/// ```
 pub fn blocks(t: &Type, s: &Type) -> Type {
     let tensor = |rank: usize, element| Type::Tensor(rank, Arc::new(element));
     match (t, s) {

@@ -1,15 +1,19 @@
 //! Derivatives of reverse derivatives, by symmetry of second derivatives.
 //!
-//!   fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
-//!   rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
+//! ```text
+//! fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
+//! rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
+//! ```
 //!
 //! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s; the second derivative of f
 //! in two directions does not ask for their order (Schwarz). So no record is differentiated, and any order is made
 //! of forward derivatives and one reverse. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr), so value
 //! and derivative come as one:
 //!
-//!   jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
-//!   vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
+//! ```text
+//! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
+//! vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
+//! ```
 //!
 //! To differentiate the text of `[rev f]` instead costs more with the length of data and the depth of calls, as what
 //! it adds in place has a tangent that is not. That is done in two cases. Where a function below has a reverse

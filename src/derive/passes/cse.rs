@@ -1,6 +1,8 @@
 //! Common subexpression elimination.
 //!
-//!   ... e ... e ...   =   let t = e in ... t ... t ...
+//! ```text
+//! ... e ... e ...   =   let t = e in ... t ... t ...
+//! ```
 //!
 //! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
 //! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what

@@ -1,9 +1,11 @@
 //! A value together with its derivative, and the two halves of the reverse derivative.
 //!
-//!   jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
-//!   vjp$f(s, dr)      = (f(s), rev$f(s, dr))
-//!   suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
-//!   sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
+//! ```text
+//! jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
+//! vjp$f(s, dr)      = (f(s), rev$f(s, dr))
+//! suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
+//! sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
+//! ```
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 

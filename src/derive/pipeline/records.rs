@@ -1,10 +1,12 @@
 //! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
 //!
-//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//! ```text
+//! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
 //!
-//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
-//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
-//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//! suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//! rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! ```
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 

@@ -1,6 +1,8 @@
 //! Inlining, for a derivative at a point that is applied in many directions.
 //!
-//!   g(a)  =  let x = a in b                                                  (def g (x) b)
+//! ```text
+//! g(a)  =  let x = a in b                                                  (def g (x) b)
+//! ```
 //!
 //! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
 //! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g

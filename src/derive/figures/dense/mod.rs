@@ -1,10 +1,12 @@
 //! Gradients, Jacobians and Hessians as values, dense.
 //!
-//!   grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
-//!   jac$f(s)  = if (scalars of s) <= (scalars of f(s)) then jacfwd$f(s) else jacrev$f(s)
+//! ```text
+//! grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
+//! jac$f(s)  = if (scalars of s) <= (scalars of f(s)) then jacfwd$f(s) else jacrev$f(s)
 //!
-//!   jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
-//!   jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
+//! jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
+//! jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
+//! ```
 //!
 //! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and
 //! what loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
