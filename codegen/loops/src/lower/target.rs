@@ -10,73 +10,75 @@ use std::rc::Rc;
 
 /// A place to add to: numbers in slots, numbers in buffers, tensors in place.
 #[derive(Clone, Debug)]
-pub(super) enum Sum {
+pub(super) enum Accumulator {
     Slot(usize),
     Cell(Operand, Operand),
-    Tuple(Vec<Sum>),
+    Tuple(Vec<Accumulator>),
     Tensor(Rc<Tensor>),
 }
 
-impl Sum {
+impl Accumulator {
     /// The slots in it.
     pub(super) fn slots(&self) -> Vec<usize> {
         match self {
-            Sum::Slot(slot) => vec![*slot],
-            Sum::Tuple(parts) => parts.iter().flat_map(Sum::slots).collect(),
-            Sum::Cell(..) | Sum::Tensor(_) => vec![],
+            Accumulator::Slot(slot) => vec![*slot],
+            Accumulator::Tuple(parts) => parts.iter().flat_map(Accumulator::slots).collect(),
+            Accumulator::Cell(..) | Accumulator::Tensor(_) => vec![],
         }
     }
 
     /// The i-th component, from 1.
-    pub(super) fn component(&self, i: usize) -> Sum {
+    pub(super) fn component(&self, i: usize) -> Accumulator {
         match self {
-            Sum::Tuple(parts) => parts[i - 1].clone(),
-            Sum::Slot(_) | Sum::Cell(..) | Sum::Tensor(_) => panic!("a component of no tuple"),
+            Accumulator::Tuple(parts) => parts[i - 1].clone(),
+            Accumulator::Slot(_) | Accumulator::Cell(..) | Accumulator::Tensor(_) => panic!("a component of no tuple"),
         }
     }
 
     /// The tensor.
     pub(super) fn tensor(&self) -> Rc<Tensor> {
         match self {
-            Sum::Tensor(tensor) => tensor.clone(),
-            Sum::Slot(_) | Sum::Cell(..) | Sum::Tuple(_) => panic!("no tensor where the type says tensor"),
+            Accumulator::Tensor(tensor) => tensor.clone(),
+            Accumulator::Slot(_) | Accumulator::Cell(..) | Accumulator::Tuple(_) => {
+                panic!("no tensor where the type says tensor")
+            }
         }
     }
 }
 
 /// Where a value goes.
 #[derive(Clone, Debug)]
-pub(super) enum Target {
+pub(super) enum Sink {
     /// Back to the caller.
     Own,
     /// It is added there, and the caller gets nothing.
-    Add(Sum),
+    Add(Accumulator),
     /// A tuple, each component with a target.
-    Parts(Vec<Target>),
+    Parts(Vec<Sink>),
     /// Nobody looks at it.
     Nowhere,
 }
 
-impl Target {
+impl Sink {
     /// The i-th component, from 1.
-    pub(super) fn component(&self, i: usize) -> Target {
+    pub(super) fn component(&self, i: usize) -> Sink {
         match self {
-            Target::Own | Target::Nowhere => self.clone(),
-            Target::Add(sum) => Target::Add(sum.component(i)),
-            Target::Parts(parts) => parts[i - 1].clone(),
+            Sink::Own | Sink::Nowhere => self.clone(),
+            Sink::Add(sum) => Sink::Add(sum.component(i)),
+            Sink::Parts(parts) => parts[i - 1].clone(),
         }
     }
 
     /// The target with places of their own for parts that nobody looks at, if there are any.
-    pub(super) fn kept(&self) -> Option<Target> {
+    pub(super) fn kept(&self) -> Option<Sink> {
         match self {
-            Target::Own | Target::Add(_) => None,
-            Target::Nowhere => Some(Target::Own),
-            Target::Parts(parts) => {
-                let kept: Vec<Option<Target>> = parts.iter().map(Target::kept).collect();
-                let part = |(part, kept): (&Target, Option<Target>)| kept.unwrap_or_else(|| part.clone());
+            Sink::Own | Sink::Add(_) => None,
+            Sink::Nowhere => Some(Sink::Own),
+            Sink::Parts(parts) => {
+                let kept: Vec<Option<Sink>> = parts.iter().map(Sink::kept).collect();
+                let part = |(part, kept): (&Sink, Option<Sink>)| kept.unwrap_or_else(|| part.clone());
                 let is_any = kept.iter().any(Option::is_some);
-                is_any.then(|| Target::Parts(parts.iter().zip(kept).map(part).collect()))
+                is_any.then(|| Sink::Parts(parts.iter().zip(kept).map(part).collect()))
             }
         }
     }
@@ -88,61 +90,61 @@ impl Target {
 
     fn destination_at(&self, way: &[lm::destination::Step]) -> Destination {
         match self {
-            Target::Own => Destination::Own,
-            Target::Nowhere => Destination::Nowhere,
-            Target::Add(_) => Destination::Add(way.to_vec()),
-            Target::Parts(parts) => {
+            Sink::Own => Destination::Own,
+            Sink::Nowhere => Destination::Nowhere,
+            Sink::Add(_) => Destination::Add(way.to_vec()),
+            Sink::Parts(parts) => {
                 let step = lm::destination::Step::Component;
-                let part = |(i, part): (usize, &Target)| part.destination_at(&[way, &[step(i + 1)]].concat());
+                let part = |(i, part): (usize, &Sink)| part.destination_at(&[way, &[step(i + 1)]].concat());
                 Destination::Parts(parts.iter().enumerate().map(part).collect())
             }
         }
     }
 
     /// The places that are added to, in order.
-    pub(super) fn sums(&self) -> Vec<Sum> {
+    pub(super) fn sums(&self) -> Vec<Accumulator> {
         match self {
-            Target::Own | Target::Nowhere => vec![],
-            Target::Add(sum) => vec![sum.clone()],
-            Target::Parts(parts) => parts.iter().flat_map(Target::sums).collect(),
+            Sink::Own | Sink::Nowhere => vec![],
+            Sink::Add(sum) => vec![sum.clone()],
+            Sink::Parts(parts) => parts.iter().flat_map(Sink::sums).collect(),
         }
     }
 
-    /// The target with other places, in the order of [`Target::sums`].
-    pub(super) fn with_sums(&self, sums: &mut impl Iterator<Item = Sum>) -> Target {
+    /// The target with other places, in the order of [`Sink::sums`].
+    pub(super) fn with_sums(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
         match self {
-            Target::Own | Target::Nowhere => self.clone(),
-            Target::Add(_) => Target::Add(sums.next().expect("there is a place for each")),
-            Target::Parts(parts) => Target::Parts(parts.iter().map(|part| part.with_sums(sums)).collect()),
+            Sink::Own | Sink::Nowhere => self.clone(),
+            Sink::Add(_) => Sink::Add(sums.next().expect("there is a place for each")),
+            Sink::Parts(parts) => Sink::Parts(parts.iter().map(|part| part.with_sums(sums)).collect()),
         }
     }
 
-    pub(super) fn form(&self) -> Form {
+    pub(super) fn form(&self) -> SinkForm {
         match self {
-            Target::Own => Form::Own,
-            Target::Add(_) => Form::Add,
-            Target::Nowhere => Form::Nowhere,
-            Target::Parts(parts) => Form::Parts(parts.iter().map(Target::form).collect()),
+            Sink::Own => SinkForm::Own,
+            Sink::Add(_) => SinkForm::Add,
+            Sink::Nowhere => SinkForm::Nowhere,
+            Sink::Parts(parts) => SinkForm::Parts(parts.iter().map(Sink::form).collect()),
         }
     }
 }
 
 /// What a target is like: functions whose results go to different kinds of target are compiled apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Form {
+pub(super) enum SinkForm {
     Own,
     Add,
-    Parts(Vec<Form>),
+    Parts(Vec<SinkForm>),
     Nowhere,
 }
 
-impl Form {
+impl SinkForm {
     /// The types of what is added to, in order, for a value of type `ty`.
     pub(super) fn sums<'t>(&self, ty: &'t Type) -> Vec<&'t Type> {
         match self {
-            Form::Own | Form::Nowhere => vec![],
-            Form::Add => vec![ty],
-            Form::Parts(parts) => {
+            SinkForm::Own | SinkForm::Nowhere => vec![],
+            SinkForm::Add => vec![ty],
+            SinkForm::Parts(parts) => {
                 let types = ty.as_tuple().expect("parts are those of a tuple");
                 parts.iter().zip(types).flat_map(|(part, ty)| part.sums(ty)).collect()
             }
@@ -152,9 +154,9 @@ impl Form {
     /// The types of what goes back, as one type: unit for the rest.
     pub(super) fn given_back(&self, ty: &Type) -> Type {
         match self {
-            Form::Own => ty.clone(),
-            Form::Add | Form::Nowhere => Type::unit(),
-            Form::Parts(parts) => {
+            SinkForm::Own => ty.clone(),
+            SinkForm::Add | SinkForm::Nowhere => Type::unit(),
+            SinkForm::Parts(parts) => {
                 let types = ty.as_tuple().expect("parts are those of a tuple");
                 Type::tuple(parts.iter().zip(types).map(|(part, ty)| part.given_back(ty)))
             }
@@ -162,25 +164,25 @@ impl Form {
     }
 
     /// A target of the form, with these places.
-    pub(super) fn target(&self, sums: &mut impl Iterator<Item = Sum>) -> Target {
+    pub(super) fn target(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
         match self {
-            Form::Own => Target::Own,
-            Form::Nowhere => Target::Nowhere,
-            Form::Add => Target::Add(sums.next().expect("there is a place for each")),
-            Form::Parts(parts) => Target::Parts(parts.iter().map(|part| part.target(sums)).collect()),
+            SinkForm::Own => Sink::Own,
+            SinkForm::Nowhere => Sink::Nowhere,
+            SinkForm::Add => Sink::Add(sums.next().expect("there is a place for each")),
+            SinkForm::Parts(parts) => Sink::Parts(parts.iter().map(|part| part.target(sums)).collect()),
         }
     }
 }
 
 /// As part of a function's name.
-impl fmt::Display for Form {
+impl fmt::Display for SinkForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Form::Own => write!(f, "own"),
-            Form::Add => write!(f, "add"),
-            Form::Nowhere => write!(f, "none"),
-            Form::Parts(parts) => {
-                let parts: Vec<String> = parts.iter().map(Form::to_string).collect();
+            SinkForm::Own => write!(f, "own"),
+            SinkForm::Add => write!(f, "add"),
+            SinkForm::Nowhere => write!(f, "none"),
+            SinkForm::Parts(parts) => {
+                let parts: Vec<String> = parts.iter().map(SinkForm::to_string).collect();
                 write!(f, "({})", parts.join("-"))
             }
         }
