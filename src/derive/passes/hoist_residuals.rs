@@ -17,7 +17,7 @@ use crate::derive::forms::shown;
 use crate::derive::partial_eval::{Halves, cut, depends_on};
 use crate::derive::passes::Facts;
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{occurrences, renamed};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -138,18 +138,11 @@ fn fits(ty: &Type) -> bool {
 fn is_dear(e: &Expr) -> bool {
     e.any(|e| match e.kind() {
         Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
-        Kind::App(Op::Prim(p), _) => is_libm(*p),
+        Kind::App(Op::Prim(p), _) => p.cost() == Cost::Call,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) => false,
     })
 }
 
-fn is_libm(p: Prim) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Powi, Sin, Sinh, Tan, Tanh};
-    matches!(
-        p,
-        Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log | Pow | Powi | Sin | Sinh | Tan | Tanh
-    )
-}
 
 /// The postcondition: a loop that depends on a direction computes no costly number that does not.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {

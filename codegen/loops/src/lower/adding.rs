@@ -1,7 +1,7 @@
 //! Addition of values to places.
 
 use super::body::Body;
-use super::target::Accumulator;
+use super::sink::Accumulator;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Op, Operand, Scalar};

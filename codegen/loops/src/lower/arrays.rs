@@ -1,7 +1,7 @@
 //! The primitives on tensors.
 
 use super::body::{Body, Sharing};
-use super::target::Sink;
+use super::sink::Sink;
 use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand};

@@ -2,7 +2,7 @@
 
 use super::Worklist;
 use super::facts::SizeFacts;
-use super::target::Sink;
+use super::sink::Sink;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Failure, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};

@@ -5,7 +5,7 @@
 
 use super::Worklist;
 use super::body::Body;
-use super::target::{Accumulator, Sink, SinkForm};
+use super::sink::{Accumulator, Sink, SinkForm};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};

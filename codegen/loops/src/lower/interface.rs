@@ -10,7 +10,7 @@
 
 use super::Worklist;
 use super::body::Body;
-use super::target::Sink;
+use super::sink::Sink;
 use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::interface::{CForm, Interface, Parameter};

@@ -14,7 +14,7 @@
 
 use super::blocks::ElementPosition;
 use super::body::{Body, Sharing};
-use super::target::{Accumulator, Planned, Sink};
+use super::sink::{Accumulator, Planned, Sink};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Op, Operand};

@@ -26,8 +26,8 @@ mod planned;
 mod prim;
 mod records;
 mod show;
+mod sink;
 mod sums;
-mod target;
 mod tensor;
 mod timing_loop;
 mod value;
@@ -41,8 +41,8 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{FunName, Program};
 use lm::types::Type;
+use sink::SinkForm;
 use std::collections::HashSet;
-use target::SinkForm;
 
 /// What an entry is for C; a type that has no form there, otherwise.
 pub type Outside = Result<Interface, Type>;

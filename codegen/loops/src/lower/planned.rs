@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::into::Lowered;
-use super::target::{Planned, Sink};
+use super::sink::{Planned, Sink};
 use super::value::Val;
 use crate::error::Error;
 use lm::destination::{Destination, Step, plan};

@@ -4,7 +4,7 @@
 //! branch or a loop sets slots; `choose` and `add_each` see that their operands come out of it.
 
 use super::body::Body;
-use super::target::{Accumulator, Sink};
+use super::sink::{Accumulator, Sink};
 use super::value::{Tensor, Val};
 use crate::ir::{Memory, Operand, Stmt};
 use lm::types::Type;
