@@ -32,6 +32,7 @@ mod ks_round_trip;
 mod lanes;
 mod language;
 mod licences;
+mod loops_agree;
 mod native_arrays;
 mod native_memory;
 mod native_records;

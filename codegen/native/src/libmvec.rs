@@ -1,6 +1,8 @@
 //! libmvec: glibc's functions of libm on vectors of 2, 4 or 8 Floats, at most 4 ulp off.
 //!
-//!   _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
+//! ```text
+//! _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
+//! ```
 //!
 //! Which there are, the library of this machine says: those that came with glibc 2.22, 2.35, or none. Where code is
 //! made for other machines, these need a libmvec that is no older.

@@ -1,17 +1,22 @@
 //! The full Jacobian, from linear-map combinators.
 //!
-//!   ∂f(x) = let ∂x = 1 in ∇[e]
+//! ```text
+//! ∂f(x) = let ∂x = 1 in ∇[e]
 //!
-//!   ∇[k] = 0      ∇[x] = ∂x      ∇[(e1, .., en)] = ∇[e1] × .. × ∇[en]
-//!   ∇[f(e)] = ∂f(e) ∘ ∇[e]
-//!   ∇[let x = e1 in e2] = let x = e1 in let ∂x = ∇[e1] in ∇[e2]
-//!   ∇[if b then e1 else e2] = if b then ∇[e1] else ∇[e2]
+//! ∇[k] = 0      ∇[x] = ∂x      ∇[(e1, .., en)] = ∇[e1] × .. × ∇[en]
+//! ∇[f(e)] = ∂f(e) ∘ ∇[e]
+//! ∇[let x = e1 in e2] = let x = e1 in let ∂x = ∇[e1] in ∇[e2]
+//! ∇[if b then e1 else e2] = if b then ∇[e1] else ∇[e2]
+//! ```
 //!
 //! Source: working notes, Fig. 6; the call rule is a composition there too, though printed as an
 //! application, and the conditional is promised in the text only. Takes: a definition in normal
 //! form. Gives: a block that binds values and maps in turn.
-//!   ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
-//!   ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
+//!
+//! ```text
+//! ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
+//! ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
+//! ```
 //!
 //! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
 //! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it

@@ -3,10 +3,12 @@
 //! The Jacobian of `jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
 //! and once for the map. Here the value comes with a record of what the map needs of it:
 //!
-//!   y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
-//!                                   ∇[y] = if c then M1(r) else M2(r)                    Mi: ∇[ei], which reads ri
-//!   y = f(e)                        (y, r) = suffwdpass$f(e)      ∇[y] = ∂f(at r) ∘ ∇[e]
-//!   y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
+//! ```text
+//! y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
+//!                                 ∇[y] = if c then M1(r) else M2(r)                    Mi: ∇[ei], which reads ri
+//! y = f(e)                        (y, r) = suffwdpass$f(e)      ∇[y] = ∂f(at r) ∘ ∇[e]
+//! y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
+//! ```
 //!
 //! `plan` says what is recorded, and what is rather made again. Transposed and applied, the map part is the
 //! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to

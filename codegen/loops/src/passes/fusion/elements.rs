@@ -1,7 +1,9 @@
 //! Elements that are cheap, or read once, are computed where they are read.
 //!
-//!   for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
-//!   move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```text
+//! for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
+//! move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```
 //!
 //! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
 //! as cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where

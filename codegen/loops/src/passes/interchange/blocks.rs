@@ -1,10 +1,12 @@
 //! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a
 //! nest of loads and cheap operations, which is taken apart.
 //!
-//!   for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
-//!     =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
-//!           for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
-//!           for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```text
+//! for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
+//!   =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
+//!         for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
+//!         for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```
 //!
 //! So the gradient of a loss of residuals, each of which is a sum, is three products of matrices. R iterations of the
 //! outermost loop make a block: so many that what they load and store stays near, however many there are. What the

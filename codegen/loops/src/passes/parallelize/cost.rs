@@ -1,9 +1,11 @@
 //! What an iteration costs, as a polynomial of sizes known before the loop, in units of about a quarter of a
 //! nanosecond.
 //!
-//!   cost(for i in 0..n { s })   n cost(s)      n / 2 where n is itself an index below n; 8 where it is not known
-//!   cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
-//!   cost(f(a))                  that of f's body
+//! ```text
+//! cost(for i in 0..n { s })   n cost(s)      n / 2 where n is itself an index below n; 8 where it is not known
+//! cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
+//! cost(f(a))                  that of f's body
+//! ```
 //!
 //! of which a loop in lanes takes the V-th part for vectors of V Floats, as does an innermost loop that LLVM can run on
 //! vectors (`vectors`). But what the divided loop itself loads and stores comes from memory, at about 8 bytes a unit,

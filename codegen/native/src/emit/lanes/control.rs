@@ -1,9 +1,11 @@
 //! Statements in lanes: operations, checks, and lanes that part.
 //!
-//!   x = op a..                  on vectors; what is uniform is spread
-//!   check c else e              fails if c is false in a lane that is on; with the numbers of the first
-//!   x = if c s else t           s under the mask m and c, if any; t under m and not c, if any; x = c ? s : t
-//!   x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
+//! ```text
+//! x = op a..                  on vectors; what is uniform is spread
+//! check c else e              fails if c is false in a lane that is on; with the numbers of the first
+//! x = if c s else t           s under the mask m and c, if any; t under m and not c, if any; x = c ? s : t
+//! x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
+//! ```
 
 use crate::emit::frame::{Frame, Lanes, Mask};
 use crate::emit::{Emitter, built};
