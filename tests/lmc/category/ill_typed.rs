@@ -1,6 +1,7 @@
 //! Ill-typed terms are found.
 
 use super::*;
+use lm::libm::Libm;
 
 fn function(op: Op, arity: usize) -> Term {
     Term::Function { op, arity, span: Default::default() }
