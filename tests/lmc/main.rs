@@ -31,6 +31,7 @@ mod hosts;
 mod ks_round_trip;
 mod lanes;
 mod language;
+mod layers;
 mod licences;
 mod native_arrays;
 mod native_memory;
