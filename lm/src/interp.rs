@@ -12,6 +12,8 @@ mod prims;
 mod target;
 mod vector_space;
 
+pub use prims::ranhashdoub;
+
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
 use crate::law;

@@ -6,7 +6,7 @@ pub mod effect;
 pub mod eval;
 pub mod interp;
 pub mod law;
-mod libm;
+pub mod libm;
 pub mod map;
 pub mod notation;
 pub mod prim;

@@ -18,6 +18,7 @@
 pub mod analyses;
 mod error;
 pub mod interface;
+pub mod interp;
 pub mod ir;
 pub mod layout;
 pub mod lower;

@@ -18,7 +18,7 @@ mod failure;
 mod memory;
 mod op;
 pub mod parse;
-mod print;
+pub(crate) mod print;
 mod ty;
 mod verify;
 mod walk;

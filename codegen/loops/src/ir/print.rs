@@ -34,6 +34,18 @@ impl Display for Ty {
     }
 }
 
+/// The first line of a statement.
+pub(crate) fn statement(module: &Module, function: &Function, stmt: &Stmt) -> String {
+    struct Shown<'a>(Printer<'a>, &'a Stmt);
+    impl Display for Shown<'_> {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            self.0.stmt(f, self.1, 0)
+        }
+    }
+    let text = Shown(Printer { module, function }, stmt).to_string();
+    text.lines().next().unwrap_or_default().to_string()
+}
+
 struct Printer<'a> {
     module: &'a Module,
     function: &'a Function,

@@ -290,10 +290,10 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// The passes, for a way of checking.
+    /// The passes in the order in which they run, for a way of checking.
     ///
     /// Errors: a name is not that of a pass.
-    fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {
+    pub fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {
         let is_pass = |name: &str| PASSES.iter().any(|pass| pass.name == name);
         let known = |name: &str| {
             is_pass(name).then_some(()).ok_or_else(|| Error::UnknownPass { name: name.to_string(), known: names() })
@@ -321,15 +321,20 @@ impl Selection {
 ///
 /// Errors: as [`Selection::passes`].
 pub fn run(module: &mut Module, selection: &Selection, checks: Checks, timings: &Timings) -> Result<(), Error> {
-    for pass in selection.passes(checks)? {
-        timings.time(pass.name, || (pass.run)(module));
+    selection.passes(checks)?.into_iter().for_each(|pass| pass.run(module, timings));
+    Ok(())
+}
+
+impl Pass {
+    /// Runs the pass; in debug builds, the rules of loops are checked afterwards.
+    pub fn run(&self, module: &mut Module, timings: &Timings) {
+        timings.time(self.name, || (self.run)(module));
         module.mark();
         if cfg!(debug_assertions) {
-            let broken = |violation| panic!("pass {} broke a rule: {violation}\n{module}", pass.name);
+            let broken = |violation| panic!("pass {} broke a rule: {violation}\n{module}", self.name);
             crate::analyses::verify::verify(module).unwrap_or_else(broken);
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

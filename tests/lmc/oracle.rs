@@ -5,9 +5,6 @@
 //! demos, of the programs of `tests/language` and `tests/cases`, and of random programs. `LMC_SEED` and `LMC_CASES`
 //! choose the random programs; one that fails is shown as small as `common::shrink` makes it.
 
-mod common;
-
-use codegen::{Jit, Options, SourceInfo};
 use common::generate_arrays::{self, Generated};
 use common::{generate, generate_scaled, random, shrink};
 use lm::eval::Evaluator;
@@ -15,17 +12,18 @@ use lm::interp::Interpreter;
 use lm::map;
 use lm::random::SplitMix;
 use lm::runtime_error::{ErrorKind, RuntimeError};
-use lm::term::{FunName, Program};
+use lm::term::{Derivative, FunName, Program};
 use lm::timing::Timings;
 use lm::types::Type;
 use lm::value::Value;
 use lmc::demos::DEMOS;
-use lmc::derivation::Derivation;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
-use lmc::pipeline::Pipeline;
 use lmc::with_large_stack;
+use native::{Jit, Options, SourceInfo};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -184,8 +182,8 @@ struct Plan<'a> {
 }
 
 /// The derivatives that are called, by name: with a tangent of the argument, or with one of the result.
-const FORWARD: [&str; 2] = ["fwd", "jvp"];
-const REVERSE: [&str; 3] = ["rev", "vjp", "sufrev"];
+const FORWARD: [Derivative; 2] = [Derivative::Fwd, Derivative::Jvp];
+const REVERSE: [Derivative; 3] = [Derivative::Rev, Derivative::Vjp, Derivative::SufRev];
 
 /// Jacobians are transposed by basis vectors at arguments of at most so many Floats.
 const MOST_DIMENSIONS: usize = 50;
@@ -201,10 +199,10 @@ impl Plan<'_> {
             pipeline.require(f).map_err(|error| format!("{f}: {error}"))?;
             let fun = pipeline.program().defs[f].fun.clone();
             let varies = fun.argument().is_differentiable() && fun.result.is_differentiable();
-            let derivatives = FORWARD.iter().chain(&REVERSE).map(|name| f.derived(name));
+            let derivatives = FORWARD.iter().chain(&REVERSE).map(|name| f.derived(name.clone()));
             let made: Vec<FunName> = derivatives.filter(|name| varies && pipeline.require(name).is_ok()).collect();
             if varies && self.maps {
-                let _ = pipeline.require(&f.derived("D"));
+                let _ = pipeline.require(&f.derived(Derivative::D));
             }
             entries.extend([vec![f.clone()], made].concat());
         }
@@ -229,12 +227,12 @@ impl Plan<'_> {
                 .map(|name| (name, &ds))
                 .chain(dr.iter().flat_map(|dr| REVERSE.iter().map(move |name| (name, dr))));
             for (name, direction) in calls {
-                let name = f.derived(name);
+                let name = f.derived(name.clone());
                 if subject.entries.contains(&name) {
                     agree(subject, &Call::plain(name, vec![whole.clone(), direction.clone()]), tally)?;
                 }
             }
-            let jacobian = f.derived("D");
+            let jacobian = f.derived(Derivative::D);
             if subject.program.defs.contains_key(&jacobian) {
                 // A reverse application costs a forward one for each dimension.
                 let dr = dr.filter(|_| map::zero(&whole).floats().len() <= MOST_DIMENSIONS);
@@ -360,7 +358,7 @@ fn demos_by_one_derivation() {
 }
 
 #[test]
-#[ignore = "takes a minute: cargo test --release --test oracle -- --ignored"]
+#[ignore = "takes a minute: cargo test --release --test lmc oracle -- --ignored"]
 fn demos_by_all_derivations() {
     demos(true);
 }
@@ -378,7 +376,7 @@ fn cases_by_one_derivation() {
 }
 
 #[test]
-#[ignore = "takes minutes: cargo test --release --test oracle -- --ignored"]
+#[ignore = "takes minutes: cargo test --release --test lmc oracle -- --ignored"]
 fn cases_by_all_derivations() {
     cases(true);
 }

@@ -1,0 +1,114 @@
+//! The file tests of passes, run: each function does the same before and after the pass.
+
+use super::compare::{Does, Rules, compare};
+use super::draw::Draw;
+use super::with_stack;
+use lm::timing::Timings;
+use loops::ir::parse::parse;
+use loops::ir::{FunId, Module};
+use loops::passes::{Checks, PASSES, Pass, Selection, run};
+use std::path::{Path, PathBuf};
+
+/// Between the loops before a pass and those after it.
+pub const BECOMES: &str = "; becomes\n";
+
+/// The pass that leaves checks out.
+const UNCHECKED: &str = "unchecked";
+
+/// The passes that add up sums in another order.
+const REORDERING: &[&str] = &["fusion", "interchange", "lanes", "near", "threads", "jam", "carry", "tables"];
+
+/// How close Floats are then.
+const REORDERED: f64 = 1e-9;
+
+/// Functions that give nothing, whatever the arguments: recursions without an end, and a loop of 9000 iterations over
+/// buffers of fewer elements.
+const SILENT: &[&str] = &[
+    "scopes/recursive, f",
+    "arguments/calls, f",
+    "arguments/calls, g",
+    "arguments/calls, r",
+    "peel/others, unasked",
+    "threads/others, f",
+];
+
+/// What the calls did.
+#[derive(Debug, Default)]
+struct Tally {
+    functions: usize,
+    gave: usize,
+    failed: usize,
+    silent: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, function: String, does: &[Does]) {
+        let count = |one: Does| does.iter().filter(|does| **does == one).count();
+        self.functions += 1;
+        self.gave += count(Does::Gives);
+        self.failed += count(Does::Fails);
+        self.silent.extend((count(Does::Gives) == 0).then_some(function));
+    }
+}
+
+fn files(pass: &Pass) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes").join(pass.name);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    files.sort();
+    files
+}
+
+/// The module with one function exported, and what it calls.
+fn alone(module: &Module, function: FunId) -> Module {
+    let mut module = Module { exported: vec![function], ..module.clone() };
+    module.drop_unused();
+    module.mark();
+    module
+}
+
+fn after(pass: &Pass, before: &Module, rules: Rules) -> Module {
+    let mut module = before.clone();
+    let only = Selection::Only(vec![pass.name.to_string()]);
+    let checks = if rules.unchecked { Checks::None } else { Checks::Hoisted };
+    run(&mut module, &only, checks, &Timings::default()).expect("there is such a pass");
+    module
+}
+
+/// Errors: what differs, with the pass, the function and the arguments.
+fn runs_alike(pass: &Pass, module: &Module, name: &str, tally: &mut Tally) -> Result<(), String> {
+    let tolerance = if REORDERING.contains(&pass.name) { REORDERED } else { 0.0 };
+    let rules = Rules { tolerance, unchecked: pass.name == UNCHECKED };
+    for i in 0..module.functions.len() {
+        let before = alone(module, FunId(i));
+        let after = after(pass, &before, rules);
+        let function = format!("{name}, {}", module.functions[i].name);
+        let does = Draw::all().into_iter().map(|draw| {
+            let compared = compare([&before, &after], draw, rules);
+            compared.map_err(|what| format!("{function}, {draw:?}: {what}\n{after}"))
+        });
+        tally.add(function.clone(), &does.collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(())
+}
+
+#[test]
+fn functions_do_the_same_before_and_after_a_pass() {
+    with_stack(all_files);
+}
+
+fn all_files() {
+    let mut tally = Tally::default();
+    let mut wrong = vec![];
+    for pass in PASSES {
+        for file in files(pass) {
+            let text = std::fs::read_to_string(&file).expect("it can be read");
+            let (before, _) = text.split_once(BECOMES).expect("a file has two parts");
+            let name = format!("{}/{}", pass.name, file.file_stem().expect("it has a name").to_string_lossy());
+            wrong.extend(runs_alike(pass, &parse(before), &name, &mut tally).err());
+        }
+    }
+    println!("{tally:#?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert_eq!(tally.silent, SILENT);
+}
