@@ -13,7 +13,7 @@
 use super::blocks::Place;
 use super::body::{Body, Sharing};
 use super::target::{Planned, Sum, Target};
-use super::value::Val;
+use super::value::{Val, nothing};
 use crate::error::Error;
 use crate::ir::{Op, Operand};
 use lm::destination::{Unread, beside_a_value};
@@ -22,11 +22,6 @@ use lm::term::{self, Expr, Kind};
 use lm::types::Type;
 
 pub(super) type Lowered = Result<Val, Error>;
-
-/// What the caller gets of a part that was added, or that nobody looks at.
-pub(super) fn nothing() -> Val {
-    Val::tuple([])
-}
 
 impl Body<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.

@@ -4,7 +4,7 @@
 //! branch or a loop sets slots; `choose` and `add_each` see that their operands come out of it.
 
 use super::body::Body;
-use super::value::{Tensor, Val};
+use super::value::{Tensor, Val, nothing};
 use crate::ir::{Memory, Operand, Stmt};
 use lm::destination::{Destination, Plan};
 use lm::term::Expr;
@@ -209,7 +209,7 @@ impl Val {
     /// The value, or what came back of it, without the parts that nobody looks at.
     pub(super) fn without_unread(&self, target: &Target) -> Val {
         match target {
-            Target::Nowhere => super::into::nothing(),
+            Target::Nowhere => nothing(),
             Target::Parts(parts) => {
                 let part = |(value, part): (&Val, &Target)| value.without_unread(part);
                 Val::tuple(self.parts().iter().zip(parts).map(part).collect::<Vec<_>>())

@@ -1,8 +1,7 @@
 //! Lowers `$BENCH`, which measures how long a term takes.
 
 use super::body::{Body, targets};
-use super::into::nothing;
-use super::value::Val;
+use super::value::{Val, nothing};
 use crate::error::Error;
 use crate::ir::{Block, Operand, Scalar, Stmt};
 use lm::scope::free_variables;

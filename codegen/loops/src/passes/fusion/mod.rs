@@ -17,6 +17,7 @@ mod again;
 mod elements;
 mod equal;
 mod forward;
+mod fuser;
 mod handed;
 mod merge;
 mod neighbours;
@@ -27,16 +28,11 @@ mod states;
 
 use crate::analyses::alias::{Aliases, written};
 use crate::analyses::effects::{Callees, Effects};
-use crate::ir::{Block, Function, Local, LocalInfo, Memory, Module, Stmt};
+use crate::ir::{Block, Function, LocalInfo, Memory, Module, Stmt};
 use equal::Equal;
+use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
 use std::collections::HashSet;
-
-/// So many statements are looked at for one: the work grows with the length of a block only.
-const WINDOW: usize = 64;
-
-/// Loops do not grow beyond so many statements: the work to compare them stays small, and registers suffice.
-const MOST_STATEMENTS: usize = 160;
 
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
@@ -85,26 +81,6 @@ fn has_loops(block: &Block) -> bool {
     let mut found = false;
     block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(_)));
     found
-}
-
-/// What is known while loops are merged.
-struct Fuser<'a> {
-    aliases: &'a Aliases,
-    callees: Callees<'a>,
-    locals: &'a mut Vec<LocalInfo>,
-    equal: Equal,
-    changed: bool,
-    /// The way in which loops run that pass elements on to neighbours, when those are merged.
-    way: Option<Way>,
-    /// The indices of such loops.
-    merged: HashSet<Local>,
-}
-
-/// A statement of a block, what it does, and how many statements are in it.
-struct Done {
-    stmt: Stmt,
-    effects: Effects,
-    len: usize,
 }
 
 impl<'a> Fuser<'a> {

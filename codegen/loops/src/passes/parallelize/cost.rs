@@ -11,19 +11,11 @@
 //!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
-use super::Planner;
+use super::planner::{Cost, Planner};
 use super::slice::Slice;
 use super::vectors::runs_on_vectors;
 use crate::ir::{Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
-
-/// A sum of products of Integers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cost {
-    terms: Vec<(i64, Vec<Local>)>,
-    /// For sizes that an iteration finds out first: those of the first iteration.
-    samples: Vec<(Local, Slice)>,
-}
 
 /// A number of iterations.
 #[derive(Clone, Copy)]
