@@ -1,7 +1,7 @@
 //! Buffers and the arena: calls of `runtime.ll`, and loads and stores.
 
-use super::function::Frame;
-use super::{Emitter, built};
+use super::emitter::{Emitter, built};
+use super::frame::Frame;
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::attributes::{Attribute, AttributeLoc};

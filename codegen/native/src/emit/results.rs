@@ -6,7 +6,7 @@
 //! Few travel in registers. The work that LLVM has with structures as values grows with the cube of
 //! their size (1,000 results took minutes), with memory it grows as it should.
 
-use super::{Emitter, built};
+use super::emitter::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FunctionType, StructType};
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue, StructValue};

@@ -4,8 +4,8 @@
 //! The loops are those that leave the arena alone, with all loops in them: all buffers that they touch are in use
 //! throughout. Beyond a loop nothing is said, since memory that is released may soon be another buffer's.
 
-use super::function::Frame;
-use super::{Emitter, built};
+use super::emitter::{Emitter, built};
+use super::frame::Frame;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, InstructionValue, MetadataValue};
 use loops::ir::{Block, Local, Memory, Operand, Stmt};

@@ -7,9 +7,9 @@
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 
 use super::{Lanes, addition};
-use crate::emit::function::Frame;
+use crate::emit::emitter::{Emitter, built};
+use crate::emit::frame::Frame;
 use crate::emit::shape::vector_of;
-use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValue, BasicValueEnum, InstructionValue, PointerValue, VectorValue};

@@ -6,8 +6,8 @@
 //!   x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
 
 use super::{Lanes, Mask};
-use crate::emit::function::Frame;
-use crate::emit::{Emitter, built};
+use crate::emit::emitter::{Emitter, built};
+use crate::emit::frame::Frame;
 use inkwell::values::{BasicValue, BasicValueEnum, VectorValue};
 use loops::ir::{Block, For, Local, Op, Stmt};
 

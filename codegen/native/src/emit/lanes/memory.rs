@@ -6,9 +6,9 @@
 //!   the rest            as ever where nothing varies
 
 use super::Lanes;
-use crate::emit::function::Frame;
+use crate::emit::emitter::{Emitter, built};
+use crate::emit::frame::Frame;
 use crate::emit::memory::ALIGN;
-use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};

@@ -23,8 +23,8 @@ pub(super) use memory::LINE;
 
 pub(super) use control::differs_in_lanes;
 
-use super::function::Frame;
-use super::{Emitter, built};
+use super::emitter::{Emitter, built};
+use super::frame::Frame;
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
