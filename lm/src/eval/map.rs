@@ -12,9 +12,9 @@
 //!
 //! Source: working notes, Fig. 3 to 5. A basis vector of a space of functions is zero but at one place.
 
+use super::evaluator::{Evaluator, fail};
 use super::value::{Outcome, Val};
 use super::vector::{add, dot, neutral, scale, zero};
-use super::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::FunName;
 use crate::types::Type;

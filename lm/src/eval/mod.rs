@@ -16,16 +16,20 @@
 //! Takes: a program and arguments. Gives: the value, or the first error from left to right.
 
 mod arrays;
+mod evaluator;
 mod map;
 mod scalars;
 mod value;
 mod vector;
+
+pub use evaluator::Evaluator;
 
 use crate::law;
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Program, Span, Supply, Var};
 use crate::value::Value;
+use evaluator::fail;
 use map::Map;
 use std::cell::{Cell, RefCell};
 use std::io::Write;
@@ -34,13 +38,6 @@ use value::{Outcome, Val};
 
 /// Calls nested deeper are refused, before the stack is full.
 const CALL_DEPTH: usize = 40_000;
-
-/// Evaluates the terms of one program.
-pub struct Evaluator<'a> {
-    program: &'a Program,
-    output: RefCell<Box<dyn Write + 'a>>,
-    depth: Cell<usize>,
-}
 
 /// The values of the variables in scope: a list, the innermost first.
 #[derive(Clone, Default)]
@@ -210,10 +207,6 @@ fn constant(c: &Constant) -> Val {
         Constant::Bool(b) => Val::Bool(*b),
         Constant::String(s) => Val::String(s.clone()),
     }
-}
-
-fn fail<T>(kind: ErrorKind) -> Result<T, RuntimeError> {
-    Err(RuntimeError { kind, span: Span::default() })
 }
 
 /// The error, at a place if it has none.

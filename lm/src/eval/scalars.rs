@@ -2,10 +2,10 @@
 //!
 //! The functions of real numbers are those of Rust's `f64`, which are the C library's.
 
+use super::evaluator::{Evaluator, fail};
 use super::map::Map;
 use super::value::{Outcome, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
-use super::{Evaluator, fail};
 use crate::libm;
 use crate::prim::Prim;
 use crate::random::hash;

@@ -2,8 +2,8 @@
 //!
 //! Functions and linear maps are Rust closures, so they are no [`Value`]: only the others leave.
 
+use super::evaluator::{Evaluator, fail};
 use super::map::Map;
-use super::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
