@@ -15,7 +15,11 @@ use std::process::Command;
 const LARGEST: usize = 3;
 
 /// Larger circles, by crate and a file in it, and why they stay.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "lm",
+    "interp",
+    "a linear map is a value, values are functions and linear maps, and to apply either is to interpret a term",
+)];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -75,16 +79,14 @@ fn circles_of_files_are_small() {
     assert!(unused.is_empty(), "no longer circles: {unused:?}");
 }
 
-/// A pass is a file or folder in `passes`, `mod.rs` apart.
+/// A pass is a file or folder in `passes`. `mod.rs` and the table of the laws of passes name all of them.
 #[test]
 fn passes_do_not_import_each_other() {
-    let shared = [("lmc", "laws"), ("loops", "rules")];
     let mut wrong = Vec::new();
     for (name, folder) in crates() {
         for (from, to) in &Imports::read(&folder.join("src")).of {
-            let Some(pass) = pass_of(from) else { continue };
-            let others = to.iter().filter_map(|to| pass_of(to)).filter(|other| *other != pass);
-            let others = others.filter(|other| !shared.contains(&(&name, other)));
+            let Some(pass) = pass_of(from).filter(|pass| *pass != "laws") else { continue };
+            let others = to.iter().filter_map(pass_of).filter(|other| *other != pass);
             wrong.extend(others.map(|other| format!("{name}: {} imports {other}", from.join("::"))));
         }
     }
