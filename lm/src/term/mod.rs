@@ -128,7 +128,7 @@ impl Supply {
 }
 
 /// A place in the source text: byte offsets into one file. `Span::default()` is no place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// First byte.
     pub start: u32,

@@ -15,6 +15,7 @@ mod build;
 mod calls;
 mod copy;
 mod failure;
+pub mod inlined;
 mod memory;
 mod op;
 pub mod parse;
@@ -32,6 +33,7 @@ pub use verify::{Check, is_well_formed, well_formed};
 
 use indexmap::IndexSet;
 use lm::term::{FunName, Span};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The number of a local of one function.
@@ -58,7 +60,7 @@ pub enum Operand {
 }
 
 /// A statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Stmt {
     /// `x = op a..`
     Let(Local, Op, Vec<Operand>),
@@ -109,7 +111,7 @@ pub enum Stmt {
 }
 
 /// A loop over the Integers from `from` to one before `to`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct For {
     /// What the carried values are in the end.
     pub results: Vec<Local>,
@@ -133,7 +135,7 @@ pub struct For {
 }
 
 /// What an external function takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Argument {
     /// By value.
     Scalar(Operand),
@@ -142,7 +144,7 @@ pub enum Argument {
 }
 
 /// Statements, and the values they are for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Block {
     /// In order.
     pub stmts: Vec<Stmt>,
@@ -236,7 +238,7 @@ impl Default for Vectors {
 }
 
 /// What an external function gives.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Returned {
     /// Through a pointer.
     Scalar(Local),
@@ -302,6 +304,20 @@ impl Module {
             });
         }
         found
+    }
+}
+
+/// Floats are told apart by their bits.
+impl Hash for Operand {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Operand::Local(x) => x.hash(state),
+            Operand::Float(x) => x.to_bits().hash(state),
+            Operand::Integer(i) => i.hash(state),
+            Operand::Bool(b) => b.hash(state),
+            Operand::Text(text) => text.hash(state),
+        }
     }
 }
 

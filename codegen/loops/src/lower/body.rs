@@ -1,9 +1,9 @@
 //! The body of one function.
 
+use super::Wanted;
 use super::facts::Facts;
 use super::target::Target;
 use super::value::Val;
-use super::wanted::Wanted;
 use crate::error::Error;
 use crate::ir::{Failure, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use crate::layout::components;

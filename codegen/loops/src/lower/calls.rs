@@ -3,10 +3,10 @@
 //! A function whose result is added to something is a function of its own: it has the place for another
 //! argument, numbers by value, tensors to be changed, and gives the new numbers after its results.
 
+use super::Wanted;
 use super::body::Body;
 use super::target::{Form, Sum, Target};
 use super::value::Val;
-use super::wanted::Wanted;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
 use lm::term::{Def, Fun, Version};

@@ -6,10 +6,10 @@
 //! A function without tensors needs none and is called as it is. All results are compared with their
 //! storage before the first of them is written.
 
+use super::Wanted;
 use super::body::Body;
 use super::target::Target;
 use super::value::{Tensor, Val};
-use super::wanted::Wanted;
 use crate::error::Error;
 use crate::interface::{Form, Interface, Parameter};
 use crate::ir::{Block, Failure, FunId, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};

@@ -24,12 +24,12 @@ mod planned;
 mod prim;
 mod records;
 mod show;
+mod sums;
 mod target;
 mod tensor;
 mod timing_loop;
 mod value;
 mod vector_space;
-mod wanted;
 
 use crate::error::Error;
 use crate::interface::{Interface, parameters};
@@ -39,8 +39,8 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{FunName, Program};
 use lm::types::Type;
+use std::collections::HashSet;
 use target::Form;
-use wanted::Wanted;
 
 /// What an entry is for C; a type that has no form there, otherwise.
 pub type Outside = Result<Interface, Type>;
@@ -92,4 +92,22 @@ fn add_interfaces(
         });
     }
     Ok(outside)
+}
+
+/// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
+/// still to do.
+struct Wanted {
+    functions: IndexMap<(FunName, Form), ()>,
+    /// The functions that are implemented elsewhere.
+    externals: HashSet<FunName>,
+    /// The functions that derivations made.
+    derived: HashSet<FunName>,
+    /// The functions that print.
+    effects: Effects,
+}
+
+impl Wanted {
+    fn id(&mut self, name: &FunName, form: Form) -> FunId {
+        FunId(self.functions.insert_full((name.clone(), form), ()).0)
+    }
 }

@@ -14,18 +14,17 @@
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
 //! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
 
-use crate::ir::{Block, Local, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.recursive) {
-        let mut ended = HashSet::new();
-        find(&function.body, false, &mut ended);
-        if !ended.is_empty() {
-            let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
-            opener.block(&mut function.body);
-            function.body.change_operands(&mut |a| opener.replace(a));
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let mut ended = HashSet::new();
+    find(&cx.function.body, false, &mut ended);
+    if !ended.is_empty() {
+        let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
+        opener.block(&mut cx.function.body);
+        cx.function.body.change_operands(&mut |a| opener.replace(a));
     }
 }
 

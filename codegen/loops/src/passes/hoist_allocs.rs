@@ -12,20 +12,19 @@
 //! be made before anything else is taken in its arm. Recursive functions stay: each level would hold an x while it
 //! calls the next one.
 
-use crate::ir::{Block, Function, Local, LocalInfo, Memory, Module, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Function, Local, LocalInfo, Memory, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
 
 /// Sizes up to this one may differ: that of the buffers that can lie on the stack.
 const SMALL: i64 = 64;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.recursive) {
-        let mut joiner = Joiner { locals: &function.locals, replaced: HashMap::new() };
-        joiner.block(&mut function.body);
-        let replaced = joiner.replaced;
-        if !replaced.is_empty() {
-            rename(function, &replaced);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let mut joiner = Joiner { locals: &cx.function.locals, replaced: HashMap::new() };
+    joiner.block(&mut cx.function.body);
+    let replaced = joiner.replaced;
+    if !replaced.is_empty() {
+        rename(cx.function, &replaced);
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! Callers come before what they call, so numbers go through several calls. What is called from outside stays.
 
-use crate::ir::{FunId, Module, Operand, Stmt};
+use super::pass::ModuleCx;
+use crate::ir::{FunId, Operand, Stmt};
 use std::collections::HashMap;
 
 /// What a parameter is in the calls seen so far: nothing yet, a number, or different things.
@@ -15,7 +16,8 @@ enum Given {
     Different,
 }
 
-pub(super) fn run(module: &mut Module) {
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
     let mut given: Vec<Vec<Given>> =
         module.functions.iter().map(|function| vec![Given::Nothing; function.params.len()]).collect();
     let mut order = module.callees_first();

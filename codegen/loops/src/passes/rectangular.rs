@@ -9,22 +9,24 @@
 //! was is another function then, which hardly ever runs. To ask costs little: it is done for functions that load the
 //! sizes of all rows in a loop, or in loops inside of it, anyway.
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use super::pass::ModuleCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use std::collections::HashMap;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
+pub(super) fn run(cx: &mut ModuleCx) {
+    let written = cx.analyses.written(cx.module);
+    let module = &mut *cx.module;
     for i in 0..module.functions.len() {
         let function = &module.functions[i];
         if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
-        let rows = rows(function, &written);
+        let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &written), &written);
         if !rows.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -45,8 +47,7 @@ struct Rows {
 }
 
 /// The parameters for which it is worth to ask whether their rows are of one size.
-fn rows(function: &Function, written: &[Written]) -> Vec<Rows> {
-    let aliases = Aliases::of(function, written);
+fn rows(function: &Function, aliases: &Aliases, written: &[Written]) -> Vec<Rows> {
     let is_changed = |b: Local| {
         let mut changed = false;
         function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, written));

@@ -11,22 +11,22 @@
 //! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
 //! may be no index of b.
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, Builder, For, Local, Memory, Module, Op, Operand, Scalar, Stmt};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashSet;
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let keeps_order = module.keeps_order;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &written);
-        let locals = &mut function.locals;
-        Carrier { aliases, written: &written, keeps_order, builder: Builder { locals } }.block(&mut function.body);
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, written, keeps_order) = (cx.aliases(), cx.written(), cx.settings.keeps_order);
+    cx.rewrite(|body, function| {
+        let builder = Builder { locals: &mut function.locals };
+        Carrier { aliases, written, keeps_order, builder }.block(body);
+    });
 }
 
 struct Carrier<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     keeps_order: bool,
     builder: Builder<'a>,

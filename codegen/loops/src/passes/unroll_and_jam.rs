@@ -26,12 +26,14 @@
 //! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they
 //! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
 
+use super::pass::{FunctionCx, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{Effects, Independence, bests};
 use crate::analyses::jam;
-use crate::ir::{Block, For, Function, Local, Memory, Module, Op, Operand, Stmt, Vectors};
+use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Stmt, Vectors};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// How many iterations run side by side.
 const SIDE_BY_SIDE: u32 = 4;
@@ -55,19 +57,16 @@ const ITERATIONS: f64 = 16.0;
 /// How long an addition takes, when one may begin in each unit of time.
 const LATENCY: f64 = 4.0;
 
-pub(super) fn run(module: &mut Module) {
-    let effects = Effects::of(module);
-    let keeps_order = module.keeps_order;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &effects.written);
-        let likely = function.body.likely_conditions();
-        let vectors = module.vectors;
-        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely, vectors };
-        let mut chosen = HashMap::new();
-        chooser.block(&function.body, &mut vec![], &mut chosen);
-        if !chosen.is_empty() {
-            mark(&mut function.body, &chosen, vectors);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, effects) = (cx.aliases(), cx.effects());
+    let Settings { keeps_order, vectors, .. } = cx.settings;
+    let function = &*cx.function;
+    let likely = function.body.likely_conditions();
+    let chooser = Chooser { function, aliases, effects, keeps_order, likely, vectors };
+    let mut chosen = HashMap::new();
+    chooser.block(&function.body, &mut vec![], &mut chosen);
+    if !chosen.is_empty() {
+        mark(&mut cx.function.body, &chosen, vectors);
     }
 }
 
@@ -146,7 +145,7 @@ fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
 
 struct Chooser<'a> {
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     effects: &'a Effects,
     keeps_order: bool,
     likely: HashSet<Local>,

@@ -5,8 +5,8 @@
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
-use super::emitter::{Emitter, built};
 use super::frame::{Frame, Hidden};
+use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;
 use inkwell::types::{BasicTypeEnum, StructType};

@@ -4,7 +4,7 @@
 //! is entered; `zero`, `move` and `slide` add the bytes that they touch. The array belongs to the module: calls in
 //! several threads would disturb each other. Without [`super::Request::counted`] nothing of this is there.
 
-use super::emitter::{Emitter, built};
+use super::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::values::{IntValue, PointerValue};

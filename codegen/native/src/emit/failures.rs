@@ -5,8 +5,8 @@
 //! A function has one block that reports for each count of numbers, however many checks there are, and one for
 //! `alloc`: a check costs a branch. Which error it is, and with what numbers, depends on where control comes from.
 
-use super::emitter::{Emitter, built};
 use super::frame::{Frame, Report};
+use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PhiValue, PointerValue};

@@ -1,26 +1,27 @@
-//! A function under construction.
+//! The state of a function under construction: what `Emitter` knows besides the module.
 
-use super::lanes::{Lanes, Mask};
-use super::results::Incoming;
-use super::scopes::Scopes;
 use indexmap::IndexMap;
 use inkwell::basic_block::BasicBlock;
-use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, PhiValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PhiValue, PointerValue, VectorValue};
 use loops::analyses::alias::Aliases;
+use loops::analyses::divergence::Divergence;
 use loops::ir::{Function, Local, Operand};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
+
+/// Where control comes from, and with what.
+pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
 pub(super) struct Frame<'ctx, 'f> {
     pub(super) function: &'f Function,
     pub(super) value: FunctionValue<'ctx>,
-    pub(super) hidden: Hidden<'ctx>,
+    hidden: Hidden<'ctx>,
     pub(super) locals: Vec<Option<BasicValueEnum<'ctx>>>,
     pub(super) failed: BasicBlock<'ctx>,
     pub(super) errors: Vec<Incoming<'ctx>>,
-    pub(super) reports: Reports<'ctx>,
+    reports: Reports<'ctx>,
     /// Which buffers may share memory, where that is known.
     pub(super) aliases: Option<Rc<Aliases>>,
     /// What is told of the loop at hand.
@@ -165,6 +166,37 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
     pub(super) fn set(&mut self, Local(i): Local, value: BasicValueEnum<'ctx>) {
         self.locals[i as usize] = Some(value);
     }
+}
+
+/// The loop in lanes at hand.
+#[derive(Clone)]
+pub(super) struct Lanes<'ctx> {
+    /// How many there are.
+    pub width: u32,
+    /// What varies.
+    pub spread: Rc<Divergence>,
+    /// Which are on.
+    pub mask: Mask<'ctx>,
+}
+
+/// Which lanes are on.
+#[derive(Clone, Copy)]
+pub(super) struct Mask<'ctx> {
+    /// All of them, if there is none.
+    pub on: Option<VectorValue<'ctx>>,
+    /// Whether some that are off may be on later. What the others do to their own memory does not matter.
+    pub parted: bool,
+}
+
+impl<'ctx> Lanes<'ctx> {
+    pub(super) fn varies(&self, x: Local) -> bool {
+        self.spread.varies(&Operand::Local(x))
+    }
+}
+
+/// The scopes of the buffers that are written in a loop.
+pub(super) struct Scopes<'ctx> {
+    pub(super) written: BTreeMap<Local, MetadataValue<'ctx>>,
 }
 
 /// The blocks of a function that report errors.

@@ -1,10 +1,10 @@
 //! The body of a function.
 
-use super::emitter::{Emitter, built};
 use super::frame::{Frame, HIDDEN, Hidden};
 use super::hotness::Hotness;
 use super::lanes::differs_in_lanes;
 use super::sums::sums;
+use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, IntValue};

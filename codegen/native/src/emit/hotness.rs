@@ -4,7 +4,7 @@
 //! is, is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
 //! neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
 
-use super::emitter::Emitter;
+use super::Emitter;
 use crate::llvm::{self, Hint};
 use inkwell::attributes::AttributeLoc;
 use inkwell::basic_block::BasicBlock;

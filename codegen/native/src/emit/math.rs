@@ -5,7 +5,7 @@
 //! last place): native code and the interpreter give the same bits, unless it is asked to be fast. Then calls in loops
 //! that LLVM vectorises, and those in lanes, go to libmvec (`lanes/math.rs`).
 
-use super::emitter::{Emitter, built};
+use super::{Emitter, built};
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue};

@@ -1,7 +1,7 @@
 //! Buffers and the arena: calls of `runtime.ll`, and loads and stores.
 
-use super::emitter::{Emitter, built};
 use super::frame::Frame;
+use super::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::attributes::{Attribute, AttributeLoc};

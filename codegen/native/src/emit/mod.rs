@@ -10,7 +10,6 @@
 
 mod chunks;
 mod counters;
-mod emitter;
 mod entry;
 mod external;
 mod failures;
@@ -32,23 +31,53 @@ mod timing_loop;
 mod workspace;
 
 pub(crate) use counters::COUNTERS;
-pub(crate) use emitter::Request;
 
-use emitter::{Emitter, built};
+use crate::options::Math;
+use crate::source::SourceInfo;
+use crate::target::Target;
 use hotness::Hotness;
 use indexmap::IndexMap;
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
 use loops::analyses::jam;
+use loops::analyses::slices::Slices;
 use loops::ir;
-use loops::ir::{Scalar, Ty};
+use loops::ir::{Failure, Scalar, Ty};
+use loops::lower::Outside;
 use loops::symbol::Symbol;
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
+
+/// What to emit.
+pub(crate) struct Request<'a> {
+    /// The functions, entries first.
+    pub module: &'a ir::Module,
+    /// The symbols of the entries.
+    pub symbols: &'a [Symbol],
+    /// The entries as C calls them; those without a form in C are not exported.
+    pub interfaces: &'a [Outside],
+    /// Where errors point.
+    pub source: &'a SourceInfo,
+    /// The machine.
+    pub target: &'a Target,
+    /// How Floats are computed.
+    pub math: Math,
+    /// The least work of a chunk.
+    pub grain: u64,
+    /// Whether entries get a second form, `lmc.packed.<symbol>(ctx, in, out)`, with every argument
+    /// and result a 64-bit word in an array: that is what the JIT calls.
+    pub packed: bool,
+    /// Whether the code counts what it does: see `counters`.
+    pub counted: bool,
+    /// The slices that tell workspaces, where entries get queries for them; then `module` is theirs.
+    pub slices: Option<&'a Slices>,
+}
 
 /// The name of an entry's packed form.
 pub(crate) fn packed_name(symbol: &Symbol) -> String {
@@ -79,6 +108,27 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.module
 }
 
+struct Emitter<'ctx, 'a> {
+    context: &'ctx Context,
+    module: Module<'ctx>,
+    builder: Builder<'ctx>,
+    request: &'a Request<'a>,
+    functions: Vec<FunctionValue<'ctx>>,
+    texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
+    /// What each function of the module writes to.
+    written: Vec<loops::analyses::alias::Written>,
+    /// How many alias scopes there are.
+    scopes: usize,
+    /// The errors that may be reported, by what they are and where they point.
+    sites: IndexMap<(Failure, u32, u32, usize), PointerValue<'ctx>>,
+    /// Which functions may run more than once in a call of an entry.
+    repeated: Vec<bool>,
+    /// How often the code at hand runs.
+    hotness: Hotness,
+    /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
+    aliases: HashMap<usize, Rc<loops::analyses::alias::Aliases>>,
+}
+
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
         let builder = context.create_builder();
@@ -89,7 +139,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             request,
             functions: vec![],
             texts: IndexMap::new(),
-            written: loops::analyses::alias::written(request.module),
+            written: loops::analyses::cache::written(request.module),
             scopes: 0,
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
@@ -203,4 +253,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn i64(&self) -> IntType<'ctx> {
         self.context.i64_type()
     }
+}
+
+/// What a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+fn built<T>(result: Result<T, BuilderError>) -> T {
+    result.expect("loops are well-typed and the builder stands in a block")
 }

@@ -1,8 +1,8 @@
 //! The scalar operations.
 
-use super::emitter::{Emitter, built};
 use super::math::READS_ARGUMENTS;
 use super::shape::{Scalars, Shape, Vectors};
+use super::{Emitter, built};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{

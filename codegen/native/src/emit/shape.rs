@@ -1,6 +1,6 @@
 //! Scalars, or vectors with an element for each lane: LLVM's operations are the same on both.
 
-use super::emitter::{Emitter, built};
+use super::{Emitter, built};
 use inkwell::builder::Builder;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValueEnum, FloatMathValue, FloatValue, IntMathValue, IntValue, VectorValue};

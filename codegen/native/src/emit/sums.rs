@@ -1,6 +1,6 @@
 //! Fast Floats: what may be computed in another order, or with one rounding less (`Math::Fast`).
 
-use super::emitter::Emitter;
+use super::Emitter;
 use crate::options::Math;
 use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags};
 use loops::ir::{Block, For, Local, Op, Operand, Stmt};

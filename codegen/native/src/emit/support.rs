@@ -3,7 +3,7 @@
 //! Both are functions of the module itself, out of the way of the code that calls them; the layout is
 //! that of `abi`.
 
-use super::emitter::{Emitter, built};
+use super::{Emitter, built};
 use crate::abi::{DEFAULT_STACK, Kind};
 use crate::llvm;
 use inkwell::attributes::AttributeLoc;

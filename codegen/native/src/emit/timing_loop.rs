@@ -7,8 +7,8 @@
 //! LLVM must neither move the work out of the loop nor drop it: what goes in and what comes out passes through
 //! memory that an empty piece of assembly may have changed, for all that LLVM knows.
 
-use super::emitter::{Emitter, built};
 use super::frame::Frame;
+use super::{Emitter, built};
 use inkwell::values::{BasicValueEnum, IntValue, PhiValue};
 use inkwell::{FloatPredicate, IntPredicate};
 use lm::interp::BENCH_TIME;

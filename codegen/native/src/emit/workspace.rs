@@ -4,7 +4,7 @@
 //! Calls f with a context of its own, and without storage for results: so all that f takes is in the arena that this
 //! context reserves, whose peak is the answer.
 
-use super::emitter::{Emitter, built};
+use super::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

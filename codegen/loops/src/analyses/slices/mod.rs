@@ -18,7 +18,7 @@ mod cut;
 mod needs;
 mod once;
 
-use crate::analyses::alias::written;
+use crate::analyses::cache::written;
 use crate::ir::{Block, FunId, Function, Local, Memory, Module, Operand, Stmt};
 use cut::Cut;
 use needs::Needs;

@@ -6,7 +6,8 @@
 //! iteration begins with what the first one began with, and takes as much. The chunks of a loop on threads stay, since
 //! their number tells how many workers have an arena; in loops in lanes, inner loops stay.
 
-use crate::analyses::alias::{Aliases, Written, written};
+use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::cache::written;
 use crate::ir::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 

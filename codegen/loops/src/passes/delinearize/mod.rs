@@ -21,8 +21,9 @@
 
 mod forms;
 
+use super::pass::FunctionCx;
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Function, Local, Op, Operand, Scalar, Stmt};
 use forms::{Behind, Forms};
 
 /// The largest divisor of a nest.
@@ -35,17 +36,15 @@ const MOST_STATEMENTS: usize = 400;
 /// The longest body that is copied for what is left behind the last row.
 const MOST_COPIED: usize = 150;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        if divides_an_index(function) {
-            let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    if divides_an_index(cx.function) {
+        cx.rewrite(|body, function| {
             let mut ranges = Ranges::new(function);
             let builder = Builder { locals: &mut function.locals };
             let mut nester = Nester { builder, forms: Forms::default() };
-            nester.block(&mut body, &mut ranges);
-            nester.forms.replace_all(&mut body);
-            function.body = body;
-        }
+            nester.block(body, &mut ranges);
+            nester.forms.replace_all(body);
+        });
     }
 }
 

@@ -26,9 +26,10 @@ mod points;
 mod rows;
 mod states;
 
-use crate::analyses::alias::{Aliases, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Callees, Effects};
-use crate::ir::{Block, Function, LocalInfo, Memory, Module, Stmt};
+use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
@@ -37,43 +38,44 @@ use std::collections::HashSet;
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    let callees = Callees { written: &written, takes: &takes };
-    let is_worth = |function: &Function| !function.c_wrapper && !function.cold && has_loops(&function.body);
-    for function in module.functions.iter_mut().filter(|function| is_worth(function)) {
-        let mut rounds = 0..ROUNDS;
-        let mut changed = true;
-        while changed && rounds.next().is_some() {
-            let aliases = Aliases::of(function, &written);
-            let mut body = std::mem::take(&mut function.body);
-            rows::rows(&mut body, &function.locals);
-            points::points(&mut body, &aliases);
-            let mut fuser = Fuser::new(&aliases, callees, &mut function.locals);
-            fuser.block(&mut body);
-            changed = fuser.changed;
-            changed |= forward::forward(&mut body, &mut function.locals, &aliases, callees);
-            changed |= elements::elements(&mut body, &mut function.locals, &aliases, callees);
-            function.body = body;
-        }
-        neighbours(function, callees);
+pub(super) fn run(cx: &mut FunctionCx) {
+    if !has_loops(&cx.function.body) {
+        return;
     }
+    let callees = cx.callees();
+    let mut rounds = 0..ROUNDS;
+    let mut changed = true;
+    while changed && rounds.next().is_some() {
+        let aliases = cx.aliases();
+        changed = cx.rewrite(|body, function| {
+            let locals = &mut function.locals;
+            rows::rows(body, locals);
+            points::points(body, &aliases);
+            let mut fuser = Fuser::new(&aliases, callees, locals);
+            fuser.block(body);
+            let mut changed = fuser.changed;
+            changed |= forward::forward(body, locals, &aliases, callees);
+            changed |= elements::elements(body, locals, &aliases, callees);
+            changed
+        });
+    }
+    neighbours(cx);
 }
 
 /// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few
 /// can.
-fn neighbours(function: &mut Function, callees: Callees) {
+fn neighbours(cx: &mut FunctionCx) {
+    let callees = cx.callees();
     for way in [Way::Down, Way::Up] {
-        let aliases = Aliases::of(function, callees.written);
-        let mut body = std::mem::take(&mut function.body);
-        let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
-        fuser.block(&mut body);
-        if fuser.changed {
-            fuser.hand_on(way, &mut body);
-            forward::forward(&mut body, &mut function.locals, &aliases, callees);
-        }
-        function.body = body;
+        let aliases = cx.aliases();
+        cx.rewrite(|body, function| {
+            let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
+            fuser.block(body);
+            if fuser.changed {
+                fuser.hand_on(way, body);
+                forward::forward(body, &mut function.locals, &aliases, callees);
+            }
+        });
     }
 }
 

@@ -21,8 +21,9 @@ mod starts;
 mod times;
 mod uniform;
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, For, Local, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
 use sides::Sides;
 use starts::Starts;
@@ -30,17 +31,14 @@ use std::collections::HashMap;
 use times::Times;
 use uniform::uniform;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
-        let aliases = Aliases::of(function, &written);
-        let uniform = uniform(function, &aliases, &written);
-        let mut body = std::mem::take(&mut function.body);
-        let mut sharer = Sharer::new(&aliases, &written, uniform, Starts::new(&body));
-        sharer.block(&mut body);
-        sharer.starts.put(&mut body, &mut function.locals);
-        function.body = body;
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, written) = (cx.aliases(), cx.written());
+    let uniform = uniform(cx.function, &aliases, written);
+    cx.rewrite(|body, function| {
+        let mut sharer = Sharer::new(&aliases, written, uniform, Starts::new(body));
+        sharer.block(body);
+        sharer.starts.put(body, &mut function.locals);
+    });
 }
 
 /// An operand as a key of a table.

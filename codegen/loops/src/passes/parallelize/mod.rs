@@ -22,21 +22,23 @@ mod private;
 mod slice;
 mod vectors;
 
-use crate::analyses::alias::Aliases;
+use super::pass::ModuleCx;
 use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::cache::Analyses;
 use crate::analyses::independence::Effects;
-use crate::ir::{Block, FunId, Function, Local, Module, Stmt};
+use crate::ir::{Block, FunId, Local, Module, Stmt};
 use build::Builder;
 pub use cost::GRAIN;
 use legality::is_short;
 use planner::{Plan, Planner, World};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn run(module: &mut Module) {
-    let world = World::of(module);
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
+    let world = World::of(module, cx.analyses);
     let in_loops = called_in_loops(module);
     for i in chosen_functions(module, &in_loops) {
-        let plans = Planner::plans(&module.functions[i], module, &world, in_loops.contains(&FunId(i)));
+        let plans = Planner::plans(FunId(i), module, &world, in_loops.contains(&FunId(i)), cx.analyses);
         if plans.is_empty() {
             continue;
         }
@@ -48,7 +50,7 @@ pub(super) fn run(module: &mut Module) {
 }
 
 impl World {
-    fn of(module: &Module) -> World {
+    fn of(module: &Module, analyses: &mut Analyses) -> World {
         let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
         let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
         // Those on a cycle of calls recur, so one look at each of the others is enough.
@@ -60,7 +62,7 @@ impl World {
             let set = (0..function.locals.len() as u32).map(Local).collect();
             keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module), keeps, recurs }
+        World { effects: Effects::of(module, analyses), keeps, recurs }
     }
 }
 
@@ -99,8 +101,15 @@ fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
 
 impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
-    fn plans(function: &'a Function, module: &'a Module, world: &'a World, is_part: bool) -> HashMap<Local, Plan> {
-        let aliases = Aliases::of(function, &world.effects.written);
+    fn plans(
+        id: FunId,
+        module: &'a Module,
+        world: &'a World,
+        is_part: bool,
+        analyses: &mut Analyses,
+    ) -> HashMap<Local, Plan> {
+        let function = &module.functions[id.0];
+        let aliases = analyses.aliases(id, function, &world.effects.written);
         let likely = function.body.likely_conditions();
         let (before, plans) = (vec![], HashMap::new());
         let mut planner =

@@ -5,6 +5,7 @@ use crate::analyses::alias::Aliases;
 use crate::analyses::independence::Effects;
 use crate::ir::{Function, Local, Module, Operand, Stmt, Ty};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// What is known of all functions.
 pub(super) struct World {
@@ -20,7 +21,7 @@ pub(super) struct Planner<'a> {
     pub(super) module: &'a Module,
     pub(super) world: &'a World,
     pub(super) function: &'a Function,
-    pub(super) aliases: Aliases,
+    pub(super) aliases: Rc<Aliases>,
     /// The conditions that mostly hold.
     pub(super) likely: HashSet<Local>,
     /// What comes before the place at hand, in its block and in those around it.

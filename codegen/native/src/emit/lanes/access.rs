@@ -6,10 +6,10 @@
 //!
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 
-use super::{Lanes, addition};
-use crate::emit::emitter::{Emitter, built};
-use crate::emit::frame::Frame;
+use super::addition;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::shape::vector_of;
+use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::types::{BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValue, BasicValueEnum, InstructionValue, PointerValue, VectorValue};

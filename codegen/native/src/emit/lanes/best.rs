@@ -3,7 +3,7 @@
 //!   lanes 0..W/2 beside lanes W/2..W, down to one:  the second where it is better, or as good and its place is the one
 //!                                                   that counts (the earlier one if the first of equals stays)
 
-use crate::emit::emitter::Emitter;
+use crate::emit::Emitter;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, VectorValue};
 use loops::analyses::independence::Best;

@@ -5,9 +5,8 @@
 //!   x = if c s else t           s under the mask m and c, if any; t under m and not c, if any; x = c ? s : t
 //!   x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
 
-use super::{Lanes, Mask};
-use crate::emit::emitter::{Emitter, built};
-use crate::emit::frame::Frame;
+use crate::emit::frame::{Frame, Lanes, Mask};
+use crate::emit::{Emitter, built};
 use inkwell::values::{BasicValue, BasicValueEnum, VectorValue};
 use loops::ir::{Block, For, Local, Op, Stmt};
 

@@ -13,7 +13,7 @@
 //! n. At most 1 ulp off, which `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is
 //! rounded as it should, down to 0.
 
-use crate::emit::emitter::{Emitter, built};
+use crate::emit::{Emitter, built};
 use inkwell::FloatPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, VectorValue};

@@ -1,9 +1,9 @@
 //! Functions of libm on vectors, where Floats need not be exact: exp in line (`exp.rs`), the others by libmvec, where
 //! it has them.
 
-use crate::emit::emitter::{Emitter, built};
 use crate::emit::math::NO_MEMORY;
 use crate::emit::shape::vector_of;
+use crate::emit::{Emitter, built};
 use crate::libmvec::{PREFIX, variants};
 use crate::options::Math;
 use inkwell::attributes::AttributeLoc;

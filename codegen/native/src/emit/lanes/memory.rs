@@ -5,10 +5,9 @@
 //!                       element by element under the mask
 //!   the rest            as ever where nothing varies
 
-use super::Lanes;
-use crate::emit::emitter::{Emitter, built};
-use crate::emit::frame::Frame;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::memory::ALIGN;
+use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};

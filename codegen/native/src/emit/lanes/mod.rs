@@ -23,8 +23,8 @@ pub(super) use memory::LINE;
 
 pub(super) use control::differs_in_lanes;
 
-use super::emitter::{Emitter, built};
-use super::frame::Frame;
+use super::frame::{Frame, Lanes, Mask};
+use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
@@ -40,32 +40,6 @@ const LONG_BODY: usize = 60;
 
 /// More than so many vectors side by side make a loop wide.
 const ABREAST: u32 = 2;
-
-/// The loop in lanes at hand.
-#[derive(Clone)]
-pub(super) struct Lanes<'ctx> {
-    /// How many there are.
-    pub width: u32,
-    /// What varies.
-    pub spread: Rc<Divergence>,
-    /// Which are on.
-    pub mask: Mask<'ctx>,
-}
-
-/// Which lanes are on.
-#[derive(Clone, Copy)]
-pub(super) struct Mask<'ctx> {
-    /// All of them, if there is none.
-    pub on: Option<VectorValue<'ctx>>,
-    /// Whether some that are off may be on later. What the others do to their own memory does not matter.
-    pub parted: bool,
-}
-
-impl<'ctx> Lanes<'ctx> {
-    fn varies(&self, x: Local) -> bool {
-        self.spread.varies(&Operand::Local(x))
-    }
-}
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The type of a local: a vector where it varies.

@@ -1,7 +1,7 @@
 //! Vectors: their lanes, parts and sums.
 
-use crate::emit::emitter::{Emitter, built};
 use crate::emit::shape::vector_of;
+use crate::emit::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
