@@ -135,6 +135,7 @@ pages! {
     tutorial "docs/tutorial.md"
     derivations "docs/derivations.md"
     embedding "docs/embedding.md"
+    loops "docs/loops.md"
 }
 
 /// The table of commands has those of `lmc --help`, in that order.

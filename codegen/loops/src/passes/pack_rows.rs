@@ -1,10 +1,12 @@
 //! Near: rows that lanes go through again and again are copied side by side.
 //!
-//!   for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
-//!     =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
+//! ```text
+//! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
+//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
 //!
-//!   for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
-//!     =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
+//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! ```
 //!
 //! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
 //! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
