@@ -150,6 +150,40 @@ fn pages_name_no_machine() {
     }
 }
 
+/// The paragraphs and list items of a page, each on one line, with `x` for what is in backquotes.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in prose(text).lines() {
+        let line = line.trim_start();
+        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_item = line.starts_with(['-', '*']) || (number.len() < line.len() && number.starts_with(". "));
+        let is_prose = !line.is_empty() && !line.starts_with(['|', '#', '<', '{']);
+        if is_item || !is_prose {
+            paragraphs.push(String::new());
+        }
+        if let (true, Some(last)) = (is_prose, paragraphs.last_mut()) {
+            last.push_str(line);
+            last.push(' ');
+        }
+    }
+    let plain = |p: String| p.split('`').step_by(2).collect::<Vec<_>>().join("x");
+    paragraphs.into_iter().map(plain).collect()
+}
+
+#[test]
+fn sentences_have_at_most_thirty_words() {
+    const LONGEST: usize = 30;
+    let mut long = Vec::new();
+    for page in pages() {
+        for paragraph in paragraphs(&read(&page)) {
+            let ends = [". ", ": ", "; ", "? ", ".) "].iter().fold(paragraph, |text, end| text.replace(end, "\n"));
+            let words = |sentence: &str| sentence.split(' ').filter(|w| w.contains(char::is_alphanumeric)).count();
+            long.extend(ends.lines().filter(|sentence| words(sentence) > LONGEST).map(|s| format!("{page}: {s}")));
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
 /// Compares a computed part of a page with what it should be, or writes it.
 fn holds(name: &str, part: &str, computed: &str) {
     let computed = computed.trim_matches('\n').to_string() + "\n";
