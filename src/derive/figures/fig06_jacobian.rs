@@ -22,7 +22,7 @@
 //! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
 //! that the branches are computed once.
 
-use lm::prim::{Derivative, Prim};
+use lm::prim::{Jacobian, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
@@ -240,10 +240,10 @@ impl Nabla<'_> {
             Op::If => Ok(Expr::conditional(args[0].clone(), self.branch(&args[1])?, self.branch(&args[2])?)),
             // The assertion itself is made where the value is computed.
             Op::Assert => self.nabla(&args[1]),
-            Op::Prim(p) => match p.row().derivative {
-                Derivative::Zero => Ok(self.zero(e)),
-                Derivative::Law(_) => self.chain(Op::JacobianOf(*p), args),
-                Derivative::Structural => Err(format!("`{}` has no derivative here", p.name())),
+            Op::Prim(p) => match p.jacobian() {
+                Jacobian::Zero => Ok(self.zero(e)),
+                Jacobian::Law(_) => self.chain(Op::JacobianOf(*p), args),
+                Jacobian::Structural => Err(format!("`{}` has no derivative here", p.name())),
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.call(e, f, args),

@@ -11,8 +11,11 @@
 //! have raised goes with it. One walk, from the result backwards.
 //! Takes and gives: any term.
 
+use crate::derive::forms::smallest_binding;
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::scope::occurrences;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -120,4 +123,11 @@ fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
         None => return None,
     };
     Some(Expr::block(bindings.to_vec(), result))
+}
+
+/// The postcondition: each binding is used or has an effect.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let used = occurrences(&def.body);
+    let is_used = |b: &Binding| b.pattern.vars().iter().any(|x| used.contains_key(&x.id()));
+    smallest_binding(&def.body, |b| !is_used(b) && !facts.effects.in_term(&b.rhs))
 }

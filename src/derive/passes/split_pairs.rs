@@ -10,6 +10,8 @@
 //! to the sum is added right there (`lm::destination`). The terms are variables, or components of such: no work is
 //! copied. Takes and gives: terms without linear maps.
 
+use crate::derive::forms::smallest;
+use crate::derive::passes::Facts;
 use lm::destination::selection;
 use lm::prim::Prim;
 use lm::scope::occurrences;
@@ -142,4 +144,14 @@ fn component(i: usize, e: &Expr) -> Expr {
         Some([a, b]) => Expr::prim(Prim::Add, [component(i, a), component(i, b)]).at(e.span()),
         _ => Expr::get(i, e.clone()).at(e.span()),
     }
+}
+
+/// The postcondition: no step of a loop gives a sum of tuples as a whole.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    smallest(&def.body, |e| match e.args_of_prim(Prim::Loop) {
+        Some([_, step, ..]) => {
+            matches!(step.kind(), Kind::Lam(_, body) if is_sum_of_names(body.as_block().1))
+        }
+        _ => false,
+    })
 }

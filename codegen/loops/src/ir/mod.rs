@@ -29,7 +29,7 @@ mod walk;
 pub use build::Builder;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
-pub use op::{ALL as ALL_OPS, Op};
+pub use op::{ALL as ALL_OPS, Cost, Op};
 pub use ty::{Scalar, Ty};
 pub use verify::{Check, is_well_formed, well_formed};
 

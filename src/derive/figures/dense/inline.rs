@@ -13,7 +13,7 @@
 use crate::derive::call_order;
 use crate::derive::pipeline::{Error, Pipeline};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
 /// No definition grows beyond so many nodes.
@@ -89,8 +89,8 @@ impl Pipeline {
             return Ok(None);
         }
         let def = match name.underived() {
-            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Forward)?,
-            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Reverse)?,
+            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Fwd, false)?,
+            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Rev, false)?,
             _ => self.source(name)?,
         };
         Ok((!self.effects.in_term(&def.body)).then_some(def))

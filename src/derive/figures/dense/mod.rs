@@ -21,7 +21,7 @@ mod inline;
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
-use crate::derive::passes::hoist_residuals;
+use crate::derive::passes::{Facts, hoist_residuals};
 use crate::derive::pipeline::{Error, Pipeline};
 use blocks::{Blocks, Place, along_axes, index, size};
 use lm::prim::Prim;
@@ -52,14 +52,13 @@ impl Pipeline {
             let reason = "it takes or gives a linear map".into();
             return Err(NotDifferentiable { function: of.clone(), reason }.into());
         }
-        let def = match derivative {
+        Ok(match derivative {
             Derivative::Grad => self.gradient(&f, name),
             Derivative::Hvp => self.hessian_vector(&f, name),
             Derivative::Hess => self.hessian(&f, name),
             Derivative::Jac => self.chosen_jacobian(&f, name),
             _ => self.rows_or_columns(&f, name, true)?,
-        };
-        self.finished(&def)
+        })
     }
 
     /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
@@ -191,12 +190,13 @@ impl Pipeline {
             let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
             return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
         }
-        let both = self.value_beside(&f.name, mode, &f.name.derived(mode.with_value()))?;
+        let both = self.value_beside(&f.name, mode)?;
         let both = self.inlined(&both)?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both = self.watch.pass("hoist_residuals", || {
+        let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
+        let both = self.watch.pass_with("hoist_residuals", &facts, || {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };

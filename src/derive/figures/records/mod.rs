@@ -26,7 +26,7 @@ use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_val
 use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
-use lm::prim::{Derivative, Prim};
+use lm::prim::{Jacobian, Prim};
 use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
@@ -152,7 +152,7 @@ impl Recorder<'_, '_> {
     /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
-        let Derivative::Law(_) = p.row().derivative else { return };
+        let Jacobian::Law(_) = p.jacobian() else { return };
         let Some(Binding { rhs, .. }) = self.cx.out.last_mut() else { return };
         let Some([jacobian, inner]) = rhs.args_of_prim(Prim::LmCompose) else { return };
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {

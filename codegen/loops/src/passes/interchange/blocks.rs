@@ -16,7 +16,6 @@
 //! Cost model: t is stored and loaded once for all iterations of a loop over k, so there must be such a loop; and it is
 //! one number, or two.
 
-use super::nest::is_cheap;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -314,7 +313,7 @@ fn is_pure(stmt: &Stmt) -> bool {
 fn is_dear(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(_) => true,
-        Stmt::Let(_, op, _) => !is_cheap(*op) && op.work().is_some(),
+        Stmt::Let(_, op, _) => !op.is_cheap() && op.work().is_some(),
         _ => false,
     }
 }
@@ -330,7 +329,7 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut Hash
         Some(Some(stmt)) => stmt,
     };
     let is_step = match stmt {
-        Stmt::Let(_, op, _) => is_cheap(*op),
+        Stmt::Let(_, op, _) => op.is_cheap(),
         stmt => matches!(stmt, Stmt::Memory(_)),
     };
     also.insert(x);

@@ -181,12 +181,6 @@ pub(in crate::emit) fn differs_in_lanes(lanes: &Lanes, stmt: &Stmt) -> bool {
 /// Whether a block is short, and does nothing that could fail or take long in lanes that are off.
 fn is_light(block: &Block) -> bool {
     let mut light = block.len() <= LIGHT_ARM;
-    block.visit(&mut |stmt| light &= matches!(stmt, Stmt::Let(_, op, _) if is_cheap(*op)));
+    block.visit(&mut |stmt| light &= matches!(stmt, Stmt::Let(_, op, _) if op.has_vector_instructions()));
     light
-}
-
-fn is_cheap(op: Op) -> bool {
-    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, DivI, EqT, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
-    let dear = [Acos, Asin, Atan, Atan2, Cos, Cosh, DivI, EqT, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh];
-    !dear.contains(&op)
 }
