@@ -1,7 +1,9 @@
 //! Forward mode from pairs: the derivations tupled and polymorphic.
 //!
-//!   jvp$f(s, ds) = f(s) paired with its tangent, each piece of work done once
-//!   fwd$f(s, ds) = the tangent alone, and what of the value it needs
+//! ```text
+//! jvp$f(s, ds) = f(s) paired with its tangent, each piece of work done once
+//! fwd$f(s, ds) = the tangent alone, and what of the value it needs
+//! ```
 //!
 //! Source: working notes, sec. 5.2 and 5.3.
 

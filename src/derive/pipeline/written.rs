@@ -107,7 +107,9 @@ impl Pipeline {
 
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     ///
-    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```text
+    /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
