@@ -5,7 +5,9 @@ use common::page;
 use lm::law;
 use lm::term::Derivative;
 use lmc::derive::Derivation;
+use lmc::derive::passes;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::recipes::{self, Entry};
 use lmc::ks::explain;
 use loops::PASSES;
 use std::collections::{BTreeMap, HashSet};
@@ -196,6 +198,13 @@ fn holds(name: &str, part: &str, computed: &str) {
 }
 
 #[test]
+fn the_passes_on_terms_are_listed() {
+    let row = |p: &passes::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
+    let rows: String = passes::PASSES.iter().map(row).collect();
+    holds("design", "passes", &format!("| pass | does | afterwards |\n| --- | --- | --- |\n{rows}"));
+}
+
+#[test]
 fn the_passes_over_loops_are_listed() {
     let rows = PASSES.iter().map(|pass| format!("| `{}` | {} |\n", pass.name, pass.purpose));
     holds("codegen", "passes", &format!("| pass | does |\n| --- | --- |\n{}", rows.collect::<String>()));
@@ -206,8 +215,7 @@ fn number(source: &str) -> Vec<u32> {
     source.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-#[test]
-fn the_laws_of_figures_are_listed() {
+fn laws_of_figures() -> String {
     let matched = law::all().values().map(|law| (&*law.source, &*law.name));
     let all = matched.chain(PASS_LAWS.iter().map(|law| (law.source, law.name)));
     let mut by_source: BTreeMap<(bool, Vec<u32>, &str), Vec<String>> = BTreeMap::new();
@@ -219,7 +227,23 @@ fn the_laws_of_figures_are_listed() {
     for ((_, _, source), names) in by_source {
         writeln!(table, "| {source} | {} | {} |", names.len(), names.join(", ")).expect("a string takes all");
     }
-    holds("derivations", "figures", &table);
+    table
+}
+
+fn derivatives() -> String {
+    let row = |derivative: Derivative| {
+        let Entry { typing, title, recipes } = recipes::entry(&derivative);
+        format!("| `{}` | `{}` | {title} | {} |\n", derivative.word(), typing.text(), recipes.len())
+    };
+    let rows: String = Derivative::ALL.map(row).concat();
+    format!("| derivative | type | is | recipes |\n| --- | --- | --- | --- |\n{rows}")
+}
+
+/// One test, since both parts are of one page.
+#[test]
+fn the_laws_of_figures_and_the_derivatives_are_listed() {
+    holds("derivations", "figures", &laws_of_figures());
+    holds("derivations", "derivatives", &derivatives());
 }
 
 /// Every derivative has a row in the page of the language, and every derivation one in its own page.
