@@ -45,6 +45,7 @@ mod places;
 mod prelude;
 mod programs;
 mod readme;
+mod recipes;
 mod recorded;
 mod recursion;
 mod robust;
