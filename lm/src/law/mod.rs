@@ -239,7 +239,7 @@ fn read_line(line: &str) -> Option<Law> {
 
 /// `∂p(x, y) = ...`.
 fn derivative_law(p: Prim) -> Option<Law> {
-    let JacobianRule::Law(rhs) = p.row().derivative else {
+    let JacobianRule::Law(rhs) = p.jacobian() else {
         return None;
     };
     let metas: Vec<Pat> = ["x", "y", "z"][..arity(p)].iter().map(|n| Pat::Meta((*n).into())).collect();
@@ -260,7 +260,7 @@ fn arity(p: Prim) -> usize {
 /// Panics for a primitive that derivations handle themselves.
 pub fn jacobian_of(p: Prim, args: &[Expr]) -> Expr {
     let whole = Expr::app(Op::JacobianOf(p), args.to_vec());
-    match p.row().derivative {
+    match p.jacobian() {
         JacobianRule::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
             let law = named(&format!("jacobian-{}", p.name()));
             let (mut supply, mut floats) = (Supply::default(), Vec::new());

@@ -12,6 +12,7 @@
 //! Source: working notes, Fig. 6; the call rule is a composition there too, though printed as an
 //! application, and the conditional is promised in the text only. Takes: a definition in normal
 //! form. Gives: a block that binds values and maps in turn.
+//!
 //! ```text
 //! ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
 //! ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
@@ -239,7 +240,7 @@ impl Nabla<'_> {
             Op::If => Ok(Expr::conditional(args[0].clone(), self.branch(&args[1])?, self.branch(&args[2])?)),
             // The assertion itself is made where the value is computed.
             Op::Assert => self.nabla(&args[1]),
-            Op::Prim(p) => match p.row().derivative {
+            Op::Prim(p) => match p.jacobian() {
                 JacobianRule::Zero => Ok(self.zero(e)),
                 JacobianRule::Law(_) => self.chain(Op::JacobianOf(*p), args),
                 JacobianRule::Structural => Err(format!("`{}` has no derivative here", p.name())),

@@ -1,8 +1,10 @@
 //! Reverse derivatives of recursive functions, evaluated into a destination.
 //!
-//!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
-//!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
-//!   vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
+//! ```text
+//! rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
+//! (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
+//! vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
+//! ```
 //!
 //! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what
 //! all levels share, such as a vector that is passed on. In a destination that is made once, outside, it adds what it

@@ -1,6 +1,8 @@
 //! Administrative normal form: every argument is an atom, every intermediate value has a name.
 //!
-//!   f(g(x), y)   =   let t = g(x) in f(t, y)
+//! ```text
+//! f(g(x), y)   =   let t = g(x) in f(t, y)
+//! ```
 //!
 //! Source: working notes, sec. 5.1. Takes: any term. Gives: blocks whose right-hand sides and
 //! results are atoms, or operators on atoms, or conditionals on an atom whose branches are such

@@ -1,6 +1,8 @@
 //! Application of a block of maps to a vector, until no map is left.
 //!
-//!   (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//! ```text
+//! (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//! ```
 //!
 //! Every map bound in a Jacobian has the function's argument as its domain (in a transposed
 //! Jacobian: the result), so there is one vector `dx` to apply all of them to, and each is applied

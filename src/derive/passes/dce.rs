@@ -1,9 +1,11 @@
 //! Drops bindings nobody uses, and components of results nobody uses.
 //!
-//!   let x = e in b   =   b                                                           x not in b
-//!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
-//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
-//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//! ```text
+//! let x = e in b   =   b                                                           x not in b
+//! let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
+//! let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
+//! let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//! ```
 //!
 //! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
 //! have raised goes with it. One walk, from the result backwards.

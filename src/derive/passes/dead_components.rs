@@ -1,8 +1,10 @@
 //! Drops components of a tensor's elements that nobody reads.
 //!
-//!   let p = build(n, λi. (e1, e2)) in .. p[k].2 ..            =   let p = build(n, λi. e2) in .. p[k] ..
-//!   let p = scanl(λ((s, r), x). (e1, e2), (a, b), v) in ..     =   likewise, where only p[k].1 is read
-//!   let p = build(n, ..) in build(n, λi. p[i])                 =   p
+//! ```text
+//! let p = build(n, λi. (e1, e2)) in .. p[k].2 ..            =   let p = build(n, λi. e2) in .. p[k] ..
+//! let p = scanl(λ((s, r), x). (e1, e2), (a, b), v) in ..     =   likewise, where only p[k].1 is read
+//! let p = build(n, ..) in build(n, λi. p[i])                 =   p
+//! ```
 //!
 //! A loop records what its map may read; what the map, transposed and applied, does read is known later.
 //! The first component of a scan, its state, stays. Takes and gives: normal form without linear maps.

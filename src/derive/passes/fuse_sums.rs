@@ -1,8 +1,10 @@
 //! Sums over one range that share work become one sum.
 //!
-//!   let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
-//!       =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
-//!   let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```text
+//! let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
+//!     =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
+//! let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```
 //!
 //! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
 //! what it says of a point. One after the other they would do that twice. Fused, `cse` and `merge_calls` find within an
@@ -19,7 +21,7 @@ use crate::derive::forms;
 use crate::derive::passes::Facts;
 use lm::alpha;
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -188,12 +190,11 @@ fn dear(e: &Expr) -> usize {
 }
 
 fn is_dear(op: &Op) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Sqrt, Tan, Tanh};
-    let is_libm = |p: Prim| {
-        matches!(p, Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log)
-            || matches!(p, Pow | Sin | Sinh | Sqrt | Tan | Tanh)
-    };
-    matches!(op, Op::Call(_)) || matches!(op, Op::Prim(p) if is_libm(*p))
+    match op {
+        Op::Call(_) => true,
+        Op::Prim(p) => matches!(p.cost(), Cost::Root | Cost::Call),
+        _ => false,
+    }
 }
 
 /// The postcondition: blocks are flat, and no two costly sums in a block are equal.

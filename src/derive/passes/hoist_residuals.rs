@@ -1,7 +1,9 @@
 //! Residuals: what loops that depend on late variables compute of others is computed once, and stored.
 //!
-//!   x = build n (λi. let forward in let reverse in e)
-//!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```text
+//! x = build n (λi. let forward in let reverse in e)
+//!   =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```
 //!
 //! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
 //! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
@@ -15,7 +17,7 @@ use crate::derive::forms::shown;
 use crate::derive::partial_eval::{Halves, cut, depends_on};
 use crate::derive::passes::Facts;
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{occurrences, renamed};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -136,17 +138,9 @@ fn fits(ty: &Type) -> bool {
 fn is_dear(e: &Expr) -> bool {
     e.any(|e| match e.kind() {
         Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
-        Kind::App(Op::Prim(p), _) => is_libm(*p),
+        Kind::App(Op::Prim(p), _) => p.cost() == Cost::Call,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) => false,
     })
-}
-
-fn is_libm(p: Prim) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Powi, Sin, Sinh, Tan, Tanh};
-    matches!(
-        p,
-        Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log | Pow | Powi | Sin | Sinh | Tan | Tanh
-    )
 }
 
 /// The postcondition: a loop that depends on a direction computes no costly number that does not.

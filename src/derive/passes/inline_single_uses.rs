@@ -1,8 +1,10 @@
 //! Terms as a person would write them: what is used once stands where it is used.
 //!
-//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
-//!                                      or e is an atom, or a short tuple of atoms
-//!   let (x, y) = e in (x, y)   =   e
+//! ```text
+//! let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
+//!                                    or e is an atom, or a short tuple of atoms
+//! let (x, y) = e in (x, y)   =   e
+//! ```
 //!
 //! A condition that chooses between tensors keeps its name: what is added to either goes right there
 //! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is

@@ -1,6 +1,8 @@
 //! Zeros become literals.
 //!
-//!   ts_zero w   =   0.0, or a tuple of such
+//! ```text
+//! ts_zero w   =   0.0, or a tuple of such
+//! ```
 //!
 //! Up to here a zero tangent is `ts_zero`, so that `x + 0 = x` is never applied to the program's own
 //! literals. Takes: terms without linear maps. Gives: the same without `ts_zero` of fixed shape.

@@ -1,8 +1,10 @@
 //! A recursive function's value comes beside its derivative, where the two are asked for at one point.
 //!
-//!   let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
-//!   let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
-//!   let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! ```text
+//! let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
+//! let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
+//! let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! ```
 //!
 //! The first two where dr (ds) does not depend on y; what it is made of moves before the call. In the product
 //! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` is the value's and

@@ -1,6 +1,8 @@
 //! The rules of a program, applied to a definition.
 //!
-//!   template = replacement      wherever the template matches
+//! ```text
+//! template = replacement      wherever the template matches
+//! ```
 //!
 //! A rule whose rewriting does not come to an end is left out, and reported; the others are applied.
 //! Takes and gives: any term. What a replacement no longer uses is dead afterwards.

@@ -1,9 +1,11 @@
 //! Simplification of a block that binds values and maps: the laws of linear maps, and inlining.
 //!
-//!   let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
-//!   let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
-//!   let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
-//!   let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//! ```text
+//! let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
+//! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
+//! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
+//! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//! ```
 //!
 //! One sweep goes through the bindings in order, so its work is the size of the block; sweeps are
 //! repeated while a map that was used several times comes to be used once (law `collect`).

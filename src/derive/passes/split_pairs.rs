@@ -1,7 +1,9 @@
 //! Tells the components of sums of pairs apart.
 //!
-//!   $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
-//!   let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
+//! ```text
+//! $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
+//! let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
+//! ```
 //!
 //! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop,
 //! so a pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes

@@ -1,6 +1,8 @@
 //! Transposition of a Jacobian, with the cotangents of each bound map gathered.
 //!
-//!   (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
+//! ```text
+//! (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
+//! ```
 //!
 //! The block is read backwards: each use of a bound map `Dx` sends it a cotangent map, from the
 //! function's result to x; their sum, `Rx`, goes on through m, once. So the transposed Jacobian is

@@ -1,6 +1,8 @@
 //! Sums over nothing, of elements whose shape is known without one.
 //!
-//!   sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
+//! ```text
+//! sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
+//! ```
 //!
 //! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time
 //! error. Takes and gives: any term.

@@ -1,6 +1,8 @@
 //! Versions: a loop whose checks hold if something holds before it gets two versions.
 //!
-//!   for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```text
+//! for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```
 //!
 //! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
 //! range. It is not needed for the checks to hold (a check may stand under a condition, or the loop not run at all):
@@ -84,12 +86,12 @@ impl Versions<'_> {
                 goals.push(goal);
             }
         }
-        let mut asked = Asked::default();
+        let mut asked = AskedRanges::default();
         let each: Vec<Operand> = goals.into_iter().map(|goal| self.any(goal, ranges, &mut asked, out)).collect();
         self.chain(Op::And, each, out)
     }
 
-    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut Asked, out: &mut Vec<Stmt>) -> Operand {
+    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut AskedRanges, out: &mut Vec<Stmt>) -> Operand {
         let ways = goal.iter().map(|(form, assumed)| {
             let mut parts = vec![self.not_positive(form, out)];
             for x in needed(form, assumed, ranges) {
@@ -155,7 +157,7 @@ fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
 
 /// What was asked of locals so far.
 #[derive(Default)]
-struct Asked {
+struct AskedRanges {
     within: HashMap<Local, Operand>,
 }
 

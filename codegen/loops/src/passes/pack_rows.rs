@@ -1,10 +1,12 @@
 //! Near: rows that lanes go through again and again are copied side by side.
 //!
-//!   for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
-//!     =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
+//! ```text
+//! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
+//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
 //!
-//!   for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
-//!     =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
+//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! ```
 //!
 //! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
 //! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
@@ -32,7 +34,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
-        Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
+        RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
     });
 }
 
@@ -47,7 +49,7 @@ fn made(function: &Function) -> HashMap<Local, Operand> {
     made
 }
 
-struct Copier<'a> {
+struct RowPacker<'a> {
     aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
@@ -68,7 +70,7 @@ enum Use {
     Added,
 }
 
-impl Copier<'_> {
+impl RowPacker<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut own = Vec::new();
         for stmt in &mut block.stmts {
@@ -114,7 +116,7 @@ impl Copier<'_> {
 
     /// What is done with a row, if it is one thing, and often.
     fn kind(&self, looped: &For, row: Local) -> Option<Use> {
-        let mut uses = Uses { row, kinds: vec![], deepest: 0, others: false };
+        let mut uses = RowUses { row, kinds: vec![], deepest: 0, others: false };
         uses.block(&looped.body, 0);
         let kind = *uses.kinds.first()?;
         let is_one = uses.kinds.iter().all(|other| *other == kind) && !uses.others;
@@ -241,7 +243,7 @@ fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
 }
 
 /// What is done with a row.
-struct Uses {
+struct RowUses {
     row: Local,
     kinds: Vec<Use>,
     /// In how many loops, at most.
@@ -250,7 +252,7 @@ struct Uses {
     others: bool,
 }
 
-impl Uses {
+impl RowUses {
     fn block(&mut self, block: &Block, depth: usize) {
         for stmt in &block.stmts {
             let is_row = |a: &Operand| a.local() == Some(self.row);

@@ -1,8 +1,10 @@
 //! Rectangular: where rows all have one size, that is known before the loops over them.
 //!
-//!   for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
-//!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
-//!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```text
+//! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
+//!   =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
+//!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
 //! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function

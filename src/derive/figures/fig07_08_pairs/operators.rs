@@ -28,7 +28,7 @@ impl Paired<'_> {
                     self.after(at, given(self, 2))
                 }
                 (Prim::Into, _) => return Ok(self.partner(&args[1])),
-                _ => match p.row().derivative {
+                _ => match p.jacobian() {
                     JacobianRule::Zero => return Ok(None),
                     JacobianRule::Law(_) => {
                         let inner = self.juxtaposed(partners(self));

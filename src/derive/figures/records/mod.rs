@@ -152,7 +152,7 @@ impl Recorder<'_, '_> {
     /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
-        let JacobianRule::Law(_) = p.row().derivative else { return };
+        let JacobianRule::Law(_) = p.jacobian() else { return };
         let Some(Binding { rhs, .. }) = self.cx.out.last_mut() else { return };
         let Some([jacobian, inner]) = rhs.args_of_prim(Prim::LmCompose) else { return };
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {

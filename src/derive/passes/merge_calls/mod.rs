@@ -1,10 +1,12 @@
 //! Two computations that share their work become one.
 //!
-//!   let x = if c then a else b in .. let y = if c then a' else b'
-//!       =   let (x, y) = if c then (a, a') else (b, b')
-//!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
-//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
-//!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//! ```text
+//! let x = if c then a else b in .. let y = if c then a' else b'
+//!     =   let (x, y) = if c then (a, a') else (b, b')
+//! let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
+//! let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
+//! let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//! ```
 //!
 //! The later one moves up, so all that it needs must be there; of a conditional moves up what does
 //! not need what is not there (`partial_eval`). This is what keeps the derivative of

@@ -1,9 +1,11 @@
 //! When what a buffer is a part of was allocated, at the earliest: what was set before that is something else.
 //!
-//!   b = alloc n, b = stack n          here
-//!   x = b[i..], b as T                when b was
-//!   x = if .., x = for .. (y = a)     the first of those that it may be
-//!   x = load b[i]                     the first of b and all that was ever stored in what b may be a part of
+//! ```text
+//! b = alloc n, b = stack n          here
+//! x = b[i..], b as T                when b was
+//! x = if .., x = for .. (y = a)     the first of those that it may be
+//! x = load b[i]                     the first of b and all that was ever stored in what b may be a part of
+//! ```
 //!
 //! All but the second are told by the place of a statement in the text. That is enough for the last one, too: what lies
 //! in b came there since b was allocated, and in that time nothing in front of b is set again. Where anything may lie
@@ -16,7 +18,7 @@ use std::collections::HashMap;
 
 /// The place in the text, of buffers that were just allocated.
 pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
-    let mut finder = Finder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
+    let mut finder = AllocFinder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
     loop {
         finder.look_at_stores();
         let known = finder.made.len();
@@ -27,7 +29,7 @@ pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usi
     }
 }
 
-struct Finder<'a> {
+struct AllocFinder<'a> {
     function: &'a Function,
     aliases: &'a Aliases,
     made: HashMap<Local, usize>,
@@ -37,7 +39,7 @@ struct Finder<'a> {
     stored: Vec<(Local, usize)>,
 }
 
-impl Finder<'_> {
+impl AllocFinder<'_> {
     fn look_at_stores(&mut self) {
         let (mut unknown, mut stored) = (Roots::new(), Vec::new());
         self.function.body.visit(&mut |stmt| {

@@ -1,9 +1,11 @@
 //! The ranges of Integers, symbolically: what sizes, loops, conditionals and checks say about them.
 //!
-//!   i in 0..n            0 <= i, i + 1 <= n               in the loop
-//!   if lt i j            i + 1 <= j, or j <= i            in the branches
-//!   check below i n      0 <= i, i + 1 <= n               after it
-//!   z = add.i x y        z = x + y
+//! ```text
+//! i in 0..n            0 <= i, i + 1 <= n               in the loop
+//! if lt i j            i + 1 <= j, or j <= i            in the branches
+//! check below i n      0 <= i, i + 1 <= n               after it
+//! z = add.i x y        z = x + y
+//! ```
 //!
 //! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple is taken for
 //! a form only where it is known to fit into 64 bits, by the ranges of its locals (a size is at most 2^40) or by facts
@@ -20,7 +22,7 @@ pub use linear::Linear;
 use linear::difference;
 
 use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
-use facts::{ALL, Facts, Kind, Range};
+use facts::{ALL, AskKind, Facts, Range};
 use std::collections::HashMap;
 
 /// What is known at one place of a function.
@@ -149,9 +151,9 @@ impl Ranges {
         self.goals(condition, &mut goals).then_some(())?;
         let open: Vec<Linear> = goals.into_iter().filter(|goal| !self.not_positive(goal, CASES)).collect();
         let kind = |x: Local| match (is_new(x), self.locals.get(x.0 as usize)) {
-            (false, _) => Kind::Old,
-            (true, Some([_, true])) => Kind::Fixed,
-            (true, _) => Kind::New,
+            (false, _) => AskKind::Old,
+            (true, Some([_, true])) => AskKind::Fixed,
+            (true, _) => AskKind::New,
         };
         let residuals = |goal: &Linear| Some(self.facts.residuals(goal, &kind)).filter(|found| !found.is_empty());
         open.iter().map(residuals).collect()

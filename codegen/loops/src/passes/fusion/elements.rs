@@ -1,7 +1,9 @@
 //! Elements that are cheap, or read once, are computed where they are read.
 //!
-//!   for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
-//!   move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```text
+//! for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
+//! move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```
 //!
 //! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
 //! as cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where
@@ -11,7 +13,7 @@
 use super::WINDOW;
 use super::order::is_released;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Callees, Effects};
+use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,7 +26,8 @@ const CHEAP: usize = 2;
 /// Whether anything changed.
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let uses = uses(body);
-    let mut finder = Finder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
+    let mut finder =
+        ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
     finder.block(body);
     body.change_operands(&mut |a| finder.resolve(a));
     !finder.changed.is_empty()
@@ -32,7 +35,7 @@ pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &
 
 /// What is done with a buffer.
 #[derive(Clone, Copy, Default)]
-struct Uses {
+struct BufferUses {
     loads: usize,
     /// Elements that are stored, or moves to it.
     stores: usize,
@@ -41,13 +44,13 @@ struct Uses {
     is_made: bool,
 }
 
-fn uses(body: &Block) -> HashMap<Local, Uses> {
-    fn add(uses: &mut HashMap<Local, Uses>, a: &Operand, count: fn(&mut Uses) -> &mut usize) {
+fn uses(body: &Block) -> HashMap<Local, BufferUses> {
+    fn add(uses: &mut HashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
         if let Some(x) = a.local() {
             *count(uses.entry(x).or_default()) += 1;
         }
     }
-    let mut uses: HashMap<Local, Uses> = HashMap::new();
+    let mut uses: HashMap<Local, BufferUses> = HashMap::new();
     body.results.iter().for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
     body.visit(&mut |stmt| {
         let mut others = stmt.operands();
@@ -72,18 +75,18 @@ fn uses(body: &Block) -> HashMap<Local, Uses> {
     uses
 }
 
-struct Finder<'a> {
+struct ElementFinder<'a> {
     locals: &'a mut Vec<LocalInfo>,
     aliases: &'a Aliases,
     callees: Callees<'a>,
-    uses: HashMap<Local, Uses>,
+    uses: HashMap<Local, BufferUses>,
     /// The buffers that are not read as `uses` says any more.
     changed: HashSet<Local>,
     /// What was loaded, and is computed now.
     replaced: HashMap<Local, Operand>,
 }
 
-impl Finder<'_> {
+impl ElementFinder<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
@@ -127,7 +130,7 @@ impl Finder<'_> {
         };
         match last {
             Stmt::For(looped) => {
-                let effects = Effects::of(last, self.aliases, self.callees);
+                let effects = StmtEffects::of(last, self.aliases, self.callees);
                 let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
                     Stmt::Memory(Memory::Store(Operand::Local(b), i, a)) if i.local() == Some(looped.index) => {
                         is_alone(*b).then(|| Recipe::of(*b, a, looped, &effects, self.aliases, self.locals)).flatten()
@@ -158,7 +161,7 @@ impl Finder<'_> {
             }
             found += loads;
             if !loaded.is_empty() {
-                let effects = Effects::of(stmt, self.aliases, self.callees);
+                let effects = StmtEffects::of(stmt, self.aliases, self.callees);
                 let is_read = |b: &Local| Access { buffer: *b, at: None, writes: false, deep: false };
                 let written = |b: &Local| effects.accesses.iter().any(|a| a.meets(&is_read(b), self.aliases));
                 if loaded.iter().any(written) || effects.releases.iter().any(|m| !marks.contains(m)) {
@@ -239,7 +242,7 @@ impl Recipe {
         buffer: Local,
         value: &Operand,
         looped: &For,
-        effects: &Effects,
+        effects: &StmtEffects,
         aliases: &Aliases,
         locals: &[LocalInfo],
     ) -> Option<Recipe> {
@@ -293,18 +296,12 @@ impl Recipe {
         let loads = count(&|stmt| matches!(stmt, Stmt::Memory(_)));
         loads <= 1
             && self.steps.len() - loads <= CHEAP
-            && self.steps.iter().all(|stmt| !matches!(stmt, Stmt::Let(_, op, _) if !is_cheap(*op)))
+            && self.steps.iter().all(|stmt| !matches!(stmt, Stmt::Let(_, op, _) if !op.is_cheap()))
     }
 
     fn is_movable(&self) -> bool {
         self.is_all && self.steps.len() <= MOST_STEPS
     }
-}
-
-/// Whether an operation takes no longer than an addition, or little.
-fn is_cheap(op: Op) -> bool {
-    use Op::{AddF, AddI, MulF, MulI, NegF, NegI, SubF, SubI, ToFloat};
-    matches!(op, AddF | SubF | MulF | NegF | AddI | SubI | MulI | NegI | ToFloat)
 }
 
 /// How many loads of a buffer are in a statement.

@@ -1,14 +1,16 @@
 //! Values are taken from where they were stored, in a block and in those inside.
 //!
-//!   store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
-//!   store b[i] = x; add b[i] += y        z = x + y; store b[i] = z
-//!   store b[i] = x; store b[i] = y       store b[i] = y                      unless it is read between
+//! ```text
+//! store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
+//! store b[i] = x; add b[i] += y        z = x + y; store b[i] = z
+//! store b[i] = x; store b[i] = y       store b[i] = y                      unless it is read between
+//! ```
 //!
 //! What a loop stores of what it carries is known in it, and after it: `states`.
 
 use super::states::{States, states};
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Callees, Effects};
+use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 
@@ -155,7 +157,7 @@ impl Forwarder<'_> {
         if self.known.is_empty() {
             return;
         }
-        let effects = Effects::of(stmt, self.aliases, self.callees);
+        let effects = StmtEffects::of(stmt, self.aliases, self.callees);
         let moves = matches!(stmt, Stmt::Memory(Memory::Slide(..) | Memory::Slid { .. }));
         let aliases = self.aliases;
         self.known.retain_mut(|element| {

@@ -1,6 +1,8 @@
 //! One loop of two over the same range: each iteration does what both did.
 //!
-//!   for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
+//! ```text
+//! for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
+//! ```
 //!
 //! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
 //! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the
@@ -11,7 +13,7 @@
 use super::states::next;
 use super::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Effects};
+use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ struct Looped<'a> {
     index: Option<Local>,
     /// The locals that are the index and one.
     next: Vec<Local>,
-    effects: &'a Effects,
+    effects: &'a StmtEffects,
 }
 
 const ZERO: Operand = Operand::Integer(0);

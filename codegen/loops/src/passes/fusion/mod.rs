@@ -1,11 +1,13 @@
 //! Fusion: loops that pass elements on to each other become one, and the buffers between them go.
 //!
-//!   for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
-//!   zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
-//!   move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
-//!   for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
-//!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
-//!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```text
+//! for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
+//! zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
+//! move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
+//! for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
+//! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
+//! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```
 //!
 //! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
 //! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
@@ -27,7 +29,7 @@ mod states;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Callees, Effects};
+use crate::analyses::effects::{Callees, StmtEffects};
 use crate::ir::{Block, Local, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use neighbours::Way;
@@ -105,7 +107,7 @@ struct Fuser<'a> {
 /// A statement of a block, what it does, and how many statements are in it.
 struct Done {
     stmt: Stmt,
-    effects: Effects,
+    effects: StmtEffects,
     len: usize,
 }
 
@@ -137,7 +139,7 @@ impl<'a> Fuser<'a> {
     }
 
     fn seen(&self, stmt: Stmt) -> Done {
-        let effects = Effects::of(&stmt, self.aliases, self.callees);
+        let effects = StmtEffects::of(&stmt, self.aliases, self.callees);
         let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
         Done { stmt, effects, len }
     }
@@ -183,7 +185,7 @@ impl<'a> Fuser<'a> {
         };
         let fits = fits && stays(&done[i]) && stays(next);
         let may_leave = next.effects.may_leave && !asks_again;
-        let second = || Effects { may_leave, ..next.effects.clone() };
+        let second = || StmtEffects { may_leave, ..next.effects.clone() };
         fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
     }
 }

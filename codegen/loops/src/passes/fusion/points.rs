@@ -1,8 +1,10 @@
 //! What is added to one element goes behind the loops that do something to every element.
 //!
-//!   zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
-//!   add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
-//!     =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
+//! ```text
+//! zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
+//! add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
+//!   =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
+//! ```
 //!
 //! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to
 //! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +
@@ -33,7 +35,7 @@ struct Points<'a> {
 }
 
 /// A loop that adds to each element of a buffer, and does nothing else with it.
-struct Sum {
+struct ElementwiseSum {
     to: Local,
     /// The buffer of which it adds the elements as they are, if it does nothing else at all.
     from: Option<Local>,
@@ -83,7 +85,7 @@ impl Points<'_> {
     }
 
     /// A loop over all elements of a buffer that adds to each, once.
-    fn sum(&self, stmt: &Stmt) -> Option<Sum> {
+    fn sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
         let Stmt::For(looped) = stmt else { return None };
         let For { index, from: Operand::Integer(0), to: count, body, .. } = &**looped else { return None };
         let at_index = |i: &Operand| i.local() == Some(*index);
@@ -103,7 +105,10 @@ impl Points<'_> {
             }
             _ => None,
         });
-        Some(Sum { to, from: from.filter(|a| is_whole(*a) && *a != to && self.aliases.sharers(*a).count() == 1) })
+        Some(ElementwiseSum {
+            to,
+            from: from.filter(|a| is_whole(*a) && *a != to && self.aliases.sharers(*a).count() == 1),
+        })
     }
 
     /// Whether a statement sets all elements of a buffer to 0.

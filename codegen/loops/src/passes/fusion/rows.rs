@@ -1,7 +1,9 @@
 //! Rows that are one number, each, are not looked at: what is loaded from them is known.
 //!
-//!   for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
-//!     =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
+//! ```text
+//! for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
+//!   =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
+//! ```
 //!
 //! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is
 //! made here, too: of b elements are loaded, and of what is loaded elements are loaded, or it is moved; then all that
@@ -12,7 +14,7 @@ use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
-    let found = Found::of(body, locals);
+    let found = BufferFacts::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
     let mut replacer = Replacer { known, rows, values: HashMap::new() };
     replacer.block(body);
@@ -25,7 +27,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
 
 /// What is done with buffers, by what matters here.
 #[derive(Default)]
-struct Found {
+struct BufferFacts {
     /// How often each local is used.
     uses: HashMap<Local, usize>,
     /// Rows that are made, and filled with a number by a later statement of the block.
@@ -40,9 +42,9 @@ struct Found {
     read: HashMap<Local, usize>,
 }
 
-impl Found {
-    fn of(body: &Block, locals: &[LocalInfo]) -> Found {
-        let mut found = Found { uses: body.use_counts(), ..Found::default() };
+impl BufferFacts {
+    fn of(body: &Block, locals: &[LocalInfo]) -> BufferFacts {
+        let mut found = BufferFacts { uses: body.use_counts(), ..BufferFacts::default() };
         found.block(body, locals);
         found
     }

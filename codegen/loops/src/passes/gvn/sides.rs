@@ -1,8 +1,10 @@
 //! What is known on the two sides of a condition: the condition itself, and what an earlier conditional that asked for
 //! it gave.
 //!
-//!   if c s else t                          =  if c s[c := true] else t[c := false]
-//!   x = if c a else b;  if c s else t      =  x = if c a else b;  if c s[x := a] else t[x := b]
+//! ```text
+//! if c s else t                          =  if c s[c := true] else t[c := false]
+//! x = if c a else b;  if c s else t      =  x = if c a else b;  if c s[x := a] else t[x := b]
+//! ```
 //!
 //! of an a and b that are known outside of the first conditional: so a size that is a number on one side of a condition
 //! is that number wherever this side is taken again.
@@ -12,12 +14,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 /// What a conditional sets a local to where its condition holds, and where not, if that is known outside of it.
-type Known = [Option<Operand>; 2];
+type SideValues = [Option<Operand>; 2];
 
 /// By conditions, what was set by conditionals, and to what.
 #[derive(Default)]
 pub(super) struct Sides {
-    set: HashMap<Local, Vec<(Local, Known)>>,
+    set: HashMap<Local, Vec<(Local, SideValues)>>,
 }
 
 impl Sides {

@@ -1,10 +1,12 @@
 //! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a
 //! nest of loads and cheap operations, which is taken apart.
 //!
-//!   for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
-//!     =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
-//!           for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
-//!           for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```text
+//! for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
+//!   =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
+//!         for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
+//!         for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```
 //!
 //! So the gradient of a loss of residuals, each of which is a sum, is three products of matrices. R iterations of the
 //! outermost loop make a block: so many that what they load and store stays near, however many there are. What the
@@ -14,7 +16,6 @@
 //! Cost model: t is stored and loaded once for all iterations of a loop over k, so there must be such a loop; and it is
 //! one number, or two.
 
-use super::nest::is_cheap;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -114,7 +115,7 @@ impl<'a> Split<'a> {
         for buffer in &buffers {
             room.push(Stmt::Memory(Memory::Alloc { buffer: *buffer, count: elements.clone(), span }));
         }
-        let place = Place { from: &from, counts: &counts, buffers: &buffers };
+        let place = StorePosition { from: &from, counts: &counts, buffers: &buffers };
         let mut terms = self.terms(&mut build, &place);
         let mut sums = self.sums(&mut build, &place);
         let over = self.over(&mut build, &mut terms, index, [&counts[0], &size], &mut inside);
@@ -170,7 +171,7 @@ impl<'a> Split<'a> {
     }
 
     /// The nest that makes what is stored.
-    fn terms(&self, build: &mut Builder, place: &Place) -> For {
+    fn terms(&self, build: &mut Builder, place: &StorePosition) -> For {
         let mut looped = self.inmost().clone();
         looped.body.stmts.retain(|stmt| !adds(stmt));
         let index = place.of(build, &self.loops, &mut looped.body.stmts);
@@ -189,7 +190,7 @@ impl<'a> Split<'a> {
     }
 
     /// The nest of sums, with locals of its own.
-    fn sums(&self, build: &mut Builder, place: &Place) -> For {
+    fn sums(&self, build: &mut Builder, place: &StorePosition) -> For {
         let header = |looped: &For, stmts: Vec<Stmt>| {
             let body = Block { stmts, results: vec![] };
             For { results: vec![], carried: vec![], body, ..looped.clone() }
@@ -243,14 +244,14 @@ impl Blocked {
 }
 
 /// Where in a block something is stored.
-struct Place<'a> {
+struct StorePosition<'a> {
     /// The first iteration of the block.
     from: &'a Operand,
     counts: &'a [Operand],
     buffers: &'a [Local],
 }
 
-impl Place<'_> {
+impl StorePosition<'_> {
     fn of(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
         let mut indices: Vec<Local> = loops.iter().map(|looped| looped.index).collect();
         let row = build.op(Op::SubI, [indices[0].into(), self.from.clone()], out);
@@ -312,7 +313,7 @@ fn is_pure(stmt: &Stmt) -> bool {
 fn is_dear(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(_) => true,
-        Stmt::Let(_, op, _) => !is_cheap(*op) && op.work().is_some(),
+        Stmt::Let(_, op, _) => !op.is_cheap() && op.work().is_some(),
         _ => false,
     }
 }
@@ -328,7 +329,7 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut Hash
         Some(Some(stmt)) => stmt,
     };
     let is_step = match stmt {
-        Stmt::Let(_, op, _) => is_cheap(*op),
+        Stmt::Let(_, op, _) => op.is_cheap(),
         stmt => matches!(stmt, Stmt::Memory(_)),
     };
     also.insert(x);

@@ -1,9 +1,11 @@
 //! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the
 //! innermost.
 //!
-//!   for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
-//!     =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
-//!         for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```text
+//! for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
+//!   =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
+//!       for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```
 //!
 //! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element
 //! again and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in
@@ -28,8 +30,8 @@ use super::pass::{FunctionCx, Settings};
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Function, Local, Stmt};
 use blocks::Split;
-use build::Builder;
-use nest::{Nest, Order};
+use build::NestBuilder;
+use nest::{LoopOrder, PerfectNest};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -79,13 +81,13 @@ impl Interchange<'_> {
         if looped.body.len() > MOST_STATEMENTS {
             return None;
         }
-        let nest = Nest::of(looped, &self.aliases, apart)?;
+        let nest = PerfectNest::of(looped, &self.aliases, apart)?;
         let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
-        let gains = |orders: &Vec<Order>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
+        let gains = |orders: &Vec<LoopOrder>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
         let orders = orders.filter(gains)?;
         let mut out = vec![];
         for (sum, order) in nest.sums.iter().zip(&orders) {
-            Builder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
+            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
         }
         Some(out)
     }

@@ -1,11 +1,13 @@
 //! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
 //!
-//!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
-//!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
-//!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
-//!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
-//!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
-//!                                as; these are added to b afterwards, in the order of chunks
+//! ```text
+//! for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
+//!                              for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
+//! y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
+//! y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
+//! add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
+//!                              as; these are added to b afterwards, in the order of chunks
+//! ```
 //!
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
 //! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
@@ -25,9 +27,9 @@ use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::cache::Analyses;
-use crate::analyses::independence::Effects;
+use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, FunId, Function, Local, Module, Stmt};
-use build::Builder;
+use build::ChunkBuilder;
 pub use cost::GRAIN;
 use legality::{Plan, is_short};
 use std::collections::{HashMap, HashSet};
@@ -44,14 +46,14 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         let function = &mut module.functions[i];
         let mut body = std::mem::take(&mut function.body);
-        Builder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
+        ChunkBuilder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
         function.body = body;
     }
 }
 
 /// What is known of all functions.
 struct World {
-    effects: Effects,
+    effects: FunctionEffects,
     /// Which functions leave something in the arena.
     keeps: Vec<bool>,
     /// Which ones are recursive, or call one that is.
@@ -71,7 +73,7 @@ impl World {
             let set = (0..function.locals.len() as u32).map(Local).collect();
             keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module, analyses), keeps, recurs }
+        World { effects: FunctionEffects::of(module, analyses), keeps, recurs }
     }
 }
 
