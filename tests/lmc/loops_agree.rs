@@ -220,7 +220,7 @@ fn demo_case(demo: &Demo) -> Case {
     case
 }
 
-/// Whether a function or a demo is to run: all, or the one that `LMC_ONLY` names.
+/// Returns whether a function or a demo is to run: all are, or the one that `LMC_ONLY` names.
 fn is_chosen(name: &str) -> bool {
     std::env::var("LMC_ONLY").map_or(true, |only| only == name)
 }
@@ -243,7 +243,7 @@ fn hard_programs_agree_after_each_pass() {
         }
     }
     println!("{tally:?}");
-    assert!(!is_chosen("") || tally.in_lanes > 300 && tally.divided > 300, "{tally:?}");
+    assert!(std::env::var_os("LMC_ONLY").is_some() || tally.in_lanes > 300 && tally.divided > 300, "{tally:?}");
 }
 
 #[test]
@@ -253,5 +253,5 @@ fn demos_agree_after_each_pass() {
         agrees(demo.name, || demo_case(demo), &mut tally);
     }
     println!("{tally:?}");
-    assert!(!is_chosen("") || tally.in_lanes > 300 && tally.divided > 200, "{tally:?}");
+    assert!(std::env::var_os("LMC_ONLY").is_some() || tally.in_lanes > 300 && tally.divided > 200, "{tally:?}");
 }
