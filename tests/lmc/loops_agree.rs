@@ -16,6 +16,7 @@ use lmc::gradcheck::{NATIVE, NATIVE_FAST, Random, distance, same_bits};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use loops::analyses::cache::Analyses;
 use loops::interp::{self, Options};
 use loops::ir::{FunId, Module, Vectors};
 use loops::lower::lower;
@@ -121,10 +122,10 @@ impl Case {
         module.vectors = Vectors { floats: 4, lanes: way.lanes };
         module.keeps_order = way.keeps_order;
         let passes = Selection::All.passes(Checks::default()).expect("all passes are known");
-        let mut text = module.to_string();
+        let (mut text, mut analyses) = (module.to_string(), Analyses::default());
         self.all_agree(&module, way, "lowering", tally);
         for pass in passes {
-            pass.run(&mut module, &Timings::default());
+            pass.run(&mut module, &mut analyses, &Timings::default());
             let now = module.to_string();
             if now != text {
                 self.all_agree(&module, way, pass.name, tally);

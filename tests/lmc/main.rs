@@ -37,6 +37,7 @@ mod native_arrays;
 mod native_memory;
 mod native_records;
 mod nested;
+mod operators;
 mod oracle;
 mod paired;
 mod pass_laws;

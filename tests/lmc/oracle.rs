@@ -275,7 +275,7 @@ fn drawn_points(program: &Program, f: &FunName) -> Vec<Vec<Value>> {
     let gives = program.defs.get(&example).is_some_and(|d| d.params.is_empty() && d.fun.result == fun.argument());
     match gives {
         true => Interpreter::new(program).call(&example, &[]).into_iter().map(split).collect(),
-        false => (0..6).map(|seed| split(Random::new(seed).point(&fun.argument()))).collect(),
+        false => (0..3).map(|seed| split(Random::new(seed).point(&fun.argument()))).collect(),
     }
 }
 
@@ -386,7 +386,7 @@ fn cases(by_all: bool) {
     let all: Vec<(PathBuf, String)> = folders.iter().flat_map(|folder| programs(folder)).collect();
     let named = all.iter().map(|(path, text)| (path.display().to_string(), text.as_str()));
     let tally = all_agree(named, by_all, 5, |_| true, &|_, program| callable(program));
-    assert!(tally.values > 5_000 && tally.native > 1_000, "{tally:?}");
+    assert!(tally.values > 3_000 && tally.native > 1_000, "{tally:?}");
 }
 
 /// What `main` of each program prints, and how it ends: `tests/language` has programs for each row of the language.
@@ -479,7 +479,7 @@ fn random_programs(count: u64) {
         all = all.plus(tally);
     }
     println!("{all:?}");
-    assert!(count < 10 || all.values > 10 * count as usize && all.native > count as usize, "{all:?}");
+    assert!(count < 10 || all.values > 8 * count as usize && all.native > count as usize, "{all:?}");
 }
 
 /// Whether an evaluator disagrees; a shrunk program may be wrong in other ways.

@@ -1,6 +1,8 @@
 //! Terms: the one language of programs, linear maps and everything between.
 //!
-//!   e ::= constant | x | op(e1, ..., en) | let { p1 = e1; ...; pn = en } e | λx. e
+//! ```text
+//! e ::= constant | x | op(e1, ..., en) | let { p1 = e1; ...; pn = en } e | λx. e
+//! ```
 //!
 //! Every node carries its type, so ill-typed terms cannot be built. Every binder of a definition is
 //! a different variable (see [`Supply`]), so substitution never captures. A let is a flat block of
@@ -126,7 +128,7 @@ impl Supply {
 }
 
 /// A place in the source text: byte offsets into one file. `Span::default()` is no place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// First byte.
     pub start: u32,

@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod arena_balance;
+pub mod cache;
 pub mod counts;
 pub mod divergence;
 pub mod effects;

@@ -1,6 +1,7 @@
 //! All rules of loops, checked: those of form, and that loops in lanes can run in lanes.
 
 use super::alias::Aliases;
+use super::cache::Analyses;
 use super::divergence::Divergence;
 use super::independence::{Effects, Independence, bests, carried};
 use super::jam;
@@ -20,7 +21,7 @@ fn at_once(module: &Module) -> Check {
     if functions.is_empty() {
         return Ok(());
     }
-    let effects = Effects::of(module);
+    let effects = Effects::of(module, &mut Analyses::default());
     for function in functions {
         let aliases = Aliases::of(function, &effects.written);
         each_loop("at once", function, |looped| {

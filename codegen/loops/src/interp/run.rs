@@ -1,10 +1,12 @@
 //! Statements, one after the other, each in all lanes that are on.
 //!
-//!   outside of lanes      there is one lane, 0
-//!   x = op a..            in each lane
-//!   check c else e        fails if c is false in a lane; with the numbers of the first
-//!   if c s else t         s in the lanes where c holds, then t in the others
-//!   for i in a..b s       as long as i < b in a lane: s in these lanes
+//! ```text
+//! outside of lanes      there is one lane, 0
+//! x = op a..            in each lane
+//! check c else e        fails if c is false in a lane; with the numbers of the first
+//! if c s else t         s in the lanes where c holds, then t in the others
+//! for i in a..b s       as long as i < b in a lane: s in these lanes
+//! ```
 
 use super::frame::Frame;
 use super::ops::apply;

@@ -1,7 +1,9 @@
 //! Memory: objects of typed cells, each with an address and a state.
 //!
-//!   live --release--> released --another object was there, and went--> gone
-//!   live --slide-->   slid, with an object in its place
+//! ```text
+//! live --release--> released --another object was there, and went--> gone
+//! live --slide-->   slid, with an object in its place
+//! ```
 //!
 //! Each buffer knows the object that it was made for, so that an access beyond it is found, even where another object
 //! lies there. A released object can be read until something is written at its address, as in native code: that is how

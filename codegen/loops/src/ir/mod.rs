@@ -1,11 +1,13 @@
 //! Loops: the language between terms and LLVM. Structured, typed, every local set once.
 //!
-//!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
-//!   block    ::= statement* yield a1, ..., ak
-//!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
-//!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
-//!   T        ::= float | integer | bool | text | mark | [T]
+//! ```text
+//! function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
+//! block    ::= statement* yield a1, ..., ak
+//! statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
+//!            |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
+//!            |  check a else failure  |  write a  |  what works on memory (`Memory`)
+//! T        ::= float | integer | bool | text | mark | [T]
+//! ```
 //!
 //! Tuples are gone: a tuple is its components in order, unit is none. A tensor is its sizes and, for each
 //! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
@@ -15,6 +17,7 @@ mod build;
 mod calls;
 mod copy;
 mod failure;
+pub mod inlined;
 mod memory;
 mod op;
 pub mod parse;
@@ -26,12 +29,13 @@ mod walk;
 pub use build::Builder;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
-pub use op::{ALL as ALL_OPS, Op};
+pub use op::{ALL as ALL_OPS, Cost, Op};
 pub use ty::{Scalar, Ty};
 pub use verify::{Check, is_well_formed, well_formed};
 
 use indexmap::IndexSet;
 use lm::term::{FunName, Span};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The number of a local of one function.
@@ -58,7 +62,7 @@ pub enum Operand {
 }
 
 /// A statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Stmt {
     /// `x = op a..`
     Let(Local, Op, Vec<Operand>),
@@ -109,7 +113,7 @@ pub enum Stmt {
 }
 
 /// A loop over the Integers from `from` to one before `to`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct For {
     /// What the carried values are in the end.
     pub results: Vec<Local>,
@@ -133,7 +137,7 @@ pub struct For {
 }
 
 /// What an external function takes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Argument {
     /// By value.
     Scalar(Operand),
@@ -142,7 +146,7 @@ pub enum Argument {
 }
 
 /// Statements, and the values they are for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Block {
     /// In order.
     pub stmts: Vec<Stmt>,
@@ -236,7 +240,7 @@ impl Default for Vectors {
 }
 
 /// What an external function gives.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub enum Returned {
     /// Through a pointer.
     Scalar(Local),
@@ -302,6 +306,20 @@ impl Module {
             });
         }
         found
+    }
+}
+
+/// Floats are told apart by their bits.
+impl Hash for Operand {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Operand::Local(x) => x.hash(state),
+            Operand::Float(x) => x.to_bits().hash(state),
+            Operand::Integer(i) => i.hash(state),
+            Operand::Bool(b) => b.hash(state),
+            Operand::Text(text) => text.hash(state),
+        }
     }
 }
 

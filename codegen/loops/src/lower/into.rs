@@ -1,10 +1,12 @@
 //! Evaluation into targets, where values are added.
 //!
-//!   a + b            add a, then b            0         add nothing
-//!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
-//!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
-//!   build n f        add f(i) to element i    g(e)      g's body, into the target
-//!   k v, -v          add k v[i], -v[i] to element i
+//! ```text
+//! a + b            add a, then b            0         add nothing
+//! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
+//! build n f        add f(i) to element i    g(e)      g's body, into the target
+//! k v, -v          add k v[i], -v[i] to element i
+//! ```
 //!
 //! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
 //! them. What of a block goes where is planned by `lm::destination`; the order of additions is that of the
@@ -22,12 +24,6 @@ use lm::term::{self, Expr, Kind};
 use lm::types::Type;
 
 pub(super) type Lowered = Result<Val, Error>;
-
-/// What the caller gets of a part that was added, or that nobody looks at.
-pub(super) fn nothing() -> Val {
-    Val::tuple([])
-}
-
 impl Body<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
     pub(super) fn value_into(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
@@ -42,7 +38,7 @@ impl Body<'_> {
                         self.value(e)?
                     };
                 }
-                Ok(nothing())
+                Ok(Val::nothing())
             }
             Target::Add(_) | Target::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
             Target::Add(_) | Target::Parts(_) => self.spread(e, target, planned),
@@ -100,7 +96,7 @@ impl Body<'_> {
                 self.value_into(&args[0], target, planned)?;
                 self.value_into(&args[1], target, planned)
             }
-            (Prim::ZeroOf, Target::Add(_)) => Ok(nothing()),
+            (Prim::ZeroOf, Target::Add(_)) => Ok(Val::nothing()),
             (Prim::ZeroOf, _) => {
                 let witness = self.value(&args[0])?;
                 self.zero_into(&witness, target, e.ty())
@@ -118,13 +114,13 @@ impl Body<'_> {
                 let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
                 let times = &mut |body: &mut Self, x| body.op(Op::MulF, [k.clone(), x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, times))?;
-                Ok(nothing())
+                Ok(Val::nothing())
             }
             (Prim::Neg, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
                 let value = self.value(&args[0])?;
                 let negated = &mut |body: &mut Self, x| body.op(Op::NegF, [x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, negated))?;
-                Ok(nothing())
+                Ok(Val::nothing())
             }
             _ => {
                 let value = self.value(e)?;
@@ -151,7 +147,7 @@ impl Body<'_> {
             })?;
             Ok(vec![])
         })?;
-        Ok(nothing())
+        Ok(Val::nothing())
     }
 
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
@@ -216,7 +212,7 @@ impl Body<'_> {
     fn zero_into(&mut self, w: &Val, target: &Target, ty: &Type) -> Lowered {
         match target {
             Target::Own => self.zero(w, ty),
-            Target::Add(_) | Target::Nowhere => Ok(nothing()),
+            Target::Add(_) | Target::Nowhere => Ok(Val::nothing()),
             Target::Parts(parts) => {
                 let types = ty.as_tuple().expect("a target of parts is for a tuple");
                 let part = |((part, w), ty): ((&Target, &Val), &Type)| self.zero_into(w, part, ty);
@@ -251,7 +247,7 @@ impl Body<'_> {
                 let part = |(part, inner): (&Target, &Target)| self.collected(part, inner);
                 Val::tuple(parts.iter().zip(inner).map(part).collect::<Vec<_>>())
             }
-            _ => nothing(),
+            _ => Val::nothing(),
         }
     }
 
@@ -269,7 +265,7 @@ impl Body<'_> {
             slots.iter().zip(carried).for_each(|(slot, x)| body.slots[*slot] = x);
             body.scoped(|body| {
                 emit(body, &place, &inner)?;
-                Ok(nothing())
+                Ok(Val::nothing())
             })?;
             Ok(slots.iter().map(|slot| body.slots[*slot].clone()).collect())
         })?;
@@ -293,10 +289,10 @@ impl Body<'_> {
     pub(super) fn distribute(&mut self, value: &Val, target: &Target) -> Lowered {
         match target {
             Target::Own => Ok(value.clone()),
-            Target::Nowhere => Ok(nothing()),
+            Target::Nowhere => Ok(Val::nothing()),
             Target::Add(sum) => {
                 self.add_value(sum, value)?;
-                Ok(nothing())
+                Ok(Val::nothing())
             }
             Target::Parts(parts) => {
                 let parts = value.parts().iter().zip(parts).map(|(value, part)| self.distribute(value, part));

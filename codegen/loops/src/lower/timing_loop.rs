@@ -1,7 +1,6 @@
 //! Lowers `$BENCH`, which measures how long a term takes.
 
 use super::body::{Body, targets};
-use super::into::nothing;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Operand, Scalar, Stmt};
@@ -20,10 +19,10 @@ impl Body<'_> {
         }
         let mut results = Vec::new();
         let measured = self.nested(|body| {
-            let term = body.enter(f, nothing())?.clone();
+            let term = body.enter(f, Val::nothing())?.clone();
             body.scoped(|body| {
                 results = body.value(&term)?.flatten();
-                Ok(nothing())
+                Ok(Val::nothing())
             })
         });
         outside.into_iter().for_each(|(x, value)| self.bind(&x, value));

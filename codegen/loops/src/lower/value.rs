@@ -36,6 +36,11 @@ impl Val {
         Val::Tuple(parts.into_iter().collect())
     }
 
+    /// What the caller gets of a part that was added, or that nobody looks at.
+    pub(super) fn nothing() -> Val {
+        Val::tuple([])
+    }
+
     /// A value of a type with layout, from its components in order.
     pub(super) fn from_components(ty: &Type, components: &mut impl Iterator<Item = Operand>) -> Val {
         match ty {

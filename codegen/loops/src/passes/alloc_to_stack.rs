@@ -1,12 +1,15 @@
 //! Stack: small buffers of a constant size, which nobody gets hold of, lie on the stack of the function.
 //!
-//!   b = alloc [T] 4     =     b = stack [T] 4
+//! ```text
+//! b = alloc [T] 4     =     b = stack [T] 4
+//! ```
 //!
 //! They are loaded from, stored to, added to, set to zero, moved from or to, and no more: so they are not in use where
 //! the function ends, nor in the next iteration of a loop. LLVM keeps in registers those whose indices it knows.
 //! Recursive functions keep their frames small: theirs stay in the arena.
 
-use crate::ir::{Block, Function, Local, Memory, Module, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
 use std::collections::HashSet;
 
 /// Of so many elements at most, each.
@@ -15,20 +18,18 @@ const MOST_ELEMENTS: i64 = 64;
 /// Together they take no more of a function's frame, in bytes.
 const MOST_BYTES: u64 = 8192;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.recursive && !function.c_wrapper) {
-        let held = held(function);
-        let mut bytes = 0;
-        let mut body = std::mem::take(&mut function.body);
-        place(&mut body, &mut |buffer, count| {
+pub(super) fn run(cx: &mut FunctionCx) {
+    let held = held(cx.function);
+    let mut bytes = 0;
+    cx.rewrite(|body, function| {
+        place(body, &mut |buffer, count| {
             let element = Operand::Local(buffer).ty(&function.locals).element().expect("it is a buffer");
             let size = u64::try_from(count).unwrap_or(0) * element.bytes();
             let fits = !held.contains(&buffer) && bytes + size <= MOST_BYTES;
             bytes += if fits { size } else { 0 };
             fits
         });
-        function.body = body;
-    }
+    });
 }
 
 /// What is used in any way but as the buffer that is read or written.

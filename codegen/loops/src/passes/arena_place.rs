@@ -1,30 +1,31 @@
 //! Place: a buffer that outlives its scope is made below the scope's mark, where it stays.
 //!
-//!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
-//!   =  b = alloc n; m = mark; s; t; release m;  y := b
+//! ```text
+//! m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
+//! =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
-//!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
-//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//! m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//! =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//! ```
 //!
 //! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x
 //! are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.
 //! Memory may be exhausted earlier in a scope than before, but not by more.
 
-use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
 
 /// A size, so many times, is no more than memory can have where there is anything of that size.
 const MOST_TIMES: i64 = 64;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
-        let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    cx.rewrite(|body, function| {
         let uses = body.use_counts();
         let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
-        placer.block(&mut body);
+        placer.block(body);
         body.change_operands(&mut |a| placer.replace(a));
-        function.body = body;
-    }
+    });
 }
 
 struct Placer<'a> {

@@ -1,7 +1,9 @@
 //! Scopes: a scope whose value has to be copied ends with the scope around it.
 //!
-//!   m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
-//!   =  s; t[z := x]; release l
+//! ```text
+//! m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
+//! =  s; t[z := x]; release l
+//! ```
 //!
 //! Such values are several buffers in any order, or buffers of buffers, as functions give that were put in the place of
 //! their calls: a step of a recurrent network gives the states of all its layers. To release what else the scope took,
@@ -14,18 +16,17 @@
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
 //! program alone. Not in recursive functions, where each level would hold what it took until the levels below are done.
 
-use crate::ir::{Block, Local, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.recursive) {
-        let mut ended = HashSet::new();
-        find(&function.body, false, &mut ended);
-        if !ended.is_empty() {
-            let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
-            opener.block(&mut function.body);
-            function.body.change_operands(&mut |a| opener.replace(a));
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let mut ended = HashSet::new();
+    find(&cx.function.body, false, &mut ended);
+    if !ended.is_empty() {
+        let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
+        opener.block(&mut cx.function.body);
+        cx.function.body.change_operands(&mut |a| opener.replace(a));
     }
 }
 

@@ -1,19 +1,20 @@
 //! Bounds: what sizes, loops, conditionals and earlier checks tell makes many checks needless.
 //!
-//!   for i in 0..n { check below i n .. }                  the check goes, when n is a size
-//!   if lt j i { check below j n }, i < n known            the check goes
-//!   if c { .. } else { .. }, c known                      the branch is known
+//! ```text
+//! for i in 0..n { check below i n .. }                  the check goes, when n is a size
+//! if lt j i { check below j n }, i < n known            the check goes
+//! if c { .. } else { .. }, c known                      the branch is known
+//! ```
 //!
 //! Source: `ranges`. A check that is gone held in every run, so errors are the same.
 
+use super::pass::FunctionCx;
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Module, Operand, Stmt};
+use crate::ir::{Block, Operand, Stmt};
 
-pub(super) fn run(module: &mut Module) {
-    for function in &mut module.functions {
-        let mut ranges = Ranges::new(function);
-        block(&mut function.body, &mut ranges);
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let mut ranges = Ranges::new(cx.function);
+    block(&mut cx.function.body, &mut ranges);
 }
 
 fn block(block: &mut Block, ranges: &mut Ranges) {

@@ -1,30 +1,31 @@
 //! Sweep: what nobody uses is not computed, and what is not read is not stored.
 //!
-//!   x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect
-//!   b = alloc n; store b[i] = a                           gone, if nothing is loaded of what b may share
-//!   y, of carrying (y = a)                                gone, if it is used for nothing but itself
-//!   m = mark; ..; release m                               gone, if nothing between the two takes from the arena
+//! ```text
+//! x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect
+//! b = alloc n; store b[i] = a                           gone, if nothing is loaded of what b may share
+//! y, of carrying (y = a)                                gone, if it is used for nothing but itself
+//! m = mark; ..; release m                               gone, if nothing between the two takes from the arena
+//! ```
 //!
 //! Checks, output, calls and additions stay. A buffer that is not made cannot exhaust the memory: that is all that
 //! becomes of errors.
 
-use crate::analyses::alias::{Aliases, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::Aliases;
 use crate::analyses::roots::Roots;
-use crate::ir::{Block, Function, Local, Memory, Module, Operand, Stmt};
+use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
 use std::collections::HashSet;
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    for function in &mut module.functions {
-        let mut before = usize::MAX;
-        while function.body.len() < before {
-            before = function.body.len();
-            idle_marks(&mut function.body, &takes);
-            let aliases = Aliases::of(function, &written);
-            let needed = Needed::of(function, aliases);
-            needed.keep(&mut function.body);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let takes = cx.callees().takes;
+    let mut before = usize::MAX;
+    while cx.function.body.len() < before {
+        before = cx.function.body.len();
+        idle_marks(&mut cx.function.body, takes);
+        let aliases = cx.aliases();
+        let needed = Needed::of(cx.function, aliases);
+        needed.keep(&mut cx.function.body);
     }
 }
 
@@ -73,11 +74,11 @@ fn drop_releases(block: &mut Block, m: Local) {
 struct Needed {
     used: HashSet<Local>,
     read: Roots,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
 }
 
 impl Needed {
-    fn of(function: &Function, aliases: Aliases) -> Needed {
+    fn of(function: &Function, aliases: Rc<Aliases>) -> Needed {
         let mut needed = Needed { used: HashSet::new(), read: Roots::new(), aliases };
         // What others see of memory, and what comes back, is needed; the rest follows.
         function.params.iter().for_each(|x| needed.reads_all(&Operand::Local(*x)));

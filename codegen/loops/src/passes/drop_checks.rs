@@ -3,10 +3,11 @@
 //! One that would not must not read what it does not read, either. `licm` learns from the checks in front of a load
 //! whether it may be done before a loop that has no iteration, so it comes first.
 
-use crate::ir::{Block, Failure, Module, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Failure, Stmt};
 
-pub(super) fn run(module: &mut Module) {
-    module.functions.iter_mut().for_each(|function| block(&mut function.body));
+pub(super) fn run(cx: &mut FunctionCx) {
+    block(&mut cx.function.body);
 }
 
 fn block(block: &mut Block) {

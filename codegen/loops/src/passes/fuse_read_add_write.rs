@@ -1,25 +1,27 @@
 //! Adds: an element that is loaded, added to and stored is added to.
 //!
-//!   x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
+//! ```text
+//! x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
+//! ```
 //!
 //! x and y are used for nothing else, and neither s nor t writes what b shares. Sums of numbers that a function gets
 //! and gives back (`lower::into`) look like that where it is inlined. The bits are the same. What only adds may run in
 //! lanes and on threads where what stores may not: other iterations may add to the same element.
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, Local, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
 use std::collections::HashMap;
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
-        let aliases = Aliases::of(function, &written);
-        Adder { aliases, written: &written, uses: function.body.use_counts() }.block(&mut function.body);
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let aliases = cx.aliases();
+    let uses = cx.function.body.use_counts();
+    Adder { aliases, written: cx.written(), uses }.block(&mut cx.function.body);
 }
 
 struct Adder<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     /// How often each local is used.
     uses: HashMap<Local, usize>,

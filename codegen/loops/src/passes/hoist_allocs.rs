@@ -1,7 +1,9 @@
 //! Arms: a buffer that both arms of a conditional make is made before it, once.
 //!
-//!   x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
-//!     =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
+//! ```text
+//! x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
+//!   =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
+//! ```
 //!
 //! n is k, known before the conditional, or both are numbers, small ones: then x is as large as the larger one, and
 //! what is beyond the end of the smaller one nobody looks at. So x is one buffer, where a and b were two that it might
@@ -12,20 +14,19 @@
 //! be made before anything else is taken in its arm. Recursive functions stay: each level would hold an x while it
 //! calls the next one.
 
-use crate::ir::{Block, Function, Local, LocalInfo, Memory, Module, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Function, Local, LocalInfo, Memory, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap};
 
 /// Sizes up to this one may differ: that of the buffers that can lie on the stack.
 const SMALL: i64 = 64;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.recursive) {
-        let mut joiner = Joiner { locals: &function.locals, replaced: HashMap::new() };
-        joiner.block(&mut function.body);
-        let replaced = joiner.replaced;
-        if !replaced.is_empty() {
-            rename(function, &replaced);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let mut joiner = Joiner { locals: &cx.function.locals, replaced: HashMap::new() };
+    joiner.block(&mut cx.function.body);
+    let replaced = joiner.replaced;
+    if !replaced.is_empty() {
+        rename(cx.function, &replaced);
     }
 }
 

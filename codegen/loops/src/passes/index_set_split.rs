@@ -1,7 +1,9 @@
 //! Split: a loop with a conditional that depends on where the index is becomes loops over ranges where that is known.
 //!
-//!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
-//!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//! ```text
+//! for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
+//! for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//! ```
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
 //! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
@@ -10,8 +12,9 @@
 //! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop;
 //! not where it only chooses the sign of a zero, which lets nothing go.
 
+use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
-use crate::ir::{Block, Builder, For, Local, LocalInfo, Module, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// A loop is split so often, the parts included.
@@ -23,13 +26,11 @@ const LARGEST_FACTOR: i128 = 1 << 16;
 /// All parts of a loop have so many statements at most.
 const MOST_STATEMENTS: usize = 300;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
-        Splitter { locals: &mut function.locals }.block(&mut body, &mut ranges);
-        function.body = body;
-    }
+        Splitter { locals: &mut function.locals }.block(body, &mut ranges);
+    });
 }
 
 /// A comparison, and where in the loop it changes.

@@ -1,12 +1,15 @@
 //! Inline: calls of functions that are small, or called once, become what the function does.
 //!
-//!   x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//! ```text
+//! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//! ```
 //!
 //! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest.
 //! Functions that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
 
-use crate::ir::{Block, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
-use std::collections::HashMap;
+use super::pass::ModuleCx;
+use crate::ir::inlined::{Inlined, body_of};
+use crate::ir::{Block, FunId, LocalInfo, Module, Operand, Stmt};
 
 /// A function of so many statements is small.
 const SMALL: usize = 40;
@@ -23,7 +26,8 @@ const MOST_STATEMENTS: usize = 1_400;
 const DEPTHS: [usize; 4] = [3, 2, 1, 0];
 const LENGTHS: [usize; 4] = [SMALL, 100, SMALL_IN_LOOPS, usize::MAX];
 
-pub(super) fn run(module: &mut Module) {
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
     let calls = count_calls(module);
     for caller in module.callees_first() {
         let function = &mut module.functions[caller.0];
@@ -115,29 +119,4 @@ impl Inliner<'_> {
         self.budget -= function.body.len();
         body_of(function, args, self.locals)
     }
-}
-
-/// What the results of inlined calls are.
-#[derive(Default)]
-pub(super) struct Inlined(HashMap<Local, Operand>);
-
-impl Inlined {
-    /// What stands for an operand now.
-    pub(super) fn rename(&self, a: &mut Operand) {
-        if let Some(other) = a.local().and_then(|x| self.0.get(&x)) {
-            *a = other.clone();
-        }
-    }
-
-    /// A body in the place of a call with these results, at the end of a block.
-    pub(super) fn put(&mut self, body: Block, results: Vec<Local>, block: &mut Block) {
-        block.stmts.extend(body.stmts);
-        self.0.extend(results.into_iter().zip(body.results));
-    }
-}
-
-/// What a call does, with locals of the caller.
-pub(super) fn body_of(function: &Function, args: Vec<Operand>, locals: &mut Vec<LocalInfo>) -> Block {
-    let given = function.params.iter().copied().zip(args).collect();
-    function.body.copy_from(&function.locals, locals, given)
 }

@@ -1,8 +1,10 @@
 //! Peel: what ends a recursion is done by the caller.
 //!
-//!   fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
+//! ```text
+//! fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
 //!
-//!   x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
+//! x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
+//! ```
 //!
 //! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
 //! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is
@@ -12,7 +14,8 @@
 //!
 //! Checks in p and b come in their order, where the call was.
 
-use crate::ir::{Block, Builder, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, Builder, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// So many statements are short: about what a call takes itself.
@@ -21,20 +24,20 @@ const SHORT: usize = 24;
 /// A function does not grow beyond so many statements by this.
 const MOST_STATEMENTS: usize = 400;
 
-pub(super) fn run(module: &mut Module) {
-    for (i, function) in module.functions.iter_mut().enumerate() {
-        let id = FunId(i);
-        if !function.recursive || function.cold || self_calls(&function.body, id) < 2 {
-            continue;
-        }
-        let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
-        if let Some(end) = End::of(function, &body, &mut locals, id) {
+pub(super) fn run(cx: &mut FunctionCx) {
+    let id = cx.id;
+    if self_calls(&cx.function.body, id) < 2 {
+        return;
+    }
+    let mut locals = std::mem::take(&mut cx.function.locals);
+    cx.rewrite(|body, function| {
+        if let Some(end) = End::of(function, body, &mut locals, id) {
             let likely = body.likely_conditions();
             let room = MOST_STATEMENTS.saturating_sub(body.len());
-            Peeler { id, end, likely, locals: &mut locals, room }.block(&mut body);
+            Peeler { id, end, likely, locals: &mut locals, room }.block(body);
         }
-        (function.body, function.locals) = (body, locals);
-    }
+    });
+    cx.function.locals = locals;
 }
 
 /// How often a block calls a function, at most: in loops that is more than once.

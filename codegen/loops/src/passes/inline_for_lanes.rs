@@ -1,6 +1,8 @@
 //! Calls: the functions that a loop calls take the place of the calls, where nothing else keeps the loop from lanes.
 //!
-//!   for i { x = call f(a); s }     =     for i { s'[y := a]; s[x := r'] }                    fun f(y) { s'; yield r' }
+//! ```text
+//! for i { x = call f(a); s }     =     for i { s'[y := a]; s[x := r'] }                    fun f(y) { s'; yield r' }
+//! ```
 //!
 //! Lanes have no calls: a function would have to be compiled for vectors, once for each way in which its parameters are
 //! spread. A copy in the loop is just that, and the passes to come see both sides. `inline` takes what is short before
@@ -9,21 +11,25 @@
 //! independent (`independence`), of a nest the outermost, without a recursive function in them; and never code that is
 //! unlikely to run.
 
-use super::inline::{Inlined, body_of};
+use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
+use crate::analyses::cache::Analyses;
 use crate::analyses::independence::{Effects, Independence};
+use crate::ir::inlined::{Inlined, body_of};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// A loop's body has no more statements than this with all that it calls.
 const MOST_STATEMENTS: usize = 1_600;
 
-pub(super) fn run(module: &mut Module) {
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
     if module.vectors.floats == 1 {
         return;
     }
     for caller in module.callees_first() {
-        let chosen = chosen(module, &module.functions[caller.0]);
+        let chosen = chosen(module, caller, cx.analyses);
         if chosen.is_empty() {
             continue;
         }
@@ -37,12 +43,13 @@ pub(super) fn run(module: &mut Module) {
 }
 
 /// The loops of a function whose calls go, by their indices.
-fn chosen(module: &Module, function: &Function) -> HashSet<Local> {
+fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
+    let function = &module.functions[id.0];
     let mut chosen = HashSet::new();
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;
     if is_candidate && has_calls(&function.body) {
-        let effects = Effects::of(module);
-        let aliases = Aliases::of(function, &effects.written);
+        let effects = Effects::of(module, analyses);
+        let aliases = analyses.aliases(id, function, &effects.written);
         let likely = function.body.likely_conditions();
         Chooser { module, function, aliases, effects, likely, chosen: &mut chosen }.block(&function.body);
     }
@@ -58,7 +65,7 @@ fn has_calls(block: &Block) -> bool {
 struct Chooser<'a> {
     module: &'a Module,
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     effects: Effects,
     likely: HashSet<Local>,
     chosen: &'a mut HashSet<Local>,

@@ -1,33 +1,32 @@
 //! Motion: what is the same in every iteration is done once, before the loop.
 //!
-//!   for i { x = op a..; s }              =   x = op a..; for i { s }
-//!   for i { x = load b[k]; s }           =   x = load b[k]; for i { s }            s does not write what b shares
-//!   for i { x = for j { .. }; s }        =   x = for j { .. }; for i { s }         nothing in it has an effect
-//!   for i { b = alloc n; fill b; s }     =   m = mark; b = alloc n; fill b; for i { s }; release m
+//! ```text
+//! for i { x = op a..; s }              =   x = op a..; for i { s }
+//! for i { x = load b[k]; s }           =   x = load b[k]; for i { s }            s does not write what b shares
+//! for i { x = for j { .. }; s }        =   x = for j { .. }; for i { s }         nothing in it has an effect
+//! for i { b = alloc n; fill b; s }     =   m = mark; b = alloc n; fill b; for i { s }; release m
+//! ```
 //!
 //! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only
 //! from in front of the first check in the loop: what makes it right was known before the loop then. (So this comes
 //! before `bounds`, which drops checks because a loop runs, and before `drop_checks`.) A buffer moves where the loop
 //! gives back all that it takes, and nobody gets hold of the buffer: the arena is in the end as it was.
 
-use crate::analyses::alias::{Aliases, Written, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
-use crate::ir::{Block, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use crate::analyses::effects::Callees;
+use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashSet;
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
-        let aliases = Aliases::of(function, &written);
-        let mut body = std::mem::take(&mut function.body);
-        Mover { aliases, written: &written, takes: &takes, locals: &mut function.locals }.block(&mut body);
-        function.body = body;
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
+    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.block(body));
 }
 
 struct Mover<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
     takes: &'a [bool],

@@ -1,6 +1,8 @@
 //! Versions: a loop whose checks hold if something holds before it gets two versions.
 //!
-//!   for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```text
+//! for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```
 //!
 //! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
 //! range. It is not needed for the checks to hold (a check may stand under a condition, or the loop not run at all):
@@ -10,8 +12,9 @@
 //! is known only further in, such as those of rows, get them there. What is not linear in the indices, such as an index
 //! from memory, stays checked.
 
+use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Assumed, Linear, Ranges};
-use crate::ir::{Block, Local, LocalInfo, Module, Op, Operand, Stmt};
+use crate::ir::{Block, Local, LocalInfo, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// Longer loops get no second version: statements.
@@ -20,14 +23,12 @@ const MOST_STATEMENTS: usize = 400;
 /// Larger coefficients are not asked for, so that sums of products fit into 64 bits.
 const LARGEST_COEFFICIENT: i128 = 1 << 16;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.cold) {
-        let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
         let likely = body.likely_conditions();
-        Versions { locals: &mut function.locals, likely }.block(&mut body, &mut ranges);
-        function.body = body;
-    }
+        Versions { locals: &mut function.locals, likely }.block(body, &mut ranges);
+    });
 }
 
 struct Versions<'a> {

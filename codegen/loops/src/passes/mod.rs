@@ -24,6 +24,7 @@ mod licm;
 mod loop_versioning;
 mod pack_rows;
 pub mod parallelize;
+mod pass;
 mod propagate_arguments;
 mod rectangular;
 mod scalar_promotion;
@@ -33,186 +34,200 @@ mod unroll;
 mod unroll_and_jam;
 pub mod vectorize;
 
+use crate::analyses::cache::Analyses;
+use crate::analyses::verify::verify;
 use crate::error::Error;
 use crate::ir::Module;
 use lm::timing::Timings;
+use pass::{ALL, Asks, FunctionPass, LIKELY, NOT_RECURSIVE, OURS, Work};
+pub use pass::{Checks, Pass};
 
-/// A pass.
-pub struct Pass {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// What it is for.
-    pub purpose: &'static str,
-    /// When it runs.
-    when: fn(Checks) -> bool,
-    run: fn(&mut Module),
-}
+const ALWAYS: fn(Checks) -> bool = |_| true;
+const HOISTED: fn(Checks) -> bool = |checks| checks == Checks::Hoisted;
 
 /// Every pass, in the order in which they first run.
 pub const PASSES: &[Pass] = &[
     Pass {
         name: "inline",
-        purpose: "puts functions that are small, or called once, in the place of their calls",
-        when: |_| true,
-        run: inline::run,
+        purpose: "inlines functions that are small or called once",
+        when: ALWAYS,
+        work: Work::Module(inline::run),
     },
     Pass {
         name: "arena_scopes",
-        purpose: "ends scopes whose values would be copied with those around them",
-        when: |_| true,
-        run: arena_scopes::run,
+        purpose: "ends scopes together with those around them, so that values are not copied",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: arena_scopes::run }),
     },
     Pass {
         name: "rectangular",
-        purpose: "finds out once that all rows of a parameter have one size",
-        when: |_| true,
-        run: rectangular::run,
+        purpose: "tests once whether all rows of a parameter have one size",
+        when: ALWAYS,
+        work: Work::Module(rectangular::run),
     },
     Pass {
         name: "propagate_arguments",
-        purpose: "puts numbers in the place of parameters that are the same number in each call",
-        when: |_| true,
-        run: propagate_arguments::run,
+        purpose: "replaces parameters by the number that every call passes",
+        when: ALWAYS,
+        work: Work::Module(propagate_arguments::run),
     },
     Pass {
         name: "gvn",
-        purpose: "computes and loads once what is known to be the same, and constants not at all",
-        when: |_| true,
-        run: gvn::run,
+        purpose: "computes and loads equal values once, and folds constants",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: gvn::run }),
     },
     Pass {
         name: "arena_place",
         purpose: "makes buffers that outlive a scope where they stay",
-        when: |_| true,
-        run: arena_place::run,
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Nothing, run: arena_place::run }),
     },
     Pass {
         name: "licm",
-        purpose: "does before a loop what is the same in each iteration",
-        when: |_| true,
-        run: licm::run,
+        purpose: "moves computations that are the same in each iteration before the loop",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: licm::run }),
     },
     Pass {
         name: "hoist_allocs",
-        purpose: "makes before a conditional the buffers that both its arms make",
-        when: |_| true,
-        run: hoist_allocs::run,
+        purpose: "makes the buffers that both arms of a conditional make before it",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: hoist_allocs::run }),
     },
     Pass {
         name: "drop_checks",
-        purpose: "leaves out the checks of indices and sizes",
+        purpose: "drops the checks of indices and sizes",
         when: |checks| checks == Checks::None,
-        run: drop_checks::run,
+        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: drop_checks::run }),
     },
     Pass {
         name: "store_forward_values",
-        purpose: "stores what one loop computes for a later one that would compute it again",
-        when: |_| true,
-        run: store_forward_values::run,
+        purpose: "stores values that a later loop would compute again",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: store_forward_values::run }),
     },
     Pass {
         name: "check_elimination",
-        purpose: "drops the checks that always hold",
-        when: |checks| checks == Checks::Hoisted,
-        run: check_elimination::run,
+        purpose: "drops checks that always hold",
+        when: HOISTED,
+        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: check_elimination::run }),
     },
     Pass {
         name: "scalar_promotion",
-        purpose: "adds up in a register what all iterations of a loop add to one element",
-        when: |_| true,
-        run: scalar_promotion::run,
+        purpose: "keeps an element that all iterations of a loop add to in a register",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: scalar_promotion::run }),
     },
     Pass {
         name: "fusion",
-        purpose: "makes one loop of loops over the same range, and buffers that only pass values on go",
-        when: |_| true,
-        run: fusion::run,
+        purpose: "fuses loops over the same range, and drops buffers that only pass values on",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
     },
     Pass {
         name: "index_set_split",
-        purpose: "makes loops over ranges of a loop with a conditional that depends on where its index is",
-        when: |_| true,
-        run: index_set_split::run,
+        purpose: "splits a loop at the index where a condition in it changes",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: index_set_split::run }),
     },
     Pass {
         name: "delinearize",
-        purpose: "makes a nest of loops of one that divides its index",
-        when: |_| true,
-        run: delinearize::run,
+        purpose: "makes a nest of a loop that divides its index",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: delinearize::run }),
     },
-    Pass { name: "unroll", purpose: "writes out loops of few iterations", when: |_| true, run: unroll::run },
+    Pass {
+        name: "unroll",
+        purpose: "unrolls loops of few iterations",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: unroll::run }),
+    },
     Pass {
         name: "loop_versioning",
-        purpose: "checks ranges before a loop in place of each index in it",
-        when: |checks| checks == Checks::Hoisted,
-        run: loop_versioning::run,
+        purpose: "checks ranges once before a loop instead of each index in it",
+        when: HOISTED,
+        work: Work::Function(FunctionPass {
+            of: |function| !function.cold,
+            asks: Asks::Nothing,
+            run: loop_versioning::run,
+        }),
     },
     Pass {
         name: "inline_for_lanes",
-        purpose: "puts what loops call in the place of the calls, where else they could run in lanes",
-        when: |_| true,
-        run: inline_for_lanes::run,
+        purpose: "inlines the calls of a loop that could run in lanes without them",
+        when: ALWAYS,
+        work: Work::Module(inline_for_lanes::run),
     },
     Pass {
         name: "inline_base_case",
-        purpose: "ends recursions in the caller, where most calls are their last ones",
-        when: |_| true,
-        run: inline_base_case::run,
+        purpose: "ends recursions in the caller, since most calls are the last ones",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass {
+            of: |function| function.recursive && !function.cold,
+            asks: Asks::Nothing,
+            run: inline_base_case::run,
+        }),
     },
     Pass {
         name: "tabulate",
-        purpose: "computes once, before a loop, what inner loops compute again in each iteration",
-        when: |_| true,
-        run: tabulate::run,
+        purpose: "fills a table before a loop with values that its inner loops would compute again",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: tabulate::run }),
     },
     Pass {
         name: "alloc_to_stack",
-        purpose: "puts small buffers of constant size on the stack",
-        when: |_| true,
-        run: alloc_to_stack::run,
+        purpose: "moves small buffers of constant size to the stack",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: alloc_to_stack::run }),
     },
     Pass {
         name: "fuse_read_add_write",
-        purpose: "adds to what is loaded, added to and stored",
-        when: |_| true,
-        run: fuse_read_add_write::run,
+        purpose: "turns a load, an addition and a store into one addition in place",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: fuse_read_add_write::run }),
     },
-    Pass { name: "dce", purpose: "drops what nobody uses", when: |_| true, run: dce::run },
+    Pass {
+        name: "dce",
+        purpose: "drops unused code",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Callees, run: dce::run }),
+    },
     Pass {
         name: "interchange",
-        purpose: "gives each sum in memory a nest of loops of its own, those over its terms innermost",
-        when: |_| true,
-        run: interchange::run,
+        purpose: "gives each sum in memory a nest of its own, with the loops over its terms innermost",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: interchange::run }),
     },
     Pass {
         name: "vectorize",
-        purpose: "runs iterations of loops at once, in the lanes of vectors",
-        when: |_| true,
-        run: vectorize::run,
+        purpose: "runs iterations of a loop at once, in the lanes of vectors",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: vectorize::run }),
     },
     Pass {
         name: "pack_rows",
-        purpose: "copies side by side the rows that lanes go through more than once",
-        when: |_| true,
-        run: pack_rows::run,
+        purpose: "copies rows that lanes read more than once side by side",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: pack_rows::run }),
     },
     Pass {
         name: "parallelize",
-        purpose: "divides loops into chunks, which threads may run",
-        when: |_| true,
-        run: parallelize::run,
+        purpose: "divides loops into chunks that threads may run",
+        when: ALWAYS,
+        work: Work::Module(parallelize::run),
     },
     Pass {
         name: "buffer_reuse",
-        purpose: "makes buffers in the place of others that are done",
-        when: |_| true,
-        run: buffer_reuse::run,
+        purpose: "reuses the memory of buffers that are done",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: buffer_reuse::run }),
     },
     Pass {
         name: "unroll_and_jam",
-        purpose: "runs iterations of outer loops side by side, which load once what they share",
-        when: |_| true,
-        run: unroll_and_jam::run,
+        purpose: "runs iterations of outer loops side by side, so that they load shared values once",
+        when: ALWAYS,
+        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: unroll_and_jam::run }),
     },
 ];
 
@@ -265,18 +280,6 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// Where indices and sizes are checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checks {
-    /// Where the program has them.
-    Full,
-    /// Before loops where that is enough, and not at all where it is known that they hold. Errors are the same.
-    #[default]
-    Hoisted,
-    /// Nowhere: unsafe. A program that would stop with such an error does anything at all.
-    None,
-}
-
 /// Which passes run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
@@ -321,18 +324,19 @@ impl Selection {
 ///
 /// Errors: as [`Selection::passes`].
 pub fn run(module: &mut Module, selection: &Selection, checks: Checks, timings: &Timings) -> Result<(), Error> {
-    selection.passes(checks)?.into_iter().for_each(|pass| pass.run(module, timings));
+    let mut analyses = Analyses::default();
+    selection.passes(checks)?.into_iter().for_each(|pass| pass.run(module, &mut analyses, timings));
     Ok(())
 }
 
 impl Pass {
     /// Runs the pass; in debug builds, the rules of loops are checked afterwards.
-    pub fn run(&self, module: &mut Module, timings: &Timings) {
-        timings.time(self.name, || (self.run)(module));
+    pub fn run(&self, module: &mut Module, analyses: &mut Analyses, timings: &Timings) {
+        timings.time(self.name, || self.work.run(module, analyses));
         module.mark();
         if cfg!(debug_assertions) {
             let broken = |violation| panic!("pass {} broke a rule: {violation}\n{module}", self.name);
-            crate::analyses::verify::verify(module).unwrap_or_else(broken);
+            verify(module).unwrap_or_else(broken);
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Near: rows that lanes go through again and again are copied side by side.
 //!
-//!   for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
-//!     =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
+//! ```text
+//! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
+//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
 //!
-//!   for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
-//!     =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
+//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! ```
 //!
 //! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
 //! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
@@ -14,28 +16,26 @@
 //! that are read are not written in the loop, and rows that are added to are not touched otherwise. The latter changes
 //! the order of sums.
 
-use crate::analyses::alias::{Aliases, Written, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::effects::Callees;
 use crate::analyses::roots::Root;
-use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Module, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use lm::term::Span;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    let keeps_order = module.keeps_order;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &written);
-        let made = made(function);
-        let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
+    let keeps_order = cx.settings.keeps_order;
+    let made = made(cx.function);
+    cx.rewrite(|body, function| {
         let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
-        let (written, takes) = (&written, &takes);
-        Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(&mut body);
-        function.body = body;
-    }
+        Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
+    });
 }
 
 /// With what each buffer of a function is made.
@@ -50,7 +50,7 @@ fn made(function: &Function) -> HashMap<Local, Operand> {
 }
 
 struct Copier<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
     takes: &'a [bool],

@@ -1,10 +1,13 @@
 //! Arguments: a parameter that is one and the same number in each call is that number.
 //!
-//!   call f(x, 3) .. call f(y, 3)     with  fun f(a, n) { s }     =     fun f(a, n) { s[n := 3] }
+//! ```text
+//! call f(x, 3) .. call f(y, 3)     with  fun f(a, n) { s }     =     fun f(a, n) { s[n := 3] }
+//! ```
 //!
 //! Callers come before what they call, so numbers go through several calls. What is called from outside stays.
 
-use crate::ir::{FunId, Module, Operand, Stmt};
+use super::pass::ModuleCx;
+use crate::ir::{FunId, Operand, Stmt};
 use std::collections::HashMap;
 
 /// What a parameter is in the calls seen so far: nothing yet, a number, or different things.
@@ -15,7 +18,8 @@ enum Given {
     Different,
 }
 
-pub(super) fn run(module: &mut Module) {
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
     let mut given: Vec<Vec<Given>> =
         module.functions.iter().map(|function| vec![Given::Nothing; function.params.len()]).collect();
     let mut order = module.callees_first();

@@ -1,30 +1,34 @@
 //! Rectangular: where rows all have one size, that is known before the loops over them.
 //!
-//!   for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
-//!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
-//!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```text
+//! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
+//!   =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
+//!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
 //! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function
 //! was is another function then, which hardly ever runs. To ask costs little: it is done for functions that load the
 //! sizes of all rows in a loop, or in loops inside of it, anyway.
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use super::pass::ModuleCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
 use std::collections::HashMap;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
+pub(super) fn run(cx: &mut ModuleCx) {
+    let written = cx.analyses.written(cx.module);
+    let module = &mut *cx.module;
     for i in 0..module.functions.len() {
         let function = &module.functions[i];
         if function.c_wrapper || function.cold || function.body.len() > MOST_STATEMENTS {
             continue;
         }
-        let rows = rows(function, &written);
+        let rows = rows(function, &cx.analyses.aliases(FunId(i), function, &written), &written);
         if !rows.is_empty() {
             let slow = FunId(module.functions.len());
             let function = &mut module.functions[i];
@@ -45,8 +49,7 @@ struct Rows {
 }
 
 /// The parameters for which it is worth to ask whether their rows are of one size.
-fn rows(function: &Function, written: &[Written]) -> Vec<Rows> {
-    let aliases = Aliases::of(function, written);
+fn rows(function: &Function, aliases: &Aliases, written: &[Written]) -> Vec<Rows> {
     let is_changed = |b: Local| {
         let mut changed = false;
         function.body.visit(&mut |stmt| changed |= aliases.changes(stmt, b, written));
@@ -69,9 +72,9 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
         let [count] = sizes[..] else { continue };
         for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
             let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
-            // Of several buffers of Integers the last may be one dimension of many: the rows are longer then.
-            let is_alone = i == 0 || info(&buffers[i - 1]).ty != Scalar::Integer.ty().buffer();
-            let rows = buffers[i + 1..].iter().take_while(|x| is_alone && is_row(x)).copied().collect();
+            // Behind several sizes are rows of several dimensions: one size does not tell how long they are.
+            let is_only_size = i == 0 || info(&buffers[i - 1]).ty != info(b).ty;
+            let rows = buffers[i + 1..].iter().take_while(is_row).filter(|_| is_only_size).copied().collect();
             found.push(Rows { sizes: *b, count, rows });
         }
     }
@@ -210,21 +213,26 @@ impl Asker<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::ir::parse::parse;
+    use crate::passes::{Checks, Selection, run};
+    use lm::timing::Timings;
 
-    /// The rows whose size is known: those that have one dimension.
+    /// How many buffers of rows have a length that the pass knows, where a loop loads the given sizes of each row.
+    fn known(params: &str, sizes: &[usize]) -> usize {
+        let loads: String = sizes.iter().map(|b| format!("    #9{b} = load x%{b}[i%80]\n")).collect();
+        let text = format!(
+            "fun f(#0: integer, {params}) -> () {{\n  for i%80 in 0..#0 {{\n{loads}    yield\n  }}\n  yield\n}}\n"
+        );
+        let mut module = parse(&text);
+        let selection = Selection::Only(vec!["rectangular".to_string()]);
+        run(&mut module, &selection, Checks::Full, &Timings::default()).expect("there is such a pass");
+        module.functions[0].row_sizes.len()
+    }
+
     #[test]
-    fn rows_of_matrices_are_longer_than_their_last_dimension() {
-        let known = |sizes: &str, i: u32| {
-            let mut module = parse(&format!(
-                "fun f(#0: integer, {sizes}) -> () {{\nfor %5 in 0..#0 {{\n#6 = load %{i}[%5]\nyield\n}}\nyield\n}}\n"
-            ));
-            run(&mut module);
-            let rows = module.functions[0].row_sizes.iter().map(|(x, _)| x.0);
-            rows.collect::<Vec<_>>()
-        };
-        assert_eq!(known("%1: [integer], %2: [[float]]", 1), [2]);
-        assert_eq!(known("%1: [integer], %2: [integer], %3: [[float]]", 2), []);
+    fn one_size_tells_the_length_of_rows_and_several_do_not() {
+        assert_eq!(known("x%1: [integer], x%2: [[float]]", &[1]), 1);
+        assert_eq!(known("x%1: [integer], x%2: [integer], x%3: [[float]]", &[1, 2]), 0);
+        assert_eq!(known("x%1: [integer], x%2: [integer], x%3: [[float]]", &[2]), 0);
     }
 }

@@ -1,7 +1,9 @@
 //! Carry: what all iterations of a loop add to one element is added up first, in a register.
 //!
-//!   for i in a..n { s; add b[e] += x }
-//!     =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
+//! ```text
+//! for i in a..n { s; add b[e] += x }
+//!   =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
+//! ```
 //!
 //! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no
 //! store, its iterations meet in nothing but a sum, and what else it adds to, element by element, is no longer held up
@@ -11,22 +13,22 @@
 //! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
 //! may be no index of b.
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, Builder, For, Local, Memory, Module, Op, Operand, Scalar, Stmt};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashSet;
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let keeps_order = module.keeps_order;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &written);
-        let locals = &mut function.locals;
-        Carrier { aliases, written: &written, keeps_order, builder: Builder { locals } }.block(&mut function.body);
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, written, keeps_order) = (cx.aliases(), cx.written(), cx.settings.keeps_order);
+    cx.rewrite(|body, function| {
+        let builder = Builder { locals: &mut function.locals };
+        Carrier { aliases, written, keeps_order, builder }.block(body);
+    });
 }
 
 struct Carrier<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     keeps_order: bool,
     builder: Builder<'a>,

@@ -1,10 +1,13 @@
 //! Unroll: a loop with few iterations, whose bounds are numbers, becomes what its iterations do, one after the other.
 //!
-//!   x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
+//! ```text
+//! x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
+//! ```
 //!
 //! Outer loops first: then the bounds of inner ones may be numbers, too. Afterwards `gvn` computes with the indices.
 
-use crate::ir::{Block, For, Local, LocalInfo, Module, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::ir::{Block, For, Local, LocalInfo, Operand, Stmt};
 use std::collections::HashMap;
 
 /// A loop of so many iterations is unrolled.
@@ -16,15 +19,15 @@ const MOST_STATEMENTS: usize = 400;
 /// or its function would grow by more.
 const MOST_GROWTH: usize = 2000;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
+pub(super) fn run(cx: &mut FunctionCx) {
+    cx.rewrite(|body, function| {
         let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
-        unroller.block(&mut function.body);
+        unroller.block(body);
         let replaced = unroller.replaced;
         if !replaced.is_empty() {
-            function.body.change_operands(&mut |a| resolve(a, &replaced));
+            body.change_operands(&mut |a| resolve(a, &replaced));
         }
-    }
+    });
 }
 
 struct Unroller<'a> {

@@ -1,6 +1,8 @@
 //! Jam: runs iterations of an outer loop side by side (`crate::analyses::jam`), where these load the same or wait for their sums.
 //!
-//!   for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
+//! ```text
+//! for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
+//! ```
 //!
 //! Here b's elements do not depend on i: they are loaded once for four rows, and the four sums of a lane do not wait
 //! for each other. Sums keep their terms in order, so this is done whatever Floats are, but for what several iterations
@@ -10,8 +12,10 @@
 //! statements take, c for what is the same in all iterations of the outer loop and o for the rest, but no less than an
 //! addition takes if it carries a sum (LLVM's vectors of innermost loops aside, which have several sums by themselves):
 //!
-//!   one after the other    max(c + o, LATENCY)
-//!   R side by side         max(c / R + o, LATENCY / R)
+//! ```text
+//! one after the other    max(c + o, LATENCY)
+//! R side by side         max(c / R + o, LATENCY / R)
+//! ```
 //!
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 //!
@@ -19,19 +23,23 @@
 //! nest, around the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the
 //! registers (a block):
 //!
-//!   for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
+//! ```text
+//! for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
 //!
-//!   R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//! R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//! ```
 //!
 //! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they
 //! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.
 
+use super::pass::{FunctionCx, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{Effects, Independence, bests};
 use crate::analyses::jam;
-use crate::ir::{Block, For, Function, Local, Memory, Module, Op, Operand, Stmt, Vectors};
+use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Stmt, Vectors};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// How many iterations run side by side.
 const SIDE_BY_SIDE: u32 = 4;
@@ -55,19 +63,16 @@ const ITERATIONS: f64 = 16.0;
 /// How long an addition takes, when one may begin in each unit of time.
 const LATENCY: f64 = 4.0;
 
-pub(super) fn run(module: &mut Module) {
-    let effects = Effects::of(module);
-    let keeps_order = module.keeps_order;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &effects.written);
-        let likely = function.body.likely_conditions();
-        let vectors = module.vectors;
-        let chooser = Chooser { function, aliases, effects: &effects, keeps_order, likely, vectors };
-        let mut chosen = HashMap::new();
-        chooser.block(&function.body, &mut vec![], &mut chosen);
-        if !chosen.is_empty() {
-            mark(&mut function.body, &chosen, vectors);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, effects) = (cx.aliases(), cx.effects());
+    let Settings { keeps_order, vectors, .. } = cx.settings;
+    let function = &*cx.function;
+    let likely = function.body.likely_conditions();
+    let chooser = Chooser { function, aliases, effects, keeps_order, likely, vectors };
+    let mut chosen = HashMap::new();
+    chooser.block(&function.body, &mut vec![], &mut chosen);
+    if !chosen.is_empty() {
+        mark(&mut cx.function.body, &chosen, vectors);
     }
 }
 
@@ -146,7 +151,7 @@ fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
 
 struct Chooser<'a> {
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     effects: &'a Effects,
     keeps_order: bool,
     likely: HashSet<Local>,

@@ -1,11 +1,13 @@
 //! Loops on threads: the body is a function of its own, which the context's `parallel_for` calls for each iteration.
 //!
-//!   for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
-//!   body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
+//! ```text
+//! for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
+//! body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
+//! ```
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
-use super::function::{Frame, Hidden};
+use super::frame::{Frame, Hidden};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;

@@ -4,7 +4,7 @@
 //! Where there are tensors, the context is one of the call, with what is free of the arena for an arena: results
 //! lie there, and what the function says that it used is taken. Without tensors the context is null.
 
-use super::function::Frame;
+use super::frame::Frame;
 use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;

@@ -1,30 +1,19 @@
 //! How a function is left with an error.
 //!
-//!   check c else e, numbers     c ? on : report        report(site, numbers..): tell the context; status; failed
+//! ```text
+//! check c else e, numbers     c ? on : report        report(site, numbers..): tell the context; status; failed
+//! ```
 //!
 //! A function has one block that reports for each count of numbers, however many checks there are, and one for
 //! `alloc`: a check costs a branch. Which error it is, and with what numbers, depends on where control comes from.
 
-use super::function::Frame;
+use super::frame::{Frame, Report};
 use super::{Emitter, built};
-use indexmap::IndexMap;
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PhiValue, PointerValue};
 use lm::term::Span;
 use loops::ir::Failure;
-
-/// The blocks of a function that report errors.
-pub(super) type Reports<'ctx> = IndexMap<Report, (BasicBlock<'ctx>, Vec<PhiValue<'ctx>>)>;
-
-/// What a block reports.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Report {
-    /// Errors with so many numbers. What differs: the site, the status, the numbers.
-    Numbers(usize),
-    /// That the arena is exhausted. What differs: the site, how many elements were asked for, their bytes.
-    Exhausted,
-}
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Goes on where the condition holds.

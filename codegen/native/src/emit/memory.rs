@@ -1,6 +1,6 @@
 //! Buffers and the arena: calls of `runtime.ll`, and loads and stores.
 
-use super::function::Frame;
+use super::frame::Frame;
 use super::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;

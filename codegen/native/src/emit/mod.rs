@@ -1,7 +1,9 @@
 //! Emission: loops to LLVM.
 //!
-//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
-//!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
+//! ```text
+//! fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
+//! an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
+//! ```
 //!
 //! `limit` is the lowest address
 //! that the stack may reach and `depth` the number of calls: only recursive functions look at them, and LLVM drops them
@@ -13,6 +15,7 @@ mod counters;
 mod entry;
 mod external;
 mod failures;
+mod frame;
 mod function;
 mod hotness;
 mod lanes;
@@ -138,7 +141,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             request,
             functions: vec![],
             texts: IndexMap::new(),
-            written: loops::analyses::alias::written(request.module),
+            written: loops::analyses::cache::written(request.module),
             scopes: 0,
             sites: IndexMap::new(),
             repeated: request.module.repeated(),
@@ -191,7 +194,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
         for (i, x) in function.params.iter().enumerate() {
             if function.locals[x.0 as usize].ty.as_scalar().is_none() {
-                let place = AttributeLoc::Param((function::HIDDEN + i) as u32);
+                let place = AttributeLoc::Param((frame::HIDDEN + i) as u32);
                 declared.add_attribute(place, self.flag("noalias"));
             }
         }

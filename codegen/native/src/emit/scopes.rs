@@ -4,17 +4,12 @@
 //! The loops are those that leave the arena alone, with all loops in them: all buffers that they touch are in use
 //! throughout. Beyond a loop nothing is said, since memory that is released may soon be another buffer's.
 
-use super::function::Frame;
+use super::frame::{Frame, Scopes};
 use super::{Emitter, built};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, InstructionValue, MetadataValue};
 use loops::ir::{Block, Local, Memory, Operand, Stmt};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// The scopes of the buffers that are written in a loop.
-pub(super) struct Scopes<'ctx> {
-    written: BTreeMap<Local, MetadataValue<'ctx>>,
-}
+use std::collections::BTreeSet;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Declares the scopes of a loop that is about to begin, when there is something to tell.

@@ -3,11 +3,13 @@
 //! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For
 //! each buffer are known the roots that it may be a part of, for each root those that may lie in it:
 //!
-//!   x = load b[i]                                 x has what lies in b
-//!   x = b[i..], b as T, b after slide             x has what b has
-//!   store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
-//!   x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
-//!   x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//! ```text
+//! x = load b[i]                                 x has what lies in b
+//! x = b[i..], b as T, b after slide             x has what b has
+//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
+//! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
+//! x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//! ```
 //!
 //! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
 //! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
@@ -16,13 +18,11 @@
 
 mod contents;
 mod made;
+pub mod written;
 
 use crate::analyses::roots::{Root, Roots};
-use crate::ir::{Argument, Block, Function, Local, Memory, Module, Operand, Returned, Stmt};
+use crate::ir::{Argument, Block, Function, Local, Memory, Operand, Returned, Stmt};
 use contents::Contents;
-use petgraph::Direction;
-use petgraph::algo::tarjan_scc;
-use petgraph::graph::DiGraph;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -47,7 +47,7 @@ pub struct Aliases {
 static NONE: Roots = Roots::new();
 
 /// Of a function, the parameters that it writes to.
-pub type Written = HashSet<usize>;
+pub type Written = BTreeSet<usize>;
 
 impl Aliases {
     /// What is known, given what each function of the module writes to.
@@ -142,68 +142,6 @@ impl Aliases {
         let next = self.order.len();
         self.order.entry(x).or_insert(next);
     }
-}
-
-/// What each function writes to: its parameters' buffers, by number.
-pub fn written(module: &Module) -> Vec<Written> {
-    settled(module, written_by)
-}
-
-/// What each function writes to, callees first. Found anew for those only that call a function of which more is known
-/// than when they were looked at: recursive ones, and what calls these.
-fn settled(module: &Module, mut found: impl FnMut(&Function, &[Written]) -> Written) -> Vec<Written> {
-    let calls = calls(module);
-    let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();
-    let mut written = vec![Written::new(); module.functions.len()];
-    let mut is_waiting = vec![true; written.len()];
-    while is_waiting.contains(&true) {
-        for i in &order {
-            if !std::mem::take(&mut is_waiting[*i]) {
-                continue;
-            }
-            let new = found(&module.functions[*i], &written);
-            if new != written[*i] {
-                written[*i] = new;
-                let callers = calls.neighbors_directed((*i as u32).into(), Direction::Incoming);
-                callers.for_each(|caller| is_waiting[caller.index()] = true);
-            }
-        }
-    }
-    written
-}
-
-/// The functions, and an edge from each to each that it calls.
-fn calls(module: &Module) -> DiGraph<(), ()> {
-    let mut calls = DiGraph::new();
-    let numbers: Vec<_> = module.functions.iter().map(|_| calls.add_node(())).collect();
-    for (i, function) in module.functions.iter().enumerate() {
-        for callee in callees(function) {
-            calls.add_edge(numbers[i], numbers[callee], ());
-        }
-    }
-    calls
-}
-
-fn callees(function: &Function) -> BTreeSet<usize> {
-    let mut callees = BTreeSet::new();
-    function.body.visit(&mut |stmt| {
-        if let Stmt::Call(_, callee, _) = stmt {
-            callees.insert(callee.0);
-        }
-    });
-    callees
-}
-
-fn written_by(function: &Function, written: &[Written]) -> Written {
-    let aliases = Aliases::of(function, written);
-    let mut roots = Roots::new();
-    function.body.visit(&mut |stmt| {
-        stmt.writes().into_iter().for_each(|x| roots.extend(aliases.roots(x)));
-        stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
-    });
-    let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
-    let params = function.params.iter().enumerate();
-    params.filter(|(_, x)| is_buffer(function, **x) && is_written(x)).map(|(i, _)| i).collect()
 }
 
 impl Stmt {

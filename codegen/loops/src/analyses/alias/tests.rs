@@ -1,7 +1,10 @@
 //! Whether buffers may share memory, by when they were allocated; and how often functions are looked at.
 
+use super::written::{settled, written_by};
 use super::*;
+use crate::analyses::cache::written;
 use crate::analyses::verify::verify;
+use crate::ir::Module;
 use crate::ir::parse::parse;
 
 /// Whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
@@ -62,9 +65,9 @@ fn chain(length: usize) -> Module {
 fn a_function_is_looked_at_once_unless_it_is_recursive() {
     let module = chain(40);
     let mut looked_at = 0;
-    let written = settled(&module, |function, written| {
+    let written = settled(&module, |_, function, written| {
         looked_at += 1;
-        written_by(function, written)
+        written_by(function, &Aliases::of(function, written), written)
     });
     assert!(written.iter().all(|written| *written == Written::from([0])));
     assert_eq!(looked_at, 41);

@@ -1,7 +1,7 @@
 //! What varies over the lanes of a loop, and how its buffers lie.
 
 use super::*;
-use crate::analyses::alias::written;
+use crate::analyses::cache::written;
 use crate::analyses::verify::verify;
 use crate::ir::parse::{first_in_lanes, parse};
 

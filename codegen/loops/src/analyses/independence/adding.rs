@@ -1,16 +1,17 @@
 //! What functions do to the places of sums that they get: they may add there and do nothing else.
 
 use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::cache::Analyses;
 use crate::analyses::roots::Roots;
 use crate::ir::{Function, Memory, Module, Operand, Stmt};
 
 /// Of each function, the parameters that it adds to, or to what lies in them, and neither reads nor gives back.
-pub(super) fn added(module: &Module, written: &[Written]) -> Vec<Written> {
+pub(super) fn added(module: &Module, written: &[Written], analyses: &mut Analyses) -> Vec<Written> {
     let mut added = vec![Written::new(); module.functions.len()];
     for id in module.callees_first() {
         let function = &module.functions[id.0];
         // Of a recursive one nothing is known yet.
-        let aliases = Aliases::of(function, written);
+        let aliases = analyses.aliases(id, function, written);
         let is_added = |i: &usize| {
             let place = aliases.reach(function.params[*i]);
             only_adds(function, &aliases, &place, &added)

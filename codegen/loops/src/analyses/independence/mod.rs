@@ -2,11 +2,13 @@
 //!
 //! They may where all that one iteration leaves for others to see is
 //!
-//!   y' = y + e               sums (`sums`)
-//!   y' = max y x             the largest element, and what is chosen with it (`best`)
-//!   add b[e] += x            sums in memory, if nobody looks at b in the loop
-//!   store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
-//!                            looks at them, or at what lies in them
+//! ```text
+//! y' = y + e               sums (`sums`)
+//! y' = max y x             the largest element, and what is chosen with it (`best`)
+//! add b[e] += x            sums in memory, if nobody looks at b in the loop
+//! store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
+//!                          looks at them, or at what lies in them
+//! ```
 //!
 //! and it gives back to the arena what it takes, or leaves it there for good. Buffers made in an iteration are its own,
 //! but for what is stored somewhere; that, too, is found where it is stored only by who looks at the element. Here it
@@ -20,7 +22,8 @@ mod owned;
 mod prepare;
 mod sums;
 
-use crate::analyses::alias::{Aliases, Written, written};
+use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::cache::Analyses;
 use crate::analyses::roots::Root;
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Scalar, Stmt};
@@ -48,6 +51,7 @@ pub struct Independence {
 }
 
 /// What the functions of a module do, as far as others can tell.
+#[derive(Default)]
 pub struct Effects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
@@ -58,8 +62,13 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// Holds what functions write to, and nothing else.
+    pub fn of_writes(written: Vec<Written>) -> Effects {
+        Effects { written, ..Effects::default() }
+    }
+
     /// What they do.
-    pub fn of(module: &Module) -> Effects {
+    pub fn of(module: &Module, analyses: &mut Analyses) -> Effects {
         let mut heard = vec![false; module.functions.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -76,8 +85,8 @@ impl Effects {
                 heard[i] = is_heard;
             }
         }
-        let written = written(module);
-        Effects { added: adding::added(module, &written), written, heard }
+        let written = analyses.written(module);
+        Effects { added: adding::added(module, &written, analyses), written, heard }
     }
 }
 

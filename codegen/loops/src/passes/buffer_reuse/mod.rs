@@ -1,7 +1,9 @@
 //! Reuse: a buffer takes the place of another that is done, in the same block.
 //!
-//!   b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
-//!   for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//! ```text
+//! b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
+//! for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//! ```
 //!
 //! b is done with the last statement of the block that uses anything by which b can be reached; c begins with the first
 //! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n
@@ -16,24 +18,24 @@
 
 mod in_place;
 
-use crate::analyses::alias::{Aliases, Written, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Form};
 use crate::analyses::ranges::Ranges;
 use crate::analyses::roots::Root;
-use crate::ir::{Block, Function, Local, Memory, Module, Operand, Stmt, Ty};
+use crate::ir::{Block, Function, Local, Memory, Operand, Stmt, Ty};
 use in_place::is_in_place;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        if most_buffers(&function.body) > 1 {
-            let mut reuse = Reuse::new(function, &written);
-            reuse.block(&function.body, None);
-            let names = reuse.names;
-            function.body.drop_made(&names);
-            function.body.rename(&names);
-        }
+pub(super) fn run(cx: &mut FunctionCx) {
+    if most_buffers(&cx.function.body) > 1 {
+        let aliases = cx.aliases();
+        let mut reuse = Reuse::new(cx.function, aliases);
+        reuse.block(&cx.function.body, None);
+        let names = reuse.names;
+        cx.function.body.drop_made(&names);
+        cx.function.body.rename(&names);
     }
 }
 
@@ -46,7 +48,7 @@ fn most_buffers(block: &Block) -> usize {
 
 struct Reuse<'a> {
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     ranges: Ranges,
     /// Marks at which a piece begins that slides: what belongs to the piece must lie in it.
     pieces: HashSet<Local>,
@@ -69,15 +71,14 @@ struct Place {
 }
 
 impl<'a> Reuse<'a> {
-    fn new(function: &'a Function, written: &[Written]) -> Reuse<'a> {
+    fn new(function: &'a Function, aliases: Rc<Aliases>) -> Reuse<'a> {
         let mut pieces = HashSet::new();
         function.body.visit(&mut |stmt| {
             if let Stmt::Memory(Memory::Slide(_, piece, _)) = stmt {
                 pieces.extend(piece.local());
             }
         });
-        let (aliases, ranges) = (Aliases::of(function, written), Ranges::new(function));
-        Reuse { function, aliases, ranges, pieces, names: HashMap::new() }
+        Reuse { function, aliases, ranges: Ranges::new(function), pieces, names: HashMap::new() }
     }
 
     /// A block, and those in it; the loop in lanes around it, if there is one, by what is known of it.

@@ -1,14 +1,18 @@
 //! Nest: a loop whose index is divided by a number becomes a nest of loops, whose indices are quotient and remainder.
 //!
-//!   for e in 0..n { s }  =  for q in 0..n / d { for r in 0..d { s[e := d q + r] } };
-//!                           for r in 0..n - d (n / d) { s[e := d (n / d) + r] }
+//! ```text
+//! for e in 0..n { s }  =  for q in 0..n / d { for r in 0..d { s[e := d q + r] } };
+//!                         for r in 0..n - d (n / d) { s[e := d (n / d) + r] }
+//! ```
 //!
 //! where s divides e by d. The second loop is left out where n is known to be a multiple of d. Then, in linear forms
 //! (`ranges`) that speak of q or r,
 //!
-//!   (d a + b) / d  =  a + b / d         a >= 0, b >= 0
-//!                  =  a                 where b < d
-//!   x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
+//! ```text
+//! (d a + b) / d  =  a + b / d         a >= 0, b >= 0
+//!                =  a                 where b < d
+//! x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
+//! ```
 //!
 //! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other,
 //! is computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of
@@ -21,8 +25,9 @@
 
 mod forms;
 
+use super::pass::FunctionCx;
 use crate::analyses::ranges::Ranges;
-use crate::ir::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
+use crate::ir::{Block, Builder, For, Function, Local, Op, Operand, Scalar, Stmt};
 use forms::{Behind, Forms};
 
 /// The largest divisor of a nest.
@@ -35,17 +40,15 @@ const MOST_STATEMENTS: usize = 400;
 /// The longest body that is copied for what is left behind the last row.
 const MOST_COPIED: usize = 150;
 
-pub(super) fn run(module: &mut Module) {
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        if divides_an_index(function) {
-            let mut body = std::mem::take(&mut function.body);
+pub(super) fn run(cx: &mut FunctionCx) {
+    if divides_an_index(cx.function) {
+        cx.rewrite(|body, function| {
             let mut ranges = Ranges::new(function);
             let builder = Builder { locals: &mut function.locals };
             let mut nester = Nester { builder, forms: Forms::default() };
-            nester.block(&mut body, &mut ranges);
-            nester.forms.replace_all(&mut body);
-            function.body = body;
-        }
+            nester.block(body, &mut ranges);
+            nester.forms.replace_all(body);
+        });
     }
 }
 

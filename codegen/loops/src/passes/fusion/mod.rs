@@ -1,11 +1,13 @@
 //! Fusion: loops that pass elements on to each other become one, and the buffers between them go.
 //!
-//!   for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
-//!   zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
-//!   move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
-//!   for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
-//!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
-//!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```text
+//! for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
+//! zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
+//! move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
+//! for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
+//! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
+//! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```
 //!
 //! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
 //! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
@@ -25,9 +27,10 @@ mod points;
 mod rows;
 mod states;
 
-use crate::analyses::alias::{Aliases, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Callees, Effects};
-use crate::ir::{Block, Function, Local, LocalInfo, Memory, Module, Stmt};
+use crate::ir::{Block, Local, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use neighbours::Way;
 use std::collections::HashSet;
@@ -41,43 +44,44 @@ const MOST_STATEMENTS: usize = 160;
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    let callees = Callees { written: &written, takes: &takes };
-    let is_worth = |function: &Function| !function.c_wrapper && !function.cold && has_loops(&function.body);
-    for function in module.functions.iter_mut().filter(|function| is_worth(function)) {
-        let mut rounds = 0..ROUNDS;
-        let mut changed = true;
-        while changed && rounds.next().is_some() {
-            let aliases = Aliases::of(function, &written);
-            let mut body = std::mem::take(&mut function.body);
-            rows::rows(&mut body, &function.locals);
-            points::points(&mut body, &aliases);
-            let mut fuser = Fuser::new(&aliases, callees, &mut function.locals);
-            fuser.block(&mut body);
-            changed = fuser.changed;
-            changed |= forward::forward(&mut body, &mut function.locals, &aliases, callees);
-            changed |= elements::elements(&mut body, &mut function.locals, &aliases, callees);
-            function.body = body;
-        }
-        neighbours(function, callees);
+pub(super) fn run(cx: &mut FunctionCx) {
+    if !has_loops(&cx.function.body) {
+        return;
     }
+    let callees = cx.callees();
+    let mut rounds = 0..ROUNDS;
+    let mut changed = true;
+    while changed && rounds.next().is_some() {
+        let aliases = cx.aliases();
+        changed = cx.rewrite(|body, function| {
+            let locals = &mut function.locals;
+            rows::rows(body, locals);
+            points::points(body, &aliases);
+            let mut fuser = Fuser::new(&aliases, callees, locals);
+            fuser.block(body);
+            let mut changed = fuser.changed;
+            changed |= forward::forward(body, locals, &aliases, callees);
+            changed |= elements::elements(body, locals, &aliases, callees);
+            changed
+        });
+    }
+    neighbours(cx);
 }
 
 /// Merges loops that pass elements on to neighbours, when all others are merged: those that run down first, since few
 /// can.
-fn neighbours(function: &mut Function, callees: Callees) {
+fn neighbours(cx: &mut FunctionCx) {
+    let callees = cx.callees();
     for way in [Way::Down, Way::Up] {
-        let aliases = Aliases::of(function, callees.written);
-        let mut body = std::mem::take(&mut function.body);
-        let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
-        fuser.block(&mut body);
-        if fuser.changed {
-            fuser.hand_on(way, &mut body);
-            forward::forward(&mut body, &mut function.locals, &aliases, callees);
-        }
-        function.body = body;
+        let aliases = cx.aliases();
+        cx.rewrite(|body, function| {
+            let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
+            fuser.block(body);
+            if fuser.changed {
+                fuser.hand_on(way, body);
+                forward::forward(body, &mut function.locals, &aliases, callees);
+            }
+        });
     }
 }
 

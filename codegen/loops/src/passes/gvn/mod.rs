@@ -1,17 +1,19 @@
 //! Share: what was computed or loaded before, and is known to be the same, is not computed or loaded again.
 //!
-//!   x = op a..; y = op a..              y is x                       operations have no effect
-//!   x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
-//!   store b[i] = x; y = load b[i]       y is x                       likewise
-//!   check c; check c                    once
-//!   check x == 3; s                     check x == 3; s[x := 3]
-//!   if true s else t                    s                            and what `fold` knows of operations
-//!   if c s else t                       if c s[c := true] else t[c := false]
-//!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
-//!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
-//!   x = for .. carrying (y = a) { .. yield y }      x and y are a
-//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
-//!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
+//! ```text
+//! x = op a..; y = op a..              y is x                       operations have no effect
+//! x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
+//! store b[i] = x; y = load b[i]       y is x                       likewise
+//! check c; check c                    once
+//! check x == 3; s                     check x == 3; s[x := 3]
+//! if true s else t                    s                            and what `fold` knows of operations
+//! if c s else t                       if c s[c := true] else t[c := false]
+//! x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
+//! b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
+//! x = for .. carrying (y = a) { .. yield y }      x and y are a
+//! x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
+//! x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
+//! ```
 //!
 //! An expression is known in the block where it stands and in those inside, after it.
 
@@ -21,8 +23,9 @@ mod starts;
 mod times;
 mod uniform;
 
-use crate::analyses::alias::{Aliases, Written, written};
-use crate::ir::{Block, For, Local, Memory, Module, Op, Operand, Stmt};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
+use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
 use sides::Sides;
 use starts::Starts;
@@ -30,17 +33,14 @@ use std::collections::HashMap;
 use times::Times;
 use uniform::uniform;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper) {
-        let aliases = Aliases::of(function, &written);
-        let uniform = uniform(function, &aliases, &written);
-        let mut body = std::mem::take(&mut function.body);
-        let mut sharer = Sharer::new(&aliases, &written, uniform, Starts::new(&body));
-        sharer.block(&mut body);
-        sharer.starts.put(&mut body, &mut function.locals);
-        function.body = body;
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let (aliases, written) = (cx.aliases(), cx.written());
+    let uniform = uniform(cx.function, &aliases, written);
+    cx.rewrite(|body, function| {
+        let mut sharer = Sharer::new(&aliases, written, uniform, Starts::new(body));
+        sharer.block(body);
+        sharer.starts.put(body, &mut function.locals);
+    });
 }
 
 /// An operand as a key of a table.

@@ -1,9 +1,11 @@
 //! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the
 //! innermost.
 //!
-//!   for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
-//!     =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
-//!         for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```text
+//! for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
+//!   =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
+//!       for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```
 //!
 //! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element
 //! again and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in
@@ -24,35 +26,35 @@ mod blocks;
 mod build;
 mod nest;
 
-use crate::analyses::alias::{Aliases, written};
-use crate::ir::{Block, Function, Local, Module, Stmt};
+use super::pass::{FunctionCx, Settings};
+use crate::analyses::alias::Aliases;
+use crate::ir::{Block, Function, Local, Stmt};
 use blocks::Split;
 use build::Builder;
 use nest::{Nest, Order};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// The longest nest that is taken apart, in statements.
 const MOST_STATEMENTS: usize = 80;
 
-pub(super) fn run(module: &mut Module) {
-    if module.keeps_order || module.vectors.floats == 1 {
+pub(super) fn run(cx: &mut FunctionCx) {
+    let Settings { keeps_order, vectors, .. } = cx.settings;
+    if keeps_order || vectors.floats == 1 {
         return;
     }
-    let lanes = module.vectors.lanes.unwrap_or(module.vectors.floats);
-    let written = written(module);
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        let aliases = Aliases::of(function, &written);
-        let likely = function.body.likely_conditions();
-        let mut body = std::mem::take(&mut function.body);
-        Interchange { function, aliases, likely, lanes }.block(&mut body);
-        function.body = body;
-    }
+    let lanes = vectors.lanes.unwrap_or(vectors.floats);
+    let aliases = cx.aliases();
+    cx.rewrite(|body, function| {
+        let likely = body.likely_conditions();
+        Interchange { function, aliases, likely, lanes }.block(body);
+    });
 }
 
 struct Interchange<'a> {
     /// Its body aside.
     function: &'a mut Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     likely: HashSet<Local>,
     lanes: u32,
 }

@@ -1,11 +1,13 @@
 //! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
 //!
-//!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
-//!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
-//!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
-//!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
-//!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
-//!                                as; these are added to b afterwards, in the order of chunks
+//! ```text
+//! for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
+//!                              for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
+//! y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
+//! y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
+//! add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
+//!                              as; these are added to b afterwards, in the order of chunks
+//! ```
 //!
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
 //! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
@@ -21,20 +23,24 @@ mod private;
 mod slice;
 mod vectors;
 
+use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::arena_balance::gives_all_back;
+use crate::analyses::cache::Analyses;
 use crate::analyses::independence::Effects;
 use crate::ir::{Block, FunId, Function, Local, Module, Stmt};
 use build::Builder;
 pub use cost::GRAIN;
 use legality::{Plan, is_short};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let world = World::of(module);
+pub(super) fn run(cx: &mut ModuleCx) {
+    let module = &mut *cx.module;
+    let world = World::of(module, cx.analyses);
     let in_loops = called_in_loops(module);
     for i in chosen_functions(module, &in_loops) {
-        let plans = Planner::plans(&module.functions[i], module, &world, in_loops.contains(&FunId(i)));
+        let plans = Planner::plans(FunId(i), module, &world, in_loops.contains(&FunId(i)), cx.analyses);
         if plans.is_empty() {
             continue;
         }
@@ -55,7 +61,7 @@ struct World {
 }
 
 impl World {
-    fn of(module: &Module) -> World {
+    fn of(module: &Module, analyses: &mut Analyses) -> World {
         let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
         let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
         // Those on a cycle of calls recur, so one look at each of the others is enough.
@@ -67,7 +73,7 @@ impl World {
             let set = (0..function.locals.len() as u32).map(Local).collect();
             keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module), keeps, recurs }
+        World { effects: Effects::of(module, analyses), keeps, recurs }
     }
 }
 
@@ -109,7 +115,7 @@ struct Planner<'a> {
     module: &'a Module,
     world: &'a World,
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     /// The conditions that mostly hold.
     likely: HashSet<Local>,
     /// What comes before the place at hand, in its block and in those around it.
@@ -123,8 +129,15 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// How to divide loops, by the locals that are their indices.
-    fn plans(function: &'a Function, module: &'a Module, world: &'a World, is_part: bool) -> HashMap<Local, Plan> {
-        let aliases = Aliases::of(function, &world.effects.written);
+    fn plans(
+        id: FunId,
+        module: &'a Module,
+        world: &'a World,
+        is_part: bool,
+        analyses: &mut Analyses,
+    ) -> HashMap<Local, Plan> {
+        let function = &module.functions[id.0];
+        let aliases = analyses.aliases(id, function, &world.effects.written);
         let likely = function.body.likely_conditions();
         let (before, plans) = (vec![], HashMap::new());
         let mut planner =

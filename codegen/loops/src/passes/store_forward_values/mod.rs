@@ -1,7 +1,9 @@
 //! Stored: what a loop computes and a later one would compute again, as reverse derivatives do, is stored for it.
 //!
-//!   for i in 0..n { x = exp (load v[i]); s }; ..; for k in 0..n { y = exp (load v[k]); t }
-//!     =   b = alloc n; for i in 0..n { x = exp (load v[i]); store b[i] = x; s }; ..; for k in 0..n { y = load b[k]; t }
+//! ```text
+//! for i in 0..n { x = exp (load v[i]); s }; ..; for k in 0..n { y = exp (load v[k]); t }
+//!   =   b = alloc n; for i in 0..n { x = exp (load v[i]); store b[i] = x; s }; ..; for k in 0..n { y = load b[k]; t }
+//! ```
 //!
 //! What is the same is found by numbers (see `numbers`): of operations, loads, loops and buffers that are filled in an
 //! iteration, so of the elements of a product of matrices, say, for each of a loop's iterations.
@@ -12,12 +14,15 @@
 
 mod numbers;
 
-use crate::analyses::alias::{Aliases, Written, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
-use crate::ir::{Block, Builder, For, Forward, Local, LocalInfo, Memory, Module, Operand, Scalar, Stmt};
+use crate::analyses::effects::Callees;
+use crate::ir::{Block, Builder, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use lm::term::Span;
 use numbers::{Found, Inner, Numbers};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// How many loops over the same range, and with something dear in them, before a loop are looked at for what it
 /// computes again: so the pass takes time in proportion to the length of a block.
@@ -29,32 +34,27 @@ const MOST_ROUNDS: usize = 16;
 /// The statements from one loop to the other are so many at most, those of the loops included.
 const FARTHEST: usize = 1_000;
 
-pub(super) fn run(module: &mut Module) {
-    if module.forward == Forward::Recompute {
+pub(super) fn run(cx: &mut FunctionCx) {
+    let forward = cx.settings.forward;
+    if forward == Forward::Recompute {
         return;
     }
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    let forward = module.forward;
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        // What is new in a block is not known for those around it before the next round.
-        for _ in 0..MOST_ROUNDS {
-            let aliases = Aliases::of(function, &written);
-            let mut body = std::mem::take(&mut function.body);
-            let likely = body.likely_conditions();
-            let locals = &mut function.locals;
-            let mut storer = Storer { aliases, written: &written, takes: &takes, likely, locals, forward };
-            let is_new = storer.block(&mut body);
-            function.body = body;
-            if !is_new {
-                break;
-            }
+    let Callees { written, takes } = cx.callees();
+    // What is new in a block is not known for those around it before the next round.
+    for _ in 0..MOST_ROUNDS {
+        let aliases = cx.aliases();
+        let is_new = cx.rewrite(|body, function| {
+            let (likely, locals) = (body.likely_conditions(), &mut function.locals);
+            Storer { aliases, written, takes, likely, locals, forward }.block(body)
+        });
+        if !is_new {
+            break;
         }
     }
 }
 
 struct Storer<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
     takes: &'a [bool],

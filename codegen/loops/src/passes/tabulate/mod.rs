@@ -1,9 +1,11 @@
 //! Tables: what an inner loop computes anew for each iteration of an outer one is computed once, before that, and
 //! stored.
 //!
-//!   for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
-//!     =   t = alloc m; if a < b { for j in 0..m { store t[j] = exp (load v[j]) } };
-//!         for i in a..b { for j in 0..m { x = load t[j]; s } }
+//! ```text
+//! for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
+//!   =   t = alloc m; if a < b { for j in 0..m { store t[j] = exp (load v[j]) } };
+//!       for i in a..b { for j in 0..m { x = load t[j]; s } }
+//! ```
 //!
 //! Motion for values that depend on the indices of inner loops. It is worth it for functions of libm and for sums and
 //! other loops, whose price is beyond that of a load. The table has an element for each iteration of the inner
@@ -15,27 +17,26 @@
 
 mod slice;
 
-use crate::analyses::alias::{Aliases, Written, written};
+use super::pass::FunctionCx;
+use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
-use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt};
+use crate::analyses::effects::Callees;
+use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use slice::{Slice, Step, slices};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-pub(super) fn run(module: &mut Module) {
-    let written = written(module);
-    let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
-    for function in module.functions.iter_mut().filter(|function| !function.c_wrapper && !function.cold) {
-        // What is new in a loop is not known for those in it before the next round.
-        for _ in 0..MOST_ROUNDS {
-            let aliases = Aliases::of(function, &written);
-            let mut body = std::mem::take(&mut function.body);
-            let likely = body.likely_conditions();
-            let locals = &mut function.locals;
-            let is_new = Tabler { aliases, written: &written, takes: &takes, likely, locals }.block(&mut body, 0);
-            function.body = body;
-            if !is_new {
-                break;
-            }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let Callees { written, takes } = cx.callees();
+    // What is new in a loop is not known for those in it before the next round.
+    for _ in 0..MOST_ROUNDS {
+        let aliases = cx.aliases();
+        let is_new = cx.rewrite(|body, function| {
+            let (likely, locals) = (body.likely_conditions(), &mut function.locals);
+            Tabler { aliases, written, takes, likely, locals }.block(body, 0)
+        });
+        if !is_new {
+            break;
         }
     }
 }
@@ -44,7 +45,7 @@ pub(super) fn run(module: &mut Module) {
 const MOST_ROUNDS: usize = 16;
 
 struct Tabler<'a> {
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
     takes: &'a [bool],

@@ -1,6 +1,8 @@
 //! Lanes: chooses loops whose iterations run W at once, in the lanes of vectors (`docs/lanes.md`).
 //!
-//!   for i in a..b { s }    =    for i in a..b lanes W { s }
+//! ```text
+//! for i in a..b { s }    =    for i in a..b lanes W { s }
+//! ```
 //!
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without.
 //! What has no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself,
@@ -9,13 +11,16 @@
 
 mod cost;
 
+use super::pass::{FunctionCx, LIKELY};
 use crate::analyses::alias::Aliases;
+use crate::analyses::cache::Analyses;
 use crate::analyses::divergence::Divergence;
 use crate::analyses::independence::{Carried, Effects, Independence, carried, prepare};
 use crate::analyses::why_serial::WhySerial;
-use crate::ir::{Block, For, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
+use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
 use cost::InLanes;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A loop in lanes must take no more than this part of what it takes otherwise.
 const WORTH: f64 = 0.75;
@@ -37,11 +42,10 @@ const WIDEST: u32 = 4;
 /// So often a wide loop runs at least, where that is known.
 const LONG: f64 = 4.0;
 
-pub(super) fn run(module: &mut Module) {
-    let chosen: Vec<HashMap<Local, u32>> = choices(module).into_iter().map(|choice| choice.lanes).collect();
-    for (function, chosen) in module.functions.iter_mut().zip(chosen) {
-        mark(&mut function.body, &chosen, &mut function.locals);
-    }
+pub(super) fn run(cx: &mut FunctionCx) {
+    let aliases = cx.aliases();
+    let choice = choose(cx.function, aliases, cx.effects(), cx.settings.vectors, cx.settings.keeps_order);
+    cx.rewrite(|body, function| mark(body, &choice.lanes, &mut function.locals));
 }
 
 fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
@@ -80,32 +84,34 @@ enum Reason {
     Cost(f64, f64),
 }
 
+/// Chooses the loops of a function that run in lanes.
+fn choose(function: &Function, aliases: Rc<Aliases>, effects: &Effects, vectors: Vectors, keeps_order: bool) -> Choice {
+    let likely = function.body.likely_conditions();
+    let (chosen, reasons) = (vec![], vec![]);
+    let mut chooser = Chooser { function, aliases, effects, vectors, keeps_order, likely, around: 0, chosen, reasons };
+    if vectors.floats > 1 {
+        chooser.block(&function.body);
+    }
+    Choice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
+}
+
+/// What [`run`] would choose in each function of a module.
 fn choices(module: &Module) -> Vec<Choice> {
-    let effects = Effects::of(module);
-    let choose = |function: &Function| {
-        let mut chooser = Chooser {
-            function,
-            aliases: Aliases::of(function, &effects.written),
-            effects: &effects,
-            vectors: module.vectors,
-            keeps_order: module.keeps_order,
-            likely: function.body.likely_conditions(),
-            around: 0,
-            chosen: vec![],
-            reasons: vec![],
-        };
-        // What stands between C and the rest copies; its buffers may be one twice.
-        if module.vectors.floats > 1 && !function.c_wrapper && !function.cold {
-            chooser.block(&function.body);
+    let mut analyses = Analyses::default();
+    let effects = Effects::of(module, &mut analyses);
+    let mut of = |(i, function): (usize, &Function)| match LIKELY(function) {
+        true => {
+            let aliases = analyses.aliases(FunId(i), function, &effects.written);
+            choose(function, aliases, &effects, module.vectors, module.keeps_order)
         }
-        Choice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
+        false => Choice { lanes: HashMap::new(), reasons: vec![] },
     };
-    module.functions.iter().map(choose).collect()
+    module.functions.iter().enumerate().map(&mut of).collect()
 }
 
 struct Chooser<'a> {
     function: &'a Function,
-    aliases: Aliases,
+    aliases: Rc<Aliases>,
     effects: &'a Effects,
     vectors: Vectors,
     keeps_order: bool,

@@ -1,13 +1,15 @@
 //! Loads and stores in lanes: where the elements of all lanes lie, and how they get to vectors.
 //!
-//!   one       the same element for all lanes          a scalar load
-//!   row       neighbours, lane 0's first              a vector load
-//!   apart     anywhere                                a gather or a scatter
+//! ```text
+//! one       the same element for all lanes          a scalar load
+//! row       neighbours, lane 0's first              a vector load
+//! apart     anywhere                                a gather or a scatter
+//! ```
 //!
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 
-use super::{Lanes, addition};
-use crate::emit::function::Frame;
+use super::addition;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::shape::vector_of;
 use crate::emit::{Emitter, built};
 use crate::llvm;

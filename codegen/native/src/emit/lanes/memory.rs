@@ -1,12 +1,13 @@
 //! Statements on memory in lanes.
 //!
-//!   x = alloc n         shared: n; each: W n, for the largest n; rows: the sum of the n, one row after the other
-//!   zero, move          as ever where the address is uniform, of W times as much for `each`; else lane by lane, or
-//!                       element by element under the mask
-//!   the rest            as ever where nothing varies
+//! ```text
+//! x = alloc n         shared: n; each: W n, for the largest n; rows: the sum of the n, one row after the other
+//! zero, move          as ever where the address is uniform, of W times as much for `each`; else lane by lane, or
+//!                     element by element under the mask
+//! the rest            as ever where nothing varies
+//! ```
 
-use super::Lanes;
-use crate::emit::function::Frame;
+use crate::emit::frame::{Frame, Lanes};
 use crate::emit::memory::ALIGN;
 use crate::emit::{Emitter, built};
 use crate::llvm;

@@ -1,7 +1,9 @@
 //! Loops in lanes (`docs/lanes.md`): W iterations at once, one in each lane of vectors.
 //!
-//!   for i in a..b lanes W carrying (y = c) s
-//!     = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
+//! ```text
+//! for i in a..b lanes W carrying (y = c) s
+//!   = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
+//! ```
 //!
 //! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
 //!
@@ -23,7 +25,7 @@ pub(super) use memory::LINE;
 
 pub(super) use control::differs_in_lanes;
 
-use super::function::Frame;
+use super::frame::{Frame, Lanes, Mask};
 use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
@@ -40,32 +42,6 @@ const LONG_BODY: usize = 60;
 
 /// More than so many vectors side by side make a loop wide.
 const ABREAST: u32 = 2;
-
-/// The loop in lanes at hand.
-#[derive(Clone)]
-pub(super) struct Lanes<'ctx> {
-    /// How many there are.
-    pub width: u32,
-    /// What varies.
-    pub spread: Rc<Divergence>,
-    /// Which are on.
-    pub mask: Mask<'ctx>,
-}
-
-/// Which lanes are on.
-#[derive(Clone, Copy)]
-pub(super) struct Mask<'ctx> {
-    /// All of them, if there is none.
-    pub on: Option<VectorValue<'ctx>>,
-    /// Whether some that are off may be on later. What the others do to their own memory does not matter.
-    pub parted: bool,
-}
-
-impl<'ctx> Lanes<'ctx> {
-    fn varies(&self, x: Local) -> bool {
-        self.spread.varies(&Operand::Local(x))
-    }
-}
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The type of a local: a vector where it varies.

@@ -204,7 +204,8 @@ fn integers(seed: i64, n: i64, m: i64) -> Vec<i64> {
 
 /// That layouts are what a text is about.
 fn layouts(text: &str) -> Vec<Layout> {
-    use loops::analyses::alias::{Aliases, written};
+    use loops::analyses::alias::Aliases;
+    use loops::analyses::cache::written;
     use loops::ir::{Operand, Stmt};
     let module = parse(&text.replace("lanes W", "lanes 4"));
     let function = &module.functions[0];

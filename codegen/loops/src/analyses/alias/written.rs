@@ -1,0 +1,67 @@
+//! Which parameters a function writes to, directly or by what it calls.
+
+use super::{Aliases, Written, is_buffer};
+use crate::analyses::roots::{Root, Roots};
+use crate::ir::{FunId, Function, Local, Module, Stmt};
+use petgraph::Direction;
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::DiGraph;
+use std::collections::BTreeSet;
+
+/// Finds what each function writes to, callees first.
+///
+/// A function is looked at again only if it calls one of which more is known by then: a recursive one, or a caller of one.
+pub fn settled(module: &Module, mut found: impl FnMut(FunId, &Function, &[Written]) -> Written) -> Vec<Written> {
+    let calls = calls(module);
+    let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();
+    let mut written = vec![Written::new(); module.functions.len()];
+    let mut is_waiting = vec![true; written.len()];
+    while is_waiting.contains(&true) {
+        for i in &order {
+            if !std::mem::take(&mut is_waiting[*i]) {
+                continue;
+            }
+            let new = found(FunId(*i), &module.functions[*i], &written);
+            if new != written[*i] {
+                written[*i] = new;
+                let callers = calls.neighbors_directed((*i as u32).into(), Direction::Incoming);
+                callers.for_each(|caller| is_waiting[caller.index()] = true);
+            }
+        }
+    }
+    written
+}
+
+/// Makes the graph of calls: an edge goes from each function to each that it calls.
+fn calls(module: &Module) -> DiGraph<(), ()> {
+    let mut calls = DiGraph::new();
+    let numbers: Vec<_> = module.functions.iter().map(|_| calls.add_node(())).collect();
+    for (i, function) in module.functions.iter().enumerate() {
+        for callee in callees(function) {
+            calls.add_edge(numbers[i], numbers[callee], ());
+        }
+    }
+    calls
+}
+
+fn callees(function: &Function) -> BTreeSet<usize> {
+    let mut callees = BTreeSet::new();
+    function.body.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            callees.insert(callee.0);
+        }
+    });
+    callees
+}
+
+/// Finds the parameters that a function writes to, given those that its callees write to.
+pub fn written_by(function: &Function, aliases: &Aliases, written: &[Written]) -> Written {
+    let mut roots = Roots::new();
+    function.body.visit(&mut |stmt| {
+        stmt.writes().into_iter().for_each(|x| roots.extend(aliases.roots(x)));
+        stmt.hands_over(written).into_iter().for_each(|x| roots.extend(&aliases.reach(x)));
+    });
+    let is_written = |x: &Local| roots.contains(&Root::Made(*x)) || roots.contains(&Root::Inside(*x));
+    let params = function.params.iter().enumerate();
+    params.filter(|(_, x)| is_buffer(function, **x) && is_written(x)).map(|(i, _)| i).collect()
+}

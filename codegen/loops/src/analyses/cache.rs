@@ -1,0 +1,86 @@
+//! Keeps analyses of functions for those who ask again.
+//!
+//! An entry is found by what it was computed from: the function's text, and what the functions that it calls write to.
+//! So a pass need not say what it changed, and no entry is ever out of date.
+
+use super::alias::written::{settled, written_by};
+use super::alias::{Aliases, Written};
+use crate::ir::{FunId, Function, Module, Stmt};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+
+/// The analyses that were made of the functions of a module.
+#[derive(Default)]
+pub struct Analyses {
+    /// The latest of each function, with the fingerprint of what it was computed from.
+    aliases: HashMap<FunId, (u64, Rc<Aliases>)>,
+}
+
+impl Analyses {
+    /// Returns which buffers of a function may share memory, given what each function writes to.
+    pub fn aliases(&mut self, id: FunId, function: &Function, written: &[Written]) -> Rc<Aliases> {
+        let fingerprint = fingerprint(function, written);
+        match self.aliases.get(&id) {
+            Some((known, aliases)) if *known == fingerprint => aliases.clone(),
+            _ => {
+                let aliases = Rc::new(Aliases::of(function, written));
+                self.aliases.insert(id, (fingerprint, aliases.clone()));
+                aliases
+            }
+        }
+    }
+
+    /// Returns the parameters that each function writes to.
+    pub fn written(&mut self, module: &Module) -> Vec<Written> {
+        settled(module, |id, function, written| written_by(function, &self.aliases(id, function, written), written))
+    }
+}
+
+/// Returns the parameters that each function of a module writes to.
+pub fn written(module: &Module) -> Vec<Written> {
+    Analyses::default().written(module)
+}
+
+/// A number for all that [`Aliases::of`] looks at.
+fn fingerprint(function: &Function, written: &[Written]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    function.params.hash(&mut hasher);
+    function.locals.iter().for_each(|local| local.ty.hash(&mut hasher));
+    function.body.hash(&mut hasher);
+    function.body.visit(&mut |stmt| {
+        if let Stmt::Call(_, callee, _) = stmt {
+            written[callee.0].hash(&mut hasher);
+        }
+    });
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    const TEXT: &str = "fun f(n%0: integer, b%1: [float]) -> () {\ncall g(b%1)\nyield\n}\n\n\
+                        fun g(b%0: [float]) -> () {\nstore b%0[0] = 1.0\nyield\n}\n";
+
+    #[test]
+    fn what_did_not_change_is_not_computed_again() {
+        let module = parse(TEXT);
+        let mut analyses = Analyses::default();
+        let written = analyses.written(&module);
+        assert_eq!(written, [Written::from([1]), Written::from([0])]);
+        let aliases = |analyses: &mut Analyses, module: &Module, written: &[Written]| {
+            analyses.aliases(FunId(0), &module.functions[0], written)
+        };
+        let first = aliases(&mut analyses, &module, &written);
+        assert!(Rc::ptr_eq(&first, &aliases(&mut analyses, &module, &written)));
+        // Another callee, or another text, is another question.
+        let nothing = [Written::new(), Written::new()];
+        assert!(!Rc::ptr_eq(&first, &aliases(&mut analyses, &module, &nothing)));
+        let first = aliases(&mut analyses, &module, &written);
+        let mut changed = module.clone();
+        changed.functions[0].body.stmts.clear();
+        assert!(!Rc::ptr_eq(&first, &aliases(&mut analyses, &changed, &written)));
+    }
+}

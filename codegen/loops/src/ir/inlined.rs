@@ -1,0 +1,33 @@
+//! Calls that become what the function does.
+//!
+//! ```text
+//! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//! ```
+
+use super::{Block, Function, Local, LocalInfo, Operand};
+use std::collections::HashMap;
+
+/// What the results of inlined calls are.
+#[derive(Default)]
+pub struct Inlined(HashMap<Local, Operand>);
+
+impl Inlined {
+    /// What stands for an operand now.
+    pub fn rename(&self, a: &mut Operand) {
+        if let Some(other) = a.local().and_then(|x| self.0.get(&x)) {
+            *a = other.clone();
+        }
+    }
+
+    /// A body in the place of a call with these results, at the end of a block.
+    pub fn put(&mut self, body: Block, results: Vec<Local>, block: &mut Block) {
+        block.stmts.extend(body.stmts);
+        self.0.extend(results.into_iter().zip(body.results));
+    }
+}
+
+/// What a call does, with locals of the caller.
+pub fn body_of(function: &Function, args: Vec<Operand>, locals: &mut Vec<LocalInfo>) -> Block {
+    let given = function.params.iter().copied().zip(args).collect();
+    function.body.copy_from(&function.locals, locals, given)
+}

@@ -1,0 +1,162 @@
+//! What a pass is: a row with a name, and work on one function or on all of them.
+//!
+//! A [`FunctionPass`] gets the functions one after the other in a [`FunctionCx`], which hands it analyses. What it knows
+//! of other functions is what they were before the pass began. Passes that look into other functions, or make some, are
+//! [`Work::Module`].
+
+use crate::analyses::alias::{Aliases, Written};
+use crate::analyses::cache::Analyses;
+use crate::analyses::effects::Callees;
+use crate::analyses::independence::Effects;
+use crate::ir::{Block, Forward, FunId, Function, Module, Vectors};
+use std::rc::Rc;
+
+/// Where indices and sizes are checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// Where the program has them.
+    Full,
+    /// Before loops where that is enough, and not at all where it is known that they hold. Errors are the same.
+    #[default]
+    Hoisted,
+    /// Nowhere: unsafe. A program that would stop with such an error does anything at all.
+    None,
+}
+
+/// A pass.
+pub struct Pass {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is for: a verb first.
+    pub purpose: &'static str,
+    /// Returns whether it runs.
+    pub(super) when: fn(Checks) -> bool,
+    pub(super) work: Work,
+}
+
+/// What a pass works on.
+pub(super) enum Work {
+    /// On all functions at once.
+    Module(fn(&mut ModuleCx)),
+    /// On one function after the other.
+    Function(FunctionPass),
+}
+
+/// Work on one function.
+pub(super) struct FunctionPass {
+    /// Returns whether it works on a function.
+    pub(super) of: fn(&Function) -> bool,
+    /// What it asks of other functions.
+    pub(super) asks: Asks,
+    pub(super) run: fn(&mut FunctionCx),
+}
+
+/// What a pass asks of the functions that the one at hand calls.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Asks {
+    /// Nothing.
+    Nothing,
+    /// What they write to, and whether they take memory. Aliases follow from that.
+    Callees,
+    /// The same, and what they add to, print or measure. Independence follows from that.
+    Effects,
+}
+
+/// Every function.
+pub(super) const ALL: fn(&Function) -> bool = |_| true;
+/// The functions of the program, but not those that C calls: their buffers may be one twice.
+pub(super) const OURS: fn(&Function) -> bool = |function| !function.c_wrapper;
+/// Those of them that are likely to run.
+pub(super) const LIKELY: fn(&Function) -> bool = |function| !function.c_wrapper && !function.cold;
+/// Those of them that do not call themselves.
+pub(super) const NOT_RECURSIVE: fn(&Function) -> bool = |function| !function.c_wrapper && !function.recursive;
+
+/// A module, with analyses of its functions.
+pub(super) struct ModuleCx<'a> {
+    pub(super) module: &'a mut Module,
+    pub(super) analyses: &'a mut Analyses,
+}
+
+/// How the module of a function is compiled.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) forward: Forward,
+    pub(super) keeps_order: bool,
+    pub(super) vectors: Vectors,
+}
+
+/// A function, with what is known of it and of the functions that it calls.
+pub(super) struct FunctionCx<'a> {
+    pub(super) id: FunId,
+    pub(super) function: &'a mut Function,
+    pub(super) settings: Settings,
+    others: &'a Others,
+    analyses: &'a mut Analyses,
+}
+
+/// What is known of all functions, as they were before the pass.
+struct Others {
+    effects: Effects,
+    takes: Vec<bool>,
+}
+
+impl<'a> FunctionCx<'a> {
+    /// Returns which buffers of the function may share memory, as it is now.
+    pub(super) fn aliases(&mut self) -> Rc<Aliases> {
+        self.analyses.aliases(self.id, self.function, &self.others.effects.written)
+    }
+
+    /// Returns what each function writes to.
+    pub(super) fn written(&self) -> &'a [Written] {
+        &self.others.effects.written
+    }
+
+    /// Returns what each function writes to, and whether it takes memory.
+    pub(super) fn callees(&self) -> Callees<'a> {
+        Callees { written: &self.others.effects.written, takes: &self.others.takes }
+    }
+
+    /// Returns what each function does, as far as others can tell.
+    pub(super) fn effects(&self) -> &'a Effects {
+        &self.others.effects
+    }
+
+    /// Changes the body, with the rest of the function at hand.
+    pub(super) fn rewrite<T>(&mut self, change: impl FnOnce(&mut Block, &mut Function) -> T) -> T {
+        let mut body = std::mem::take(&mut self.function.body);
+        let result = change(&mut body, self.function);
+        self.function.body = body;
+        result
+    }
+}
+
+impl FunctionPass {
+    fn run(&self, module: &mut Module, analyses: &mut Analyses) {
+        let others = Others::of(module, self.asks, analyses);
+        let settings = Settings { forward: module.forward, keeps_order: module.keeps_order, vectors: module.vectors };
+        for (i, function) in module.functions.iter_mut().enumerate().filter(|(_, function)| (self.of)(function)) {
+            (self.run)(&mut FunctionCx { id: FunId(i), function, settings, others: &others, analyses });
+        }
+    }
+}
+
+impl Others {
+    fn of(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
+        let effects = match asks {
+            Asks::Nothing => Effects::default(),
+            Asks::Callees => Effects::of_writes(analyses.written(module)),
+            Asks::Effects => Effects::of(module, analyses),
+        };
+        Others { effects, takes: module.functions.iter().map(|function| function.allocates).collect() }
+    }
+}
+
+impl Work {
+    /// Does the work.
+    pub(super) fn run(&self, module: &mut Module, analyses: &mut Analyses) {
+        match self {
+            Work::Module(run) => run(&mut ModuleCx { module, analyses }),
+            Work::Function(pass) => pass.run(module, analyses),
+        }
+    }
+}
