@@ -19,6 +19,7 @@ mod fmt;
 mod gradbench;
 mod hosts;
 mod ks_round_trip;
+mod layers;
 mod licences;
 
 mod native_arrays;
