@@ -153,7 +153,7 @@ impl Pipeline {
     }
 }
 
-/// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
+/// Returns a test for functions that are not derived: some derivative is written by hand, or the function is external.
 pub(in crate::derive) fn by_hand(
     written: &HashSet<FunName>,
     externals: &IndexMap<FunName, Arc<Fun>>,

@@ -1,4 +1,4 @@
-//! Gradients, Jacobians and Hessians as values, dense.
+//! Derives gradients, Jacobians and Hessians as dense values.
 //!
 //! ```text
 //! grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
