@@ -4,25 +4,24 @@ use crate::abi::{self, Kind};
 use crate::emit::{COUNTERS, packed_name, query_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
-use crate::llvm_codegen::Form;
+use crate::llvm_codegen::OutputForm;
 use crate::marshal;
 use crate::module::{Module, compile};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
-use lm::tensor::Position;
 use lm::term::{Fun, FunName, Program, Span};
 use lm::types::Type;
 use lm::value::Value;
 use lmc_pool::Pool;
 use loops::analyses::counts::{Counts, Work};
-use loops::ir::Failure;
+use loops::interp::Failed;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
+type PackedEntry = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
 
 /// The counters of counted code.
 type Counters = *mut [u64; Work::ALL.len()];
@@ -35,9 +34,9 @@ pub struct Jit {
     // Owns the code that the addresses in `functions` point into.
     linked: Linked,
     module: Module,
-    functions: IndexMap<FunName, Packed>,
+    functions: IndexMap<FunName, PackedEntry>,
     /// Those that tell workspaces.
-    queries: IndexMap<FunName, Packed>,
+    queries: IndexMap<FunName, PackedEntry>,
     free: Free,
     counters: Option<Counters>,
     stack_bytes: u64,
@@ -52,7 +51,7 @@ impl Jit {
     /// Errors: those of [`compile`], and [`Error::Llvm`] when the code does not link.
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
-        let object = module.code(Form::Object, true)?;
+        let object = module.code(OutputForm::Object, true)?;
         Jit::link(module, &object, options)
     }
 
@@ -84,7 +83,7 @@ impl Jit {
         for entry in jit.module.entries() {
             if let Ok(address) = jit.linked.address(&query_name(&entry.symbol)) {
                 // SAFETY: the emitter gave the function of that name this type.
-                let query = unsafe { std::mem::transmute::<usize, Packed>(address) };
+                let query = unsafe { std::mem::transmute::<usize, PackedEntry>(address) };
                 jit.queries.insert(entry.def.fun.name.clone(), query);
             }
         }
@@ -104,7 +103,7 @@ impl Jit {
             let symbol = packed_name(&entry.symbol);
             let address = options.timings.time("linking", || linked.address(&symbol)).map_err(Error::Llvm)?;
             // SAFETY: the emitter gave the function of that name this type.
-            let function = unsafe { std::mem::transmute::<usize, Packed>(address) };
+            let function = unsafe { std::mem::transmute::<usize, PackedEntry>(address) };
             functions.insert(entry.def.fun.name.clone(), function);
         }
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
@@ -250,8 +249,8 @@ impl Jit {
 
 /// A function with its arguments, and a context that keeps its memory between calls.
 pub struct Prepared<'a> {
-    function: Packed,
-    query: Option<Packed>,
+    function: PackedEntry,
+    query: Option<PackedEntry>,
     fun: &'a Fun,
     free: Free,
     counters: Option<Counters>,
@@ -309,24 +308,9 @@ impl Drop for Prepared<'_> {
 
 fn runtime_error(error: &abi::Error) -> RuntimeError {
     let failure = loops::ir::ALL_FAILURES.iter().find(|failure| **failure as i32 == error.code);
-    let numbers = &error.number[..error.count as usize];
-    let position = |numbers: &[i64]| Position::from(numbers.to_vec());
-    let (first, second) = numbers.split_at(numbers.len() / 2);
-    let kind = match failure.expect("the code returns failures of the table") {
-        Failure::AssertFailed => ErrorKind::AssertFailed,
-        Failure::DivisionByZero => ErrorKind::DivisionByZero(numbers[0]),
-        Failure::RecursionTooDeep => ErrorKind::RecursionTooDeep(numbers[0] as usize),
-        Failure::IndexOutOfRange => ErrorKind::IndexOutOfRange { index: position(first), size: position(second) },
-        Failure::NegativeSize => ErrorKind::NegativeSize(position(numbers)),
-        Failure::SizeMismatch => ErrorKind::SizeMismatch { left: position(first), right: position(second) },
-        Failure::TooLarge => ErrorKind::TooLarge(position(numbers)),
-        Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
-        Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
-        Failure::ExternalFailed => ErrorKind::ExternalFailed(numbers[0]),
-        Failure::NotSpecialised => ErrorKind::NotSpecialised { found: numbers[0], wanted: numbers[1] },
-        Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
-    };
-    RuntimeError { kind, span: Span { start: error.start, end: error.end } }
+    let failure = *failure.expect("the code returns failures of the table");
+    let numbers = error.number[..error.count as usize].to_vec();
+    Failed { failure, numbers, span: Span { start: error.start, end: error.end } }.runtime_error()
 }
 
 /// Writes values as the interpreter does. A full output is no error of the program.
