@@ -6,7 +6,6 @@ use super::evaluator::{Evaluator, fail};
 use super::map::Map;
 use super::value::{Outcome, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
-use crate::libm;
 use crate::prim::Prim;
 use crate::random::hash;
 use crate::runtime_error::ErrorKind;

@@ -143,7 +143,6 @@ fn is_dear(e: &Expr) -> bool {
     })
 }
 
-
 /// The postcondition: a loop that depends on a direction computes no costly number that does not.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let mut late: HashSet<u32> = facts.directions.iter().map(Var::id).collect();
