@@ -3,8 +3,7 @@
 //! The functions of the C library are those of `libm`, whose names native code calls: so a wrong one differs.
 
 use super::evaluator::{Evaluator, fail};
-use super::map::Map;
-use super::value::{Outcome, Val};
+use super::value::{Map, Outcome, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
 use crate::prim::Prim;
 use crate::random::hash;

@@ -31,7 +31,7 @@ pub(super) struct Frame<'ctx, 'f> {
     /// The conditions that mostly hold.
     pub(super) likely: Rc<HashSet<Local>>,
     /// The loop in lanes at hand.
-    pub(super) lanes: Option<Lanes<'ctx>>,
+    pub(super) lanes: Option<ActiveLanes<'ctx>>,
     /// What the function is a slice of, if it is one.
     pub(super) origin: Option<usize>,
 }
@@ -139,7 +139,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
     }
 
     /// The loop in lanes at hand.
-    pub(super) fn lanes(&self) -> Option<&Lanes<'ctx>> {
+    pub(super) fn lanes(&self) -> Option<&ActiveLanes<'ctx>> {
         self.lanes.as_ref()
     }
 
@@ -154,7 +154,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         (lanes.width, lanes.mask) = (width, Mask { on: None, parted: false });
     }
 
-    pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
+    pub(super) fn set_lanes(&mut self, lanes: Option<ActiveLanes<'ctx>>) {
         self.lanes = lanes;
     }
 
@@ -170,7 +170,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
 
 /// The loop in lanes at hand.
 #[derive(Clone)]
-pub(super) struct Lanes<'ctx> {
+pub(super) struct ActiveLanes<'ctx> {
     /// How many there are.
     pub width: u32,
     /// What varies.
@@ -188,7 +188,7 @@ pub(super) struct Mask<'ctx> {
     pub parted: bool,
 }
 
-impl<'ctx> Lanes<'ctx> {
+impl<'ctx> ActiveLanes<'ctx> {
     pub(super) fn varies(&self, x: Local) -> bool {
         self.spread.varies(&Operand::Local(x))
     }

@@ -3,7 +3,7 @@
 use super::equal::Equal;
 use super::neighbours::Way;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Callees, Effects};
+use crate::analyses::effects::{Callees, StmtEffects};
 use crate::ir::{Local, LocalInfo, Stmt};
 use std::collections::HashSet;
 
@@ -29,6 +29,6 @@ pub struct Fuser<'a> {
 /// A statement of a block, what it does, and how many statements are in it.
 pub struct Done {
     pub(super) stmt: Stmt,
-    pub(super) effects: Effects,
+    pub(super) effects: StmtEffects,
     pub(super) len: usize,
 }

@@ -30,7 +30,7 @@ mod states;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Callees, Effects};
+use crate::analyses::effects::{Callees, StmtEffects};
 use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use fuser::{Done, Fuser, WINDOW};
@@ -115,7 +115,7 @@ impl<'a> Fuser<'a> {
     }
 
     fn seen(&self, stmt: Stmt) -> Done {
-        let effects = Effects::of(&stmt, self.aliases, self.callees);
+        let effects = StmtEffects::of(&stmt, self.aliases, self.callees);
         let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
         Done { stmt, effects, len }
     }
@@ -161,7 +161,7 @@ impl<'a> Fuser<'a> {
         };
         let fits = fits && stays(&done[i]) && stays(next);
         let may_leave = next.effects.may_leave && !asks_again;
-        let second = || Effects { may_leave, ..next.effects.clone() };
+        let second = || StmtEffects { may_leave, ..next.effects.clone() };
         fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
     }
 }

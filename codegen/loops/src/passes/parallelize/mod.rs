@@ -27,9 +27,9 @@ mod vectors;
 use super::pass::ModuleCx;
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::cache::Analyses;
-use crate::analyses::independence::Effects;
+use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, FunId, Local, Module, Stmt};
-use build::Builder;
+use build::ChunkBuilder;
 pub use cost::GRAIN;
 use legality::is_short;
 use planner::{Plan, Planner, World};
@@ -46,7 +46,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         let function = &mut module.functions[i];
         let mut body = std::mem::take(&mut function.body);
-        Builder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
+        ChunkBuilder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
         function.body = body;
     }
 }
@@ -64,7 +64,7 @@ impl World {
             let set = (0..function.locals.len() as u32).map(Local).collect();
             keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module, analyses), keeps, recurs }
+        World { effects: FunctionEffects::of(module, analyses), keeps, recurs }
     }
 }
 

@@ -1,15 +1,15 @@
 //! What is known while loops are looked for, and how to divide those that were found.
 
-use super::slice::Slice;
+use super::slice::IndexSlice;
 use crate::analyses::alias::Aliases;
-use crate::analyses::independence::Effects;
+use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Function, Local, Module, Operand, Stmt, Ty};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What is known of all functions.
 pub(super) struct World {
-    pub(super) effects: Effects,
+    pub(super) effects: FunctionEffects,
     /// Which functions leave something in the arena.
     pub(super) keeps: Vec<bool>,
     /// Which ones are recursive, or call one that is.
@@ -38,7 +38,7 @@ pub(super) struct Planner<'a> {
 pub(super) struct Plan {
     pub(super) private: Vec<Private>,
     /// Of one iteration.
-    pub(super) cost: Cost,
+    pub(super) cost: WorkEstimate,
 }
 
 /// How to make a copy of zeros.
@@ -50,13 +50,13 @@ pub(super) struct Private {
     /// Its elements.
     pub(super) count: Operand,
     /// How many numbers are in the element at an index, where elements are buffers.
-    pub(super) row: Option<Slice>,
+    pub(super) row: Option<IndexSlice>,
 }
 
 /// A sum of products of Integers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cost {
+pub(super) struct WorkEstimate {
     pub(super) terms: Vec<(i64, Vec<Local>)>,
     /// For sizes that an iteration finds out first: those of the first iteration.
-    pub(super) samples: Vec<(Local, Slice)>,
+    pub(super) samples: Vec<(Local, IndexSlice)>,
 }

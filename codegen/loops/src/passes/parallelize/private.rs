@@ -6,7 +6,7 @@
 //! ```
 
 use super::planner::{Planner, Private};
-use super::slice::Slice;
+use super::slice::IndexSlice;
 use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt};
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ impl Planner<'_> {
     }
 
     /// How long the rows of a buffer are that one loop sets, and nothing else.
-    fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<Slice> {
+    fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<IndexSlice> {
         let mut changes = 0;
         let mut look = |stmt: &Stmt| changes += usize::from(self.changes(stmt, buffer));
         if self.is_in_loop {
@@ -50,7 +50,7 @@ impl Planner<'_> {
             let since = visible[made..].iter().any(|stmt| self.changes_within(stmt, b));
             !since && !used.contains(&b) && !looped.body.stmts.iter().any(|stmt| self.changes_within(stmt, b))
         };
-        (changes == 1 && is_full).then(|| Slice::of(rows.index, &rows.body, length, &is_fixed))?
+        (changes == 1 && is_full).then(|| IndexSlice::of(rows.index, &rows.body, length, &is_fixed))?
     }
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
