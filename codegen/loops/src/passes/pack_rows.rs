@@ -29,11 +29,17 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let keeps_order = cx.settings.keeps_order;
     let made = made(cx.function);
     cx.rewrite(|body, function| {
-        let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
+        let sizes = sizes_of_rank_one(function);
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
         Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
     });
+}
+
+/// The sizes of rows that have one: of others, each is known, but not the number of elements.
+fn sizes_of_rank_one(function: &Function) -> HashMap<Local, Operand> {
+    let is_one = |rows: &Local| function.row_sizes.iter().filter(|(other, _)| other == rows).count() == 1;
+    function.row_sizes.iter().filter(|(rows, _)| is_one(rows)).cloned().collect()
 }
 
 /// With what each buffer of a function is made.
