@@ -1,8 +1,10 @@
 //! Checks of derivatives at random points.
 //!
-//!   <dr, fwd$f(s, ds)> = <rev$f(s, dr), ds>                               forward against reverse
-//!   <dr, fwd$f(s, ds)> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h             against central differences
-//!   interpreter ~ native: the same to the bit with exact arithmetic, but for sums whose terms come in another order
+//! ```text
+//! <dr, fwd$f(s, ds)> = <rev$f(s, dr), ds>                               forward against reverse
+//! <dr, fwd$f(s, ds)> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h             against central differences
+//! interpreter ~ native: the same to the bit with exact arithmetic, but for sums whose terms come in another order
+//! ```
 //!
 //! The points are random, unless the program says where: a function `example` without parameters that
 //! gives the argument. Then the first point is that one, and the others lie near it.

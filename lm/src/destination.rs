@@ -1,7 +1,9 @@
 //! Destinations: which bindings of a block may be evaluated right into the place where they are added.
 //!
-//!   let t = sumbuild(w, n, f) in (t.1, $delta_at(x, k, t.2))          added to D, a pair
-//!     =  add f's sum into D.1 and, its second component, into D.2[k]
+//! ```text
+//! let t = sumbuild(w, n, f) in (t.1, $delta_at(x, k, t.2))          added to D, a pair
+//!   =  add f's sum into D.1 and, its second component, into D.2[k]
+//! ```
 //!
 //! A block is evaluated into a destination; what is added to it in the end and used nowhere else needs
 //! no place of its own. Without that, each step of a loop would make a vector of zeros of the size of

@@ -1,7 +1,9 @@
 //! Linear maps as values, and what each does to a vector.
 //!
-//!   (m ∘ n) ⊙ x = m ⊙ (n ⊙ x)         (m × n) ⊙ x = (m ⊙ x, n ⊙ x)       0 ⊙ x = 0
-//!   (m ⊕ n) ⊙ x = m ⊙ x + n ⊙ x       (m ⋈ n) ⊙ (x, y) = m ⊙ x + n ⊙ y    1 ⊙ x = x      ...
+//! ```text
+//! (m ∘ n) ⊙ x = m ⊙ (n ⊙ x)         (m × n) ⊙ x = (m ⊙ x, n ⊙ x)       0 ⊙ x = 0
+//! (m ⊕ n) ⊙ x = m ⊙ x + n ⊙ x       (m ⋈ n) ⊙ (x, y) = m ⊙ x + n ⊙ y    1 ⊙ x = x      ...
+//! ```
 //!
 //! A map is the tree of the operators that built it: an independent meaning against which the laws
 //! are tested. Reverse application follows (RP), `(r ⊙ᴿ m) • x = r • (m ⊙ x)`, operator by operator.

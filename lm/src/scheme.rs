@@ -1,11 +1,13 @@
 //! Type schemes: the typing rule of an operator, written as one line of text.
 //!
-//!   (LM s t) (LM r s) -> (LM r t)             lower-case words are type variables
-//!   (LM s t) .. -> (LM s (Tuple t ..))        `p ..` repeats p for each argument; a variable that
-//!                                             stands only under `..` takes a value per repetition
-//!   (LM s t) (d s) -> (d t)                   `(d s)` is the tangent type of s
-//!   i (Tensor i t) -> t                       a tensor is known by its index type: `(Vec t)` is
-//!                                             `(Tensor Integer t)`
+//! ```text
+//! (LM s t) (LM r s) -> (LM r t)             lower-case words are type variables
+//! (LM s t) .. -> (LM s (Tuple t ..))        `p ..` repeats p for each argument; a variable that
+//!                                           stands only under `..` takes a value per repetition
+//! (LM s t) (d s) -> (d t)                   `(d s)` is the tangent type of s
+//! i (Tensor i t) -> t                       a tensor is known by its index type: `(Vec t)` is
+//!                                           `(Tensor Integer t)`
+//! ```
 //!
 //! One scheme serves to type a term (`Scheme::result`) and to type a law (`law::check`).
 

@@ -1,7 +1,9 @@
 //! Shapes and zeros, as terms.
 //!
-//!   shape(e) = size(e)      zero(e) = ts_zero(e)      where the elements of e are of fixed shape, Floats
-//!   shape(e) = build(size(e), \i. shape(e[i]))        and else element by element; tuples by component
+//! ```text
+//! shape(e) = size(e)      zero(e) = ts_zero(e)      where the elements of e are of fixed shape, Floats
+//! shape(e) = build(size(e), \i. shape(e[i]))        and else element by element; tuples by component
+//! ```
 
 use crate::prim::Prim;
 use crate::term::{Binding, Constant, Expr, Op, Pattern, Supply};

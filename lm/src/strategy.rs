@@ -1,13 +1,15 @@
 //! Strategies: where laws are applied, and in which order.
 //!
-//!   id t         = t                              repeat s     = try (s ; repeat s)
-//!   fail t       = failure                        topDown s    = s <+ one (topDown s)
-//!   (s1 ; s2) t  = s2 (s1 t)                      bottomUp s   = one (bottomUp s) <+ s
-//!   (s1 <+ s2) t = s1 t, or s2 t when s1 fails    normalize s  = repeat (topDown s)
-//!   try s        = s <+ id                        innermost s  = all (innermost s) ; try (s ; innermost s)
+//! ```text
+//! id t         = t                              repeat s     = try (s ; repeat s)
+//! fail t       = failure                        topDown s    = s <+ one (topDown s)
+//! (s1 ; s2) t  = s2 (s1 t)                      bottomUp s   = one (bottomUp s) <+ s
+//! (s1 <+ s2) t = s1 t, or s2 t when s1 fails    normalize s  = repeat (topDown s)
+//! try s        = s <+ id                        innermost s  = all (innermost s) ; try (s ; innermost s)
 //!
-//!   one, some, all: s at the first child where it succeeds, at those where it does, at all or fail;
-//!   child i: s at the i-th child.
+//! one, some, all: s at the first child where it succeeds, at those where it does, at all or fail;
+//! child i: s at the i-th child.
+//! ```
 //!
 //! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
 //! sec. 5.1. `innermost` reaches the same normal form as `normalize` (for a confluent

@@ -1,9 +1,11 @@
 //! Types, and the tangent type of each.
 //!
-//!   T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T) | (Record f)
+//! ```text
+//! T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T) | (Record f)
 //!
-//!   d Float = Float      d Integer = d Bool = d String = (Tuple)
-//!   d (Tuple T1 .. Tn) = (Tuple dT1 .. dTn)      d (Tensor k T) = (Tensor k dT)
+//! d Float = Float      d Integer = d Bool = d String = (Tuple)
+//! d (Tuple T1 .. Tn) = (Tuple dT1 .. dTn)      d (Tensor k T) = (Tensor k dT)
+//! ```
 //!
 //! Source: working notes, Fig. 1, with n-ary tuples and tensors of any rank.
 

@@ -1,6 +1,7 @@
 //! The invariants of terms that their constructors cannot see: run after each pass in debug builds.
 
 use crate::term::{Def, Expr, Kind, Var};
+use crate::types::Type;
 use std::collections::HashSet;
 
 /// Checks that every variable is bound before it is used, and that every binder is a different one.
@@ -10,6 +11,18 @@ pub fn scoping(def: &Def) -> Result<(), String> {
     let mut check = Scoping::default();
     def.params.iter().try_for_each(|p| check.bind(p))?;
     check.term(&def.body).map_err(|why| format!("in {}: {why}", def.fun.name))
+}
+
+/// Checks that a definition has the types of its function.
+///
+/// Errors: a sentence with both types.
+pub fn typing(def: &Def) -> Result<(), String> {
+    let params: Vec<Type> = def.params.iter().map(|p| p.ty().clone()).collect();
+    let (is, said) = ((Type::tuple(params), def.body.ty()), (Type::tuple(def.fun.params.clone()), &def.fun.result));
+    match is == said {
+        true => Ok(()),
+        false => Err(format!("{} is {} -> {}, but its type says {} -> {}", def.fun.name, is.0, is.1, said.0, said.1)),
+    }
 }
 
 #[derive(Default)]

@@ -1,6 +1,8 @@
 //! Measurements of a function and its derivatives: times, in turns, and counts of what their loops do.
 //!
-//!   f, x --argument--> values --entries--> calls --samples--> samples --report, plot--> table, JSON, SVG
+//! ```text
+//! f, x --argument--> values --entries--> calls --samples--> samples --report, plot--> table, JSON, SVG
+//! ```
 
 pub mod argument;
 mod entry;

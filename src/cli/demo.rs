@@ -29,6 +29,9 @@ pub struct DemoOptions {
     /// Show each rewrite: the law, where, before, after.
     #[arg(long)]
     trace: bool,
+    /// Show the stages of that heading only, such as "Transposed Jacobian".
+    #[arg(long, value_name = "NAME")]
+    stage: Option<String>,
     /// With respect to these parameters, or components of them (`t.1`), only.
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
@@ -75,9 +78,20 @@ fn derive(
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
-        stages.iter().try_for_each(|stage| print(stage, options, out))?;
+        chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, options, out))?;
     }
     Ok(())
+}
+
+/// The stages of the heading that is asked for, or all.
+fn chosen<'a>(stages: &'a [Stage], options: &DemoOptions) -> Result<Vec<&'a Stage>, Failure> {
+    let Some(name) = &options.stage else { return Ok(stages.iter().collect()) };
+    let chosen: Vec<&Stage> = stages.iter().filter(|stage| stage.heading.eq_ignore_ascii_case(name)).collect();
+    if chosen.is_empty() {
+        let known: Vec<String> = stages.iter().map(|stage| format!("`{}`", stage.heading)).collect();
+        return Err(Failure::Usage(format!("there is no stage `{name}`; there are {}", known.join(", "))));
+    }
+    Ok(chosen)
 }
 
 fn list(out: &mut dyn Write) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use super::dump::Dump;
 use super::failure::Failure;
-use crate::derive::pipeline::{Pass, Pipeline};
+use crate::derive::pipeline::{PassDone, Pipeline};
 use crate::ks::check::Checked;
 use lm::timing::{Row, Timings};
 use std::fmt::Write;
@@ -57,8 +57,8 @@ impl Watch {
         pipeline
     }
 
-    fn see(&self, pass: &Pass) {
-        let Pass { name, def, took } = pass;
+    fn see(&self, pass: &PassDone) {
+        let PassDone { name, def, took } = pass;
         self.say(|| format!("{name:<9} {}: {} nodes, {}", def.fun.name, def.body.size(), milliseconds(*took)));
         if let Some(dump) = &self.dump {
             dump.lock().expect("dumping does not panic").stage(name, def);

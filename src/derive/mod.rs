@@ -7,9 +7,11 @@ pub mod call_order;
 pub mod call_points;
 mod derivation;
 pub mod figures;
+pub mod forms;
 pub mod partial_eval;
 pub mod passes;
 pub mod pipeline;
+pub mod recipes;
 pub mod schedule;
 pub mod typing;
 

@@ -1,12 +1,16 @@
 //! Cutting a block at a dependence: what can be computed before some variables are known, and what
 //! cannot.
 //!
-//!   block  =  let forward in let reverse in result        reverse = all that depends on them
+//! ```text
+//! block  =  let forward in let reverse in result        reverse = all that depends on them
+//! ```
 //!
 //! A conditional that depends on them, but whose condition does not, is cut in two:
 //!
-//!   let x = if c then (let u = p in let v = q(u, dr) in v) else e
-//!      =   let u = if c then p else _ in .. let x = if c then (let v = q(u, dr) in v) else e
+//! ```text
+//! let x = if c then (let u = p in let v = q(u, dr) in v) else e
+//!    =   let u = if c then p else _ in .. let x = if c then (let v = q(u, dr) in v) else e
+//! ```
 //!
 //! Cut at the cotangent, a reverse derivative falls into the two halves `revf$f` and `revr$f` of the
 //! working notes, sec. 6.1; the variables that pass from the first to the second are the record, B.

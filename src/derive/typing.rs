@@ -3,13 +3,14 @@
 //! For f : S -> T, one row of the table for each derivation, as in the language's reference; besides,
 //! `jvp` and `vjp`, which give the value along with `fwd` and `rev`.
 
+use super::recipes;
 use lm::term::{Derivative, Fun};
 use lm::types::Type;
 use std::sync::Arc;
 
 /// How a derivation makes a function's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Typing {
+pub enum Typing {
     /// `S -> LM S T`, with the parameters of f.
     Jacobian,
     /// `S -> LM T S`, with the parameters of f.
@@ -44,26 +45,33 @@ enum Typing {
     Blocks,
 }
 
-/// Returns how a derivative's type is made.
-fn typing(derivative: &Derivative) -> Typing {
-    match derivative {
-        Derivative::D => Typing::Jacobian,
-        Derivative::Dt => Typing::Transposed,
-        Derivative::Tupled => Typing::Tupled,
-        Derivative::Polymorphic => Typing::Polymorphic,
-        Derivative::Fwd => Typing::Forward,
-        Derivative::Rev | Derivative::SufRev => Typing::Reverse,
-        Derivative::Jvp => Typing::ForwardWithValue,
-        Derivative::Vjp => Typing::ReverseWithValue,
-        Derivative::SufFwdPass => Typing::FirstHalf,
-        Derivative::SufRevPass => Typing::SecondHalf,
-        Derivative::Shape => Typing::Shape,
-        Derivative::Cl | Derivative::Wrt(_) => Typing::Same,
-        Derivative::Grad => Typing::Gradient,
-        Derivative::Hvp => Typing::HessianVector,
-        Derivative::Hess => Typing::Hessian,
-        Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => Typing::Blocks,
+impl Typing {
+    /// Returns the type in words, for f : S -> T.
+    pub fn text(self) -> &'static str {
+        match self {
+            Typing::Jacobian => "S -> LM S T",
+            Typing::Transposed => "S -> LM T S",
+            Typing::Tupled => "S -> (T, LM S T)",
+            Typing::Polymorphic => "(S, LM a S) -> (T, LM a T)      for any a",
+            Typing::Forward => "(S, dS) -> dT",
+            Typing::Reverse => "(S, dT) -> dS",
+            Typing::ForwardWithValue => "(S, dS) -> (T, dT)",
+            Typing::ReverseWithValue => "(S, dT) -> (T, dS)",
+            Typing::Same => "S -> T",
+            Typing::Shape => "S -> shape of T",
+            Typing::FirstHalf => "S -> (T, B)      B: the record",
+            Typing::SecondHalf => "(dT, B) -> dS      B: the record",
+            Typing::Gradient => "S -> dS      where T = Float",
+            Typing::HessianVector => "(S, dS) -> dS      where T = Float",
+            Typing::Hessian => "S -> J(dS, S)      where T = Float; J: all partial derivatives, T's structure outside",
+            Typing::Blocks => "S -> J(T, S)      J: all partial derivatives, T's structure outside",
+        }
     }
+}
+
+/// Returns how a derivative's type is made, as its row says.
+fn typing(derivative: &Derivative) -> Typing {
+    recipes::entry(derivative).typing
 }
 
 /// Returns the words for derivatives.
@@ -107,10 +115,12 @@ pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> 
 
 /// J(T, S), all partial derivatives of a T with respect to an S: T's structure outside, then S's.
 ///
-///   J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
-///   J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
-///   J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
-///   J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+/// ```text
+/// J((T1, ..), S) = (J(T1, S), ..)          J(T, (S1, ..)) = (J(T, S1), ..)          T Float or a tensor of Floats
+/// J(Tensor p Float, Tensor q Float) = Tensor (p + q) Float          Float is a tensor of rank 0
+/// J(Tensor p T, S) = Tensor p J(T, S)          J(Tensor p Float, Tensor q S) = Tensor p J(Float, Tensor q S)
+/// J(Float, Tensor q S) = Tensor q J(Float, S)          J(T, S) = () where T or S cannot vary
+/// ```
 pub fn blocks(t: &Type, s: &Type) -> Type {
     let tensor = |rank: usize, element| Type::Tensor(rank, Arc::new(element));
     match (t, s) {

@@ -1,9 +1,11 @@
 //! Arguments from JSON, by the types of parameters, and JSON from results.
 //!
-//!   Float               a number
-//!   Integer, Bool       an integer, true or false
-//!   (Tuple T1 .. Tn)    a list of n
-//!   (Tensor d T)        lists inside of lists, d deep, all of one depth equally long
+//! ```text
+//! Float               a number
+//! Integer, Bool       an integer, true or false
+//! (Tuple T1 .. Tn)    a list of n
+//! (Tensor d T)        lists inside of lists, d deep, all of one depth equally long
+//! ```
 
 use super::error::Error;
 use super::evals::Form;

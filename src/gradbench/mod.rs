@@ -1,8 +1,10 @@
 //! A tool of GradBench, the benchmark of tools for derivatives: each message of an eval, a line of JSON, gets one
 //! answer, a line of JSON.
 //!
-//!   define    a module is an eval; its model, a program of `demos/gradbench/`, is compiled to native code, once
-//!   evaluate  the input becomes arguments, a function of the model is called again and again, and timed
+//! ```text
+//! define    a module is an eval; its model, a program of `demos/gradbench/`, is compiled to native code, once
+//! evaluate  the input becomes arguments, a function of the model is called again and again, and timed
+//! ```
 //!
 //! What goes wrong, in a message or in a program, is an answer too: `success` is false, and `error` says why.
 

@@ -1,9 +1,11 @@
 //! The messages of GradBench, and the answers to them.
 //!
-//!   {id, kind: "start", config?}                         {id, tool, config}
-//!   {id, kind: "define", module}                         {id, success, timings?, error?}
-//!   {id, kind: "evaluate", module, function, input}      {id, success, output?, timings?, error?}
-//!   {id, kind: any other}                                {id}
+//! ```text
+//! {id, kind: "start", config?}                         {id, tool, config}
+//! {id, kind: "define", module}                         {id, success, timings?, error?}
+//! {id, kind: "evaluate", module, function, input}      {id, success, output?, timings?, error?}
+//! {id, kind: any other}                                {id}
+//! ```
 
 use super::error::Error;
 use serde::Serialize;

@@ -1,6 +1,8 @@
 //! The reader: from text to s-expressions.
 //!
-//!   s ::= number | string | symbol | (s ...) | [s ...]
+//! ```text
+//! s ::= number | string | symbol | (s ...) | [s ...]
+//! ```
 //!
 //! It keeps its own stack and a limit on nesting, so that no text makes it overflow; an s-expression
 //! is never nested deeper than [`NESTING_LIMIT`]. It reports every error of the text (up to a

@@ -1,6 +1,8 @@
 //! The cheap-gradient bound: see `docs/bound.md`.
 //!
-//!   work of [vjp f], of [rev f]  <=  4 · levels · max(work of f + Floats of argument and result, 4)
+//! ```text
+//! work of [vjp f], of [rev f]  <=  4 · levels · max(work of f + Floats of argument and result, 4)
+//! ```
 //!
 //! for random programs and the demos; and the page says what the program computes.
 

@@ -1,8 +1,10 @@
 //! Values paired with their maps: what Figs. 7 and 8 of the working notes say of them, on values.
 //!
-//!   tupled$f(x)            = (f(x), ∂f(x))
-//!   polymorphic$f(x, m)    = (f(x), ∂f(x) ∘ m)        for maps m from S, and from elsewhere
-//!   polymorphic$f(ē) ⊙ dx  = jvp$f(ē ⊙ dx)            the crucial property (CP)
+//! ```text
+//! tupled$f(x)            = (f(x), ∂f(x))
+//! polymorphic$f(x, m)    = (f(x), ∂f(x) ∘ m)        for maps m from S, and from elsewhere
+//! polymorphic$f(ē) ⊙ dx  = jvp$f(ē ⊙ dx)            the crucial property (CP)
+//! ```
 //!
 //! and that derivatives of a composition are those of its parts, whatever is in these.
 

@@ -1,9 +1,11 @@
 //! Derivatives of random smooth programs: every way to a derivative, and every stage on the way, gives
 //! the same.
 //!
-//!   [D f] s ⊙ ds, before optimisation  =  [fwd f] s ds        dr ⊙ᴿ [D f] s  =  [rev f] s dr
-//!   [fwd f] = [rev f] = finite differences                     interpreter = native
-//!   [jvp f] = (f, [fwd f])                                     [sufrevpass f] after [suffwdpass f] = [rev f]
+//! ```text
+//! [D f] s ⊙ ds, before optimisation  =  [fwd f] s ds        dr ⊙ᴿ [D f] s  =  [rev f] s dr
+//! [fwd f] = [rev f] = finite differences                     interpreter = native
+//! [jvp f] = (f, [fwd f])                                     [sufrevpass f] after [suffwdpass f] = [rev f]
+//! ```
 //!
 //! A failure is shrunk, and shown as KS text.
 

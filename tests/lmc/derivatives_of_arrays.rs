@@ -1,9 +1,11 @@
 //! Derivatives of random programs on arrays, with loops, calls, functions as parameters and recursion:
 //!
-//!   [fwd f] = [rev f] = finite differences, at sizes 0 to 5; and so for f = [fwd g], f = [rev g]
-//!   [D f] s ⊙ ds, before optimisation  =  [fwd f] s ds        dr ⊙ᴿ [D f] s  =  [rev f] s dr
-//!   [rev [wrt$k f]] s dr  =  the k-th component of [rev f] s dr
-//!   [rev f] does at most a multiple of what f does, also at twice the size
+//! ```text
+//! [fwd f] = [rev f] = finite differences, at sizes 0 to 5; and so for f = [fwd g], f = [rev g]
+//! [D f] s ⊙ ds, before optimisation  =  [fwd f] s ds        dr ⊙ᴿ [D f] s  =  [rev f] s dr
+//! [rev [wrt$k f]] s dr  =  the k-th component of [rev f] s dr
+//! [rev f] does at most a multiple of what f does, also at twice the size
+//! ```
 //!
 //! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
 //! shrunk.

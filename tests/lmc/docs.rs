@@ -3,6 +3,8 @@
 
 use common::page;
 use lm::law;
+use lm::term::Derivative;
+use lmc::derive::Derivation;
 use lmc::derive::passes::laws::PASS_LAWS;
 use lmc::ks::explain;
 use loops::PASSES;
@@ -184,6 +186,20 @@ fn the_laws_of_figures_are_listed() {
         writeln!(table, "| {source} | {} | {} |", names.len(), names.join(", ")).expect("a string takes all");
     }
     holds("derivations", "figures", &table);
+}
+
+/// Every derivative has a row in the page of the language, and every derivation one in its own page.
+#[test]
+fn the_derivatives_are_described() {
+    let page = read("docs/language.md");
+    let rows: String = page.lines().filter(|line| line.starts_with("| `[")).collect();
+    let names = Derivative::ALL.map(|derivative| format!("`[{} f]`", derivative.word()));
+    let missing: Vec<String> = names.into_iter().filter(|name| !rows.contains(&**name)).collect();
+    assert!(missing.is_empty(), "docs/language.md has no rows for {missing:?}");
+    let page = read("docs/derivations.md");
+    for derivation in Derivation::ALL {
+        assert!(page.contains(&format!("\n| `{}` |", derivation.name())), "docs/derivations.md: {derivation:?}");
+    }
 }
 
 fn lmc(arguments: &[&str]) -> String {

@@ -22,6 +22,7 @@ mod ks_round_trip;
 mod licences;
 mod native_arrays;
 mod native_records;
+mod operators;
 mod pass_laws;
 mod prelude;
 mod recursion;

@@ -1,13 +1,15 @@
 //! Each law of a pass, on the instance in its row: the pass makes of it what the row says, and both
 //! mean the same.
 
+use lm::effect::Effects;
 use lm::interp::Interpreter;
 use lm::map;
 use lm::notation::ks;
-use lm::term::{Def, Program};
+use lm::term::{Def, FunName, Program};
 use lm::types::Type;
 use lm::value::Value;
-use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::passes::laws::{PASS_LAWS, PassLaw};
+use lmc::derive::passes::{self, Facts};
 use lmc::derive::pipeline::Pipeline;
 use lmc::ks::front;
 use lmc::ks::source::Source;
@@ -52,6 +54,16 @@ fn meaning(p: &mut Pipeline, def: &Def) -> Value {
     }
 }
 
+/// The instances have a direction for their last parameter; all but g are not recursive.
+fn keeps_postcondition(law: &PassLaw, made: &Def) {
+    let pass = passes::named(law.pass).unwrap_or_else(|| panic!("{}: there is no pass {}", law.name, law.pass));
+    let effects = Effects::default();
+    let directions = if law.pass == "hoist_residuals" { &made.params[made.params.len() - 1..] } else { &[] };
+    let is_recursive = |f: &FunName| *f == FunName::base("g");
+    let facts = Facts { directions, is_recursive: &is_recursive, ..Facts::new(&effects) };
+    passes::check(pass, made, &facts).unwrap_or_else(|broken| panic!("{}: {broken}", law.name));
+}
+
 #[test]
 fn each_pass_applies_its_laws() {
     with_large_stack(|| {
@@ -70,6 +82,7 @@ fn each_pass_applies_its_laws() {
                 ks::def(&made, 100),
                 ks::def(&after, 100)
             );
+            keeps_postcondition(law, &made);
             // A transposed map means something else: what, is the law's own right side.
             let (left, right) = match law.text.contains('ᵀ') && before.fun.result.mentions_lm() {
                 true => (transposed(&mut p, &before), meaning(&mut p, &made)),

@@ -1,10 +1,12 @@
 //! What a function looks like from C.
 //!
-//!   a Float, Integer, Bool or String      itself; a result, through a pointer
-//!   a tuple                               its components in order; unit is nothing
-//!   (Tensor d T), T without tensors       for each component of T, a tensor: data and d sizes
-//!   (Vec (Tensor d T)), T without tensors for each component of T, a jagged tensor: data, offsets, size, and if
-//!                                         d > 1 the sizes of all elements
+//! ```text
+//! a Float, Integer, Bool or String      itself; a result, through a pointer
+//! a tuple                               its components in order; unit is nothing
+//! (Tensor d T), T without tensors       for each component of T, a tensor: data and d sizes
+//! (Vec (Tensor d T)), T without tensors for each component of T, a jagged tensor: data, offsets, size, and if
+//!                                       d > 1 the sizes of all elements
+//! ```
 //!
 //! Where T has no components, one tensor without data gives the size. Other types have no form in C.
 

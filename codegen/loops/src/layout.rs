@@ -1,9 +1,11 @@
 //! How values lie in components.
 //!
-//!   a Float, Integer, Bool or String    itself
-//!   a tuple                             its components in order; unit is none
-//!   (Tensor d T)                        d sizes; for each component of T, a buffer of it
-//!   (Record f)                          the words of what it was made of, one for each component
+//! ```text
+//! a Float, Integer, Bool or String    itself
+//! a tuple                             its components in order; unit is none
+//! (Tensor d T)                        d sizes; for each component of T, a buffer of it
+//! (Record f)                          the words of what it was made of, one for each component
+//! ```
 //!
 //! So a tensor of tuples is one buffer for each component, and a vector of vectors has the buffer of their
 //! sizes and the buffer of their buffers. Elements stand in order, the last index running fastest.

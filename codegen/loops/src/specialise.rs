@@ -1,10 +1,12 @@
 //! What is known of the arguments of entries before they are called: numbers that take the place of parameters.
 //!
-//!   n=10              the Integer n; t.2=10 is the second component of a tuple t
-//!   v.size=10         the size of a vector; m.size.2=10 the second one of a tensor of more dimensions
-//!   rows.each.size=10 the size of each vector in a vector of vectors
+//! ```text
+//! n=10              the Integer n; t.2=10 is the second component of a tuple t
+//! v.size=10         the size of a vector; m.size.2=10 the second one of a tensor of more dimensions
+//! rows.each.size=10 the size of each vector in a vector of vectors
 //!
-//!   fun f(n, s, v) { s }     =     fun f(n, s, v) { c = eq.i n 10; check c else NotSpecialised(n, 10); s[n := 10] }
+//! fun f(n, s, v) { s }     =     fun f(n, s, v) { c = eq.i n 10; check c else NotSpecialised(n, 10); s[n := 10] }
+//! ```
 //!
 //! An entry checks what it was compiled for, and goes on with the numbers, so that passes see them. Derivatives take
 //! the arguments of their function first, and know the same of them.

@@ -1,6 +1,8 @@
 //! A static library of one object, in the GNU `ar` form.
 //!
-//!   "!<arch>\n", member "/" (for each symbol, where its member starts; then their names), the object
+//! ```text
+//! "!<arch>\n", member "/" (for each symbol, where its member starts; then their names), the object
+//! ```
 //!
 //! Written here and not by `ar`, so that `a` needs no tool and the same input gives the same bytes:
 //! times, owners and modes are fixed.

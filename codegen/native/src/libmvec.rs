@@ -1,13 +1,15 @@
 //! libmvec: glibc's functions of libm on vectors of 2, 4 or 8 Floats, at most 4 ulp off.
 //!
-//!   _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
+//! ```text
+//! _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
+//! ```
 //!
 //! Which there are, the library of this machine says: those that came with glibc 2.22, 2.35, or none. Where code is
 //! made for other machines, these need a libmvec that is no older.
 
 use crate::llvm::{is_loaded, load_library};
 use inkwell::memory_buffer::MemoryBuffer;
-use loops::ir::{ALL_OPS, Op};
+use lm::libm::{self, Libm, Vectors};
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -22,11 +24,14 @@ const WIDTHS: [(u32, char); 3] = [(8, 'e'), (4, 'd'), (2, 'b')];
 
 static IS_THERE: LazyLock<bool> = LazyLock::new(|| load_library(Path::new(LIBRARY)));
 
-/// The functions for a function of libm with so many arguments: the widths of their vectors, up to the given one,
-/// widest first, and their names.
-pub(crate) fn variants(name: &str, arguments: usize, widest: u32) -> Vec<(u32, String)> {
+/// Returns the functions for a function of libm: the widths of their vectors, up to the given one, widest first, and
+/// their names.
+pub(crate) fn variants(f: Libm, widest: u32) -> Vec<(u32, String)> {
+    if f.vectors() == Vectors::Never {
+        return vec![];
+    }
     let fitting = WIDTHS.iter().filter(|(width, _)| *width <= widest && *IS_THERE);
-    let symbols = fitting.map(|(width, letter)| (*width, symbol(name, arguments, *width, *letter)));
+    let symbols = fitting.map(|(width, letter)| (*width, symbol(f, *width, *letter)));
     symbols.filter(|(_, symbol)| is_loaded(symbol)).collect()
 }
 
@@ -37,9 +42,8 @@ pub(crate) fn note(widest: u32) -> String {
             "{LIBRARY} is not there: functions of libm, but for exp in lanes, are called for one Float at a time"
         );
     }
-    let arguments = |op: &&Op| op.operands().len();
-    let has = |op: &&Op| !variants(op.name(), arguments(op), widest).is_empty();
-    let names: Vec<&str> = ALL_OPS.iter().filter(has).map(|op| op.name()).collect();
+    let has = |f: &&Libm| !variants(**f, widest).is_empty();
+    let names: Vec<&str> = libm::ALL.iter().filter(has).map(|f| f.name()).collect();
     format!("{LIBRARY} has {} for vectors of up to {widest} Floats", names.join(", "))
 }
 
@@ -59,8 +63,8 @@ pub(crate) fn is_needed(object: &[u8]) -> bool {
     false
 }
 
-fn symbol(name: &str, arguments: usize, width: u32, letter: char) -> String {
-    format!("{PREFIX}{letter}N{width}{}_{name}", "v".repeat(arguments))
+fn symbol(f: Libm, width: u32, letter: char) -> String {
+    format!("{PREFIX}{letter}N{width}{}_{}", "v".repeat(f.arity()), f.name())
 }
 
 #[cfg(test)]
@@ -69,13 +73,13 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_vector_abi() {
-        assert_eq!(symbol("pow", 2, 8, 'e'), "_ZGVeN8vv_pow");
-        assert_eq!(symbol("exp", 1, 2, 'b'), "_ZGVbN2v_exp");
+        assert_eq!(symbol(Libm::Pow, 8, 'e'), "_ZGVeN8vv_pow");
+        assert_eq!(symbol(Libm::Exp, 2, 'b'), "_ZGVbN2v_exp");
     }
 
     #[test]
     fn what_is_not_there_is_not_used() {
-        assert_eq!(variants("lgamma", 1, 8), []);
-        assert!(variants("exp", 1, 4).iter().all(|(width, _)| *width <= 4));
+        assert_eq!(variants(Libm::Lgamma, 8), []);
+        assert!(variants(Libm::Exp, 4).iter().all(|(width, _)| *width <= 4));
     }
 }

@@ -1,8 +1,10 @@
 //! What one core of the machine at hand can do at most, measured: two kernels, compiled as programs are.
 //!
-//!   arithmetic   x = x * a + b on independent chains of vectors, nothing loaded or stored
-//!   memory       a[i] = b[i] + s * c[i] on arrays that are larger than the caches (the triad of STREAM); and again on
-//!                arrays that the first cache holds
+//! ```text
+//! arithmetic   x = x * a + b on independent chains of vectors, nothing loaded or stored
+//! memory       a[i] = b[i] + s * c[i] on arrays that are larger than the caches (the triad of STREAM); and again on
+//!              arrays that the first cache holds
+//! ```
 //!
 //! Source of the triad: McCalpin, Memory bandwidth and machine balance in current high performance computers, 1995. As
 //! there, its bytes are those that the program names, 24 for each i; that a processor may read a before it writes to it

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Build, at_every_level, call, float, integer, tuple};
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
+use lm::libm::Libm;
 use lm::prim::Prim;
 use lm::term::{Constant, Expr, FunName, Op, Span};
 use lm::types::Type;
@@ -199,7 +200,7 @@ fn long_block(n: usize) -> Build {
         for i in 0..n {
             let [x, y] = &last;
             let rhs = match i % 8 {
-                0 => prim(Prim::Sin, &[x]),
+                0 => prim(Prim::Libm(Libm::Sin), &[x]),
                 1 | 3 | 5 => prim(Prim::Mul, &[x, y]),
                 _ => prim(Prim::Sub, &[y, &prim(Prim::Mul, &[&Expr::float(i as f64), x])]),
             };

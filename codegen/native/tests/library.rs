@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Build, call, float, integer, tuple};
+use lm::libm::Libm;
 use lm::prim::Prim;
 use lm::term::{Def, Derivative, Expr, FunName, Op, Span};
 use lm::types::Type;
@@ -23,7 +24,7 @@ fn odd_names() -> Module {
     let mut b = Build::default();
     // sin(x) = sin(x) + 1: the inner one is the primitive.
     b.def("sin", &[("x", float())], |_, xs| {
-        Expr::prim(Prim::Add, [Expr::prim(Prim::Sin, [xs[0].clone()]), Expr::float(1.0)])
+        Expr::prim(Prim::Add, [Expr::prim(Prim::Libm(Libm::Sin), [xs[0].clone()]), Expr::float(1.0)])
     });
     b.def("main", &[], |_, _| call("malloc", integer(), vec![Expr::integer(20)]));
     b.def("malloc", &[("n", integer())], |_, xs| Expr::prim(Prim::Add, [xs[0].clone(), Expr::integer(22)]));

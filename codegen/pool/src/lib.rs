@@ -1,7 +1,9 @@
 //! A pool of threads: what generated code may use to run the chunks of a loop.
 //!
-//!   parallel_for(pool, body, env, chunks)   body(env, c, w) once for each c in 0..chunks, in any order; w < workers,
-//!                                           and never the same for two that run at the same time
+//! ```text
+//! parallel_for(pool, body, env, chunks)   body(env, c, w) once for each c in 0..chunks, in any order; w < workers,
+//!                                         and never the same for two that run at the same time
+//! ```
 //!
 //! Generated code knows no threads, only such a function, in its context; any other will do as well. Results do not
 //! depend on it: see `docs/codegen.md`. The interface for C is in `include/lmc_pool.h`.

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! There are no destinations, no plans, no values changed in place and no counts. A function is a Rust
-//! closure. A linear map is one, too; its transpose follows from the law of adjoints alone, see [`map`].
+//! closure. A linear map is one, too; its transpose follows from the law of adjoints alone, see `eval/map.rs`.
 //!
-//! It shares with the interpreter: the types of values and errors that enter and leave, and the two
-//! functions of the C library that Rust lacks (`erf`, `lgamma`).
+//! It shares with the interpreter: the types of values and errors that enter and leave, the laws of the primitives'
+//! derivatives, and the rows of `libm`.
 //!
 //! Takes: a program and arguments. Gives: the value, or the first error from left to right.
 

@@ -1,12 +1,11 @@
 //! Gives each primitive its meaning: here those on scalars, in `arrays` and `map` the others.
 //!
-//! The functions of real numbers are those of Rust's `f64`, which are the C library's.
+//! The functions of the C library are those of `libm`, whose names native code calls: so a wrong one differs.
 
 use super::map::Map;
 use super::value::{Outcome, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
 use super::{Evaluator, fail};
-use crate::libm;
 use crate::prim::Prim;
 use crate::random::hash;
 use crate::runtime_error::ErrorKind;
@@ -21,11 +20,11 @@ impl Evaluator<'_> {
     pub(super) fn prim(&self, p: Prim, args: &[Val], e: &Expr) -> Outcome {
         use Prim::*;
         match p {
-            Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Sqrt | Erf | Lgamma => {
-                Ok(Float(function(p)(args[0].float())))
+            Libm(f) => {
+                let args: Vec<f64> = args.iter().map(Val::float).collect();
+                Ok(Float(f.at(&args).expect("so many arguments as the function has")))
             }
-            Atan2 => Ok(Float(args[0].float().atan2(args[1].float()))),
-            Pow => Ok(Float(args[0].float().powf(args[1].float()))),
+            Sqrt => Ok(Float(args[0].float().sqrt())),
             Powi => Ok(Float(args[0].float().powf(args[1].integer() as f64))),
             Min => Ok(if args[0].float() <= args[1].float() { args[0].clone() } else { args[1].clone() }),
             Max => Ok(if args[0].float() >= args[1].float() { args[0].clone() } else { args[1].clone() }),
@@ -101,27 +100,6 @@ impl Evaluator<'_> {
             (Prim::LmLT, [f]) => Map::lt(self, f, t),
             _ => panic!("{} makes no linear map of {args:?}", p.name()),
         }
-    }
-}
-
-/// The function of a real number that a primitive computes.
-fn function(p: Prim) -> fn(f64) -> f64 {
-    match p {
-        Prim::Log => f64::ln,
-        Prim::Exp => f64::exp,
-        Prim::Sin => f64::sin,
-        Prim::Cos => f64::cos,
-        Prim::Tan => f64::tan,
-        Prim::Sinh => f64::sinh,
-        Prim::Cosh => f64::cosh,
-        Prim::Tanh => f64::tanh,
-        Prim::Asin => f64::asin,
-        Prim::Acos => f64::acos,
-        Prim::Atan => f64::atan,
-        Prim::Sqrt => f64::sqrt,
-        Prim::Erf => libm::erf,
-        Prim::Lgamma => libm::lgamma,
-        other => panic!("{} is no function of one real number", other.name()),
     }
 }
 

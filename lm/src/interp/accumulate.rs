@@ -1,9 +1,11 @@
 //! Evaluation into destinations.
 //!
-//!   a + b            add a, then b            0         add nothing
-//!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
-//!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
-//!   g(e)             g's body, into the destination
+//! ```text
+//! a + b            add a, then b            0         add nothing
+//! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
+//! g(e)             g's body, into the destination
+//! ```
 //!
 //! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
 //! ever made for one of them. What of a block goes where is planned by `destination`.

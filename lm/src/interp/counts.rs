@@ -20,7 +20,7 @@ pub struct Counts {
     pub calls: u64,
     /// Floats written into new tensors: elements built, zeros, copies.
     pub moves: u64,
-    /// MOVES of the cost model, its Fig. 11: operands read and results written, of all types. See Note [MOVES].
+    /// MOVES of the cost model, its Fig. 11: operands read and results written, of all types. See Note `[MOVES]`.
     pub accesses: u64,
     /// Steps of loops: calls of function values.
     pub steps: u64,

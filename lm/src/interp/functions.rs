@@ -1,6 +1,8 @@
 //! Functions as vectors: what L and L' take and give (working notes, sec. 2.7).
 //!
-//!   (f + g)(i) = f(i) + g(i)        (k * f)(i) = k * f(i)        f • g = Σ_i f(i) • g(i)
+//! ```text
+//! (f + g)(i) = f(i) + g(i)        (k * f)(i) = k * f(i)        f • g = Σ_i f(i) • g(i)
+//! ```
 //!
 //! The sum is over all Integers, so one of the two must be of finite support ([`Value::Support`]).
 

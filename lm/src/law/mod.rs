@@ -16,7 +16,7 @@ pub use native::{Head, component_source};
 pub use rule::Named;
 
 use crate::notation::ks;
-use crate::prim::{self, Derivative, Prim};
+use crate::prim::{self, Jacobian, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
 use crate::types::Type;
 use indexmap::IndexMap;
@@ -239,7 +239,7 @@ fn read_line(line: &str) -> Option<Law> {
 
 /// `∂p(x, y) = ...`.
 fn derivative_law(p: Prim) -> Option<Law> {
-    let Derivative::Law(rhs) = p.row().derivative else {
+    let Jacobian::Law(rhs) = p.jacobian() else {
         return None;
     };
     let metas: Vec<Pat> = ["x", "y", "z"][..arity(p)].iter().map(|n| Pat::Meta((*n).into())).collect();
@@ -260,19 +260,19 @@ fn arity(p: Prim) -> usize {
 /// Panics for a primitive that derivations handle themselves.
 pub fn jacobian_of(p: Prim, args: &[Expr]) -> Expr {
     let whole = Expr::app(Op::JacobianOf(p), args.to_vec());
-    match p.row().derivative {
-        Derivative::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
+    match p.jacobian() {
+        Jacobian::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
             let law = named(&format!("jacobian-{}", p.name()));
             let (mut supply, mut floats) = (Supply::default(), Vec::new());
             let jacobian = law.rewrite(&whole, &mut supply, &mut floats);
             assert!(floats.is_empty(), "the Jacobian of {} is taken at atoms", p.name());
             jacobian.unwrap_or_else(|| panic!("no derivative of {} at {}", p.name(), whole.ty()))
         }
-        Derivative::Law(_) | Derivative::Zero => {
+        Jacobian::Law(_) | Jacobian::Zero => {
             let s = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
             let t = Expr::app(Op::Prim(p), args.to_vec());
             Expr::prim(Prim::LmZero, [Expr::witness(&s), Expr::witness(&t)])
         }
-        Derivative::Structural => panic!("{} is differentiated by the derivation itself", p.name()),
+        Jacobian::Structural => panic!("{} is differentiated by the derivation itself", p.name()),
     }
 }

@@ -1,8 +1,10 @@
 //! Reads the text of a law.
 //!
-//!   side ::= side operator side | -side | side ᵀ | side .i | atom
-//!   atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side
-//!          | if side then side else side | 0 | 1
+//! ```text
+//! side ::= side operator side | -side | side ᵀ | side .i | atom
+//! atom ::= name | number | name(side, ...) | sign(side, ...) | (side, ...) | λi. side
+//!        | if side then side else side | 0 | 1
+//! ```
 //!
 //! where an element of a list may be `side ..`. Operators and signs: `notation::operators`.
 

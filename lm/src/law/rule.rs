@@ -1,6 +1,8 @@
 //! Laws that a program gives: its rules.
 //!
-//!   (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
+//! ```text
+//! (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
+//! ```
 //!
 //! A parameter stands for any term of its type that does not use what the template binds around it; one that
 //! the template mentions twice stands for the same term twice. Bound variables match bound variables. Names

@@ -1,9 +1,11 @@
 //! The infix form, for people.
 //!
-//!   fun f2(x)
-//!     = let { y = x * x }
-//!       let { z = x + y }
-//!       y * z
+//! ```text
+//! fun f2(x)
+//!   = let { y = x * x }
+//!     let { z = x + y }
+//!     y * z
+//! ```
 //!
 //! `Format::Plain` writes linear maps as the notes' demo does, `lmCompose(m, n)`; `Format::Signs`
 //! uses the signs of their Fig. 3, `m ∘ n`. Witnesses of shapes are left out.

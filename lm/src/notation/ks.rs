@@ -262,6 +262,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::libm::Libm;
     use crate::term::{FunName, Supply};
 
     #[test]
@@ -287,7 +288,7 @@ mod tests {
     fn redefined_primitives_are_marked() {
         let mut supply = Supply::default();
         let x = supply.fresh("x", Type::Float);
-        let body = Expr::prim(Prim::Exp, [Expr::var(&x)]);
+        let body = Expr::prim(Prim::Libm(Libm::Exp), [Expr::var(&x)]);
         let def = Def::new(FunName::base("exp"), vec![x], body);
         let mut p = Program::default();
         p.defs.insert(def.fun.name.clone(), def);

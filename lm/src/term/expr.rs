@@ -274,6 +274,12 @@ impl Expr {
         }
     }
 
+    /// Returns whether the term is a tuple of at most three atoms: it costs nothing, and reads better where it is used.
+    pub fn is_short_tuple(&self) -> bool {
+        const SHORT: usize = 3;
+        self.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
+    }
+
     /// The variable, when the term is one.
     pub fn as_var(&self) -> Option<&Var> {
         match self.kind() {

@@ -1,6 +1,8 @@
 //! Terms: the one language of programs, linear maps and everything between.
 //!
-//!   e ::= constant | x | op(e1, ..., en) | let { p1 = e1; ...; pn = en } e | λx. e
+//! ```text
+//! e ::= constant | x | op(e1, ..., en) | let { p1 = e1; ...; pn = en } e | λx. e
+//! ```
 //!
 //! Every node carries its type, so ill-typed terms cannot be built. Every binder of a definition is
 //! a different variable (see [`Supply`]), so substitution never captures. A let is a flat block of

@@ -1,9 +1,11 @@
 //! Walks over terms, from the outside in.
 //!
-//!   children(op(e1, .., en))           = e1, .., en
-//!   children(let p1 = e1; .. in e)     = e1, .., e
-//!   children(λx. e)                    = e
-//!   any(P, e)                          = P(e) or any(P, c) for a child c of e
+//! ```text
+//! children(op(e1, .., en))           = e1, .., en
+//! children(let p1 = e1; .. in e)     = e1, .., e
+//! children(λx. e)                    = e
+//! any(P, e)                          = P(e) or any(P, c) for a child c of e
+//! ```
 //!
 //! A walk that builds a term is [`Expr::map_children`].
 

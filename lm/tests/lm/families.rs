@@ -1,7 +1,9 @@
 //! L and L', the families of maps over all Integers (working notes, sec. 2.7), by their meaning:
 //!
-//!   (L(f) ⊙ x)(i) = (f i) ⊙ x           L'(f) ⊙ g = Σ_i (f i) ⊙ g(i)     g of finite support
-//!   (m ⊙ x) • r = x • (r ⊙ᴿ m)          L(λi. m)ᵀ = L'(λi. mᵀ)            L'(λi. m)ᵀ = L(λi. mᵀ)
+//! ```text
+//! (L(f) ⊙ x)(i) = (f i) ⊙ x           L'(f) ⊙ g = Σ_i (f i) ⊙ g(i)     g of finite support
+//! (m ⊙ x) • r = x • (r ⊙ᴿ m)          L(λi. m)ᵀ = L'(λi. mᵀ)            L'(λi. m)ᵀ = L(λi. mᵀ)
+//! ```
 //!
 //! The maps differ from place to place, which random instances of the laws (`laws.rs`) do not.
 

@@ -1,6 +1,8 @@
 //! Jacobians written by hand, `(def [D f] ...)`, as Jacobians that are derived look.
 //!
-//!   let Dy = m in b   =   b[Dy := m]
+//! ```text
+//! let Dy = m in b   =   b[Dy := m]
+//! ```
 //!
 //! A derived Jacobian binds maps from S only, so that each is applied once; other maps have no names. Takes: a
 //! term that gives a linear map. Gives: one that binds no maps.

@@ -1,23 +1,28 @@
 //! The full Jacobian, from linear-map combinators.
 //!
-//!   ∂f(x) = let ∂x = 1 in ∇[e]
+//! ```text
+//! ∂f(x) = let ∂x = 1 in ∇[e]
 //!
-//!   ∇[k] = 0      ∇[x] = ∂x      ∇[(e1, .., en)] = ∇[e1] × .. × ∇[en]
-//!   ∇[f(e)] = ∂f(e) ∘ ∇[e]
-//!   ∇[let x = e1 in e2] = let x = e1 in let ∂x = ∇[e1] in ∇[e2]
-//!   ∇[if b then e1 else e2] = if b then ∇[e1] else ∇[e2]
+//! ∇[k] = 0      ∇[x] = ∂x      ∇[(e1, .., en)] = ∇[e1] × .. × ∇[en]
+//! ∇[f(e)] = ∂f(e) ∘ ∇[e]
+//! ∇[let x = e1 in e2] = let x = e1 in let ∂x = ∇[e1] in ∇[e2]
+//! ∇[if b then e1 else e2] = if b then ∇[e1] else ∇[e2]
+//! ```
 //!
 //! Source: working notes, Fig. 6; the call rule is a composition there too, though printed as an
 //! application, and the conditional is promised in the text only. Takes: a definition in normal
 //! form. Gives: a block that binds values and maps in turn.
-//!   ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
-//!   ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
+//!
+//! ```text
+//! ∇[build(n, λi. e)] = V(build(n, λi. ∇[e]))           ∇[sumbuild(n, λi. e)] = ⊕(build(n, λi. ∇[e]))
+//! ∇[v[i]] = π(i) ∘ ∇[v]      ∇[sum(v)] = lmSum ∘ ∇[v]      ∇[fold(f, a, v)]: see `recurrence`
+//! ```
 //!
 //! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
 //! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
 //! that the branches are computed once.
 
-use lm::prim::{Derivative, Prim};
+use lm::prim::{Jacobian, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
@@ -235,10 +240,10 @@ impl Nabla<'_> {
             Op::If => Ok(Expr::conditional(args[0].clone(), self.branch(&args[1])?, self.branch(&args[2])?)),
             // The assertion itself is made where the value is computed.
             Op::Assert => self.nabla(&args[1]),
-            Op::Prim(p) => match p.row().derivative {
-                Derivative::Zero => Ok(self.zero(e)),
-                Derivative::Law(_) => self.chain(Op::JacobianOf(*p), args),
-                Derivative::Structural => Err(format!("`{}` has no derivative here", p.name())),
+            Op::Prim(p) => match p.jacobian() {
+                Jacobian::Zero => Ok(self.zero(e)),
+                Jacobian::Law(_) => self.chain(Op::JacobianOf(*p), args),
+                Jacobian::Structural => Err(format!("`{}` has no derivative here", p.name())),
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.call(e, f, args),

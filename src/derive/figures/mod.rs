@@ -1,4 +1,38 @@
 //! Holds the derivations of the papers, a file for each figure.
+//!
+//! Figures are those of *Working notes on automatic differentiation* (Ellis, Peyton Jones and Fitzgibbon, 2020).
+//!
+//! | figure | shows | file | laws |
+//! | --- | --- | --- | --- |
+//! | Fig. 2 | built-in functions and their Jacobians | `lm/src/prim.rs`; arrays: [`fig06_arrays`] | `jacobian-..`, `apply-get`, `get-vcat` |
+//! | Figs. 3, 4 | operators on linear maps and their laws | `lm/src/map.rs`, `lm/laws/linear.laws` | `apply-..`, `zero-compose`, `scale-add`, .. |
+//! | Fig. 5 | transposition and reverse application | [`transpose`](super::passes::transpose) | `transpose-..`, `reverse-..` |
+//! | Fig. 6 | the full Jacobian | [`fig06_jacobian`], [`fig06_arrays`] | `call-fwd`, `call-rev` |
+//! | Figs. 7, 8 | tupled and polymorphic pairs | [`fig07_08_pairs`] | `call-jvp` |
+//! | Fig. 9 | the category language: syntax | [`fig09_11_category`] | |
+//! | Fig. 10 | its semantics, conversion and pruning | [`fig09_11_category`]: `convert`, `prune`, `back` | |
+//! | Fig. 11 | its types | [`fig09_11_category::typing`] | |
+//! | Figs. 12-15 | folds, forward and reverse | [`fig12_15_folds`] | `apply-fold`, `transpose-fold` |
+//! | sec. 5.4, 6.1 | records, and the halves that share them | [`records`] | `call-recorded` |
+//!
+//! What no figure shows has a file by its name:
+//!
+//! | subject | file |
+//! | --- | --- |
+//! | Jacobians that are written by hand | [`by_hand`] |
+//! | derivatives of reverse derivatives, by symmetry of second derivatives | [`symmetry`] |
+//! | gradients, Jacobians and Hessians as values | [`dense`] |
+//! | shapes of values | [`shape`] |
+//!
+//! A further paper gets a file or a folder here, a row above, and rows of [`recipes`](super::recipes). These names are
+//! kept for the papers that are planned:
+//!
+//! | paper | derivation | file |
+//! | --- | --- | --- |
+//! | 000 | dual numbers | `paper000_dual` |
+//! | 001 | sums of functions of one variable | `paper001_sum` |
+//! | 003 | maps as functions of one argument | `paper003_unary` |
+//! | 004 | arrays of dual numbers | `paper004_dual_arrays` |
 
 pub mod by_hand;
 pub mod dense;

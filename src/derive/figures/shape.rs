@@ -1,11 +1,13 @@
 //! The shape of a function's result, without its values.
 //!
-//!   Σ[x] = σx, or shape(x) for a parameter      Σ[(e1, .., en)] = (Σ[e1], .., Σ[en])
-//!   Σ[let x = e1 in e2] = let x = e1 in let σx = Σ[e1] in Σ[e2]
-//!   Σ[if c then a else b] = if c then Σ[a] else Σ[b], or Σ[a] where both are the same
-//!   Σ[build n (λi. e)] = n, or build n (λi. Σ[e]) where the elements are of no fixed shape
-//!   Σ[e + e'] = Σ[e]      Σ[k * e] = Σ[e]      Σ[f(e)] = shape$f(e)      ...
-//!   Σ[e] = shape(e)       where no better rule is known
+//! ```text
+//! Σ[x] = σx, or shape(x) for a parameter      Σ[(e1, .., en)] = (Σ[e1], .., Σ[en])
+//! Σ[let x = e1 in e2] = let x = e1 in let σx = Σ[e1] in Σ[e2]
+//! Σ[if c then a else b] = if c then Σ[a] else Σ[b], or Σ[a] where both are the same
+//! Σ[build n (λi. e)] = n, or build n (λi. Σ[e]) where the elements are of no fixed shape
+//! Σ[e + e'] = Σ[e]      Σ[k * e] = Σ[e]      Σ[f(e)] = shape$f(e)      ...
+//! Σ[e] = shape(e)       where no better rule is known
+//! ```
 //!
 //! Bindings that only values need are dead afterwards. `uniform` is the shape that all elements of a
 //! tensor have, as far as it is known without an element: that of e in `build n (λi. e)`, where i does

@@ -1,15 +1,19 @@
 //! Derivatives of reverse derivatives, by symmetry of second derivatives.
 //!
-//!   fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
-//!   rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
+//! ```text
+//! fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
+//! rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
+//! ```
 //!
 //! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s; the second derivative of f
 //! in two directions does not ask for their order (Schwarz). So no record is differentiated, and any order is made
 //! of forward derivatives and one reverse. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr), so value
 //! and derivative come as one:
 //!
-//!   jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
-//!   vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
+//! ```text
+//! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
+//! vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
+//! ```
 //!
 //! To differentiate the text of `[rev f]` instead costs more with the length of data and the depth of calls, as what
 //! it adds in place has a tangent that is not. That is done in two cases. Where a function below has a reverse
@@ -46,29 +50,27 @@ pub(in crate::derive) struct Symmetry {
 
 impl Pipeline {
     /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
-    pub(in crate::derive) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
-        let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
+    pub(in crate::derive) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let parts = self.symmetry(of, mode)?.expect("the condition of the recipe held");
         let (mut out, result) = match mode {
             Mode::Forward => (Vec::new(), self.forward_of_reverse(&parts)),
             Mode::Reverse => self.reverse_of_reverse(&parts),
         };
         out.insert(0, parts.unpack);
-        Ok(Some(Def::new(of.derived(mode.derivative()), vec![parts.point, parts.vector], Expr::block(out, result))))
+        let body = Expr::block(out, result);
+        Ok(Def::new(of.derived(mode.derivative()), vec![parts.point, parts.vector], body))
     }
 
     /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry is the
     /// way to it.
-    pub(in crate::derive) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Def>, Error> {
-        let Some(parts) = self.symmetry(of, mode)? else { return Ok(None) };
-        if parts.f.name.varying().is_some() || !parts.paths.contains(&vec![1]) {
-            return Ok(None);
-        }
+    pub(in crate::derive) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+        let parts = self.symmetry(of, mode)?.expect("the condition of the recipe held");
         let (bindings, result) = match mode {
             Mode::Forward => self.value_with_forward(&parts),
             Mode::Reverse => self.value_with_reverse(&parts),
         };
         let body = Expr::block([vec![parts.unpack], bindings].concat(), result);
-        Ok(Some(Def::new(of.derived(mode.with_value()), vec![parts.point, parts.vector], body)))
+        Ok(Def::new(of.derived(mode.with_value()), vec![parts.point, parts.vector], body))
     }
 
     /// What a derivative of `of` is made of by symmetry, if that is the way.
@@ -210,7 +212,7 @@ impl Pipeline {
         }
         match outermost {
             Derivative::Fwd => {
-                let applied = self.applied(&of, Mode::Forward)?;
+                let applied = self.unshared(&of, &Derivative::Fwd, true)?;
                 self.without_halves(&applied)
             }
             Derivative::Jvp => self.by_calls(name, &of, Mode::Forward),
@@ -249,6 +251,11 @@ impl Pipeline {
 }
 
 impl Symmetry {
+    /// Returns whether the value comes with the derivative: f is meant as a whole, and all of s varies.
+    pub(in crate::derive) fn has_value(&self) -> bool {
+        self.f.name.varying().is_none() && self.paths.contains(&vec![1])
+    }
+
     /// Whether a part of s (1) or of dr (2) varies.
     fn varies(&self, parameter: usize) -> bool {
         self.paths.iter().any(|path| path[0] == parameter)

@@ -1,8 +1,10 @@
 //! Reverse derivatives of recursive functions, evaluated into a destination.
 //!
-//!   rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
-//!   (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
-//!   vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
+//! ```text
+//! rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
+//! (y, r) = suffwdpass$f(s) .. sufrevpass$f(dr, r)   =   .. $into(s, sufrevpass$f(dr, r))
+//! vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
+//! ```
 //!
 //! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what
 //! all levels share, such as a vector that is passed on. In a destination that is made once, outside, it adds what it
@@ -11,6 +13,7 @@
 //!
 //! Takes and gives: terms without linear maps.
 
+use crate::derive::passes::Facts;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
@@ -83,4 +86,23 @@ impl Into<'_> {
 
 fn derivation(f: &Fun) -> Option<&Derivative> {
     f.name.derivative()
+}
+
+/// The postcondition: each outermost reverse derivative of a recursive function has a destination.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    without_destination(&def.body, facts).cloned()
+}
+
+fn without_destination<'a>(e: &'a Expr, facts: &Facts) -> Option<&'a Expr> {
+    match e.kind() {
+        Kind::App(Op::Prim(Prim::Into), _) => None,
+        Kind::App(Op::Call(f), _) if !e.ty().has_fixed_shape() && is_reverse_of_recursive(f, facts) => Some(e),
+        Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => {
+            e.children().find_map(|c| without_destination(c, facts))
+        }
+    }
+}
+
+fn is_reverse_of_recursive(f: &Fun, facts: &Facts) -> bool {
+    derivation(f) == Some(&Derivative::Rev) && (facts.is_recursive)(&f.name.without_derivatives(1).unrestricted())
 }

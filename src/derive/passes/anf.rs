@@ -1,11 +1,15 @@
 //! Administrative normal form: every argument is an atom, every intermediate value has a name.
 //!
-//!   f(g(x), y)   =   let t = g(x) in f(t, y)
+//! ```text
+//! f(g(x), y)   =   let t = g(x) in f(t, y)
+//! ```
 //!
 //! Source: working notes, sec. 5.1. Takes: any term. Gives: blocks whose right-hand sides and
 //! results are atoms, or operators on atoms, or conditionals on an atom whose branches are such
 //! blocks, or functions whose bodies are.
 
+use crate::derive::forms;
+use crate::derive::passes::Facts;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
 
 /// The definition in normal form.
@@ -54,21 +58,7 @@ fn atom(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     use_
 }
 
-/// Whether the term is in normal form.
-pub fn is_anf(e: &Expr) -> bool {
-    let (bindings, result) = e.as_block();
-    bindings.iter().all(|b| is_simple(&b.rhs)) && is_simple(result)
-}
-
-fn is_simple(e: &Expr) -> bool {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => true,
-        Kind::Let(..) => false,
-        Kind::Lam(_, body) => is_anf(body),
-        Kind::App(Op::If, args) => args[0].is_atom() && is_anf(&args[1]) && is_anf(&args[2]),
-        Kind::App(_, args) => args.iter().all(|a| match a.kind() {
-            Kind::Lam(_, body) => is_anf(body),
-            _ => a.is_atom(),
-        }),
-    }
+/// The postcondition: the definition is in normal form.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    forms::not_normal(&def.body)
 }

@@ -1,6 +1,8 @@
 //! Application of a block of maps to a vector, until no map is left.
 //!
-//!   (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//! ```text
+//! (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
+//! ```
 //!
 //! Every map bound in a Jacobian has the function's argument as its domain (in a transposed
 //! Jacobian: the result), so there is one vector `dx` to apply all of them to, and each is applied
@@ -9,6 +11,8 @@
 //! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body,
 //! below value bindings. Gives: no linear maps.
 
+use crate::derive::forms;
+use crate::derive::passes::Facts;
 use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
@@ -290,7 +294,7 @@ fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, l
     Expr::app(Op::Call(Arc::new(derived)), vec![argument, dx])
 }
 
-/// Whether the term is a value that no linear map takes part in.
-pub fn is_free_of_maps(e: &Expr) -> bool {
-    e.all(|e| !e.ty().mentions_lm())
+/// The postcondition: no value is a linear map.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    forms::with_map(&def.body)
 }

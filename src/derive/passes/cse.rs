@@ -1,6 +1,8 @@
 //! Common subexpression elimination.
 //!
-//!   ... e ... e ...   =   let t = e in ... t ... t ...
+//! ```text
+//! ... e ... e ...   =   let t = e in ... t ... t ...
+//! ```
 //!
 //! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
 //! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what
@@ -10,10 +12,12 @@
 //!
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
 
+use crate::derive::forms::shown;
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The definition with common subexpressions shared.
 pub fn cse(def: &Def, effects: &Effects) -> Def {
@@ -267,5 +271,47 @@ fn rank(a: &Argument) -> u64 {
     match a {
         Argument::Atom(Atom::Var(id)) => u64::from(*id),
         Argument::Atom(Atom::Const(_) | Atom::Dummy(_)) | Argument::Function(_) => u64::MAX,
+    }
+}
+
+/// The postcondition: no variable is bound to an operator on atoms that another variable in scope is bound to.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    Twice { effects: facts.effects, seen: HashSet::new() }.term(&def.body)
+}
+
+/// A search for terms that are computed twice.
+struct Twice<'a> {
+    effects: &'a Effects,
+    /// The operators on atoms in scope.
+    seen: HashSet<(Op, Vec<Atom>)>,
+}
+
+impl Twice<'_> {
+    fn term(&mut self, e: &Expr) -> Option<Expr> {
+        let Kind::Let(bindings, body) = e.kind() else { return e.children().find_map(|c| self.term(c)) };
+        let mut added = Vec::new();
+        let mut found = None;
+        for b in bindings {
+            found = found.or_else(|| self.term(&b.rhs)).or_else(|| self.binding(b, &mut added));
+        }
+        found = found.or_else(|| self.term(body));
+        for key in &added {
+            self.seen.remove(key);
+        }
+        found
+    }
+
+    fn binding(&mut self, b: &Binding, added: &mut Vec<(Op, Vec<Atom>)>) -> Option<Expr> {
+        let (Pattern::Var(_), Kind::App(op, args)) = (&b.pattern, b.rhs.kind()) else { return None };
+        let atoms = args.iter().map(Atom::of).collect::<Option<Vec<_>>>()?;
+        if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(&b.rhs) {
+            return None;
+        }
+        let key = (op.clone(), atoms);
+        if !self.seen.insert(key.clone()) {
+            return Some(shown(b));
+        }
+        added.push(key);
+        None
     }
 }

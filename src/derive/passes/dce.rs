@@ -1,16 +1,21 @@
 //! Drops bindings nobody uses, and components of results nobody uses.
 //!
-//!   let x = e in b   =   b                                                           x not in b
-//!   let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
-//!   let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
-//!   let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//! ```text
+//! let x = e in b   =   b                                                           x not in b
+//! let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
+//! let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
+//! let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//! ```
 //!
 //! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
 //! have raised goes with it. One walk, from the result backwards.
 //! Takes and gives: any term.
 
+use crate::derive::forms::smallest_binding;
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
+use lm::scope::occurrences;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -118,4 +123,11 @@ fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
         None => return None,
     };
     Some(Expr::block(bindings.to_vec(), result))
+}
+
+/// The postcondition: each binding is used or has an effect.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let used = occurrences(&def.body);
+    let is_used = |b: &Binding| b.pattern.vars().iter().any(|x| used.contains_key(&x.id()));
+    smallest_binding(&def.body, |b| !is_used(b) && !facts.effects.in_term(&b.rhs))
 }

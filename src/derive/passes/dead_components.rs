@@ -1,27 +1,45 @@
 //! Drops components of a tensor's elements that nobody reads.
 //!
-//!   let p = build(n, λi. (e1, e2)) in .. p[k].2 ..            =   let p = build(n, λi. e2) in .. p[k] ..
-//!   let p = scanl(λ((s, r), x). (e1, e2), (a, b), v) in ..     =   likewise, where only p[k].1 is read
-//!   let p = build(n, ..) in build(n, λi. p[i])                 =   p
+//! ```text
+//! let p = build(n, λi. (e1, e2)) in .. p[k].2 ..            =   let p = build(n, λi. e2) in .. p[k] ..
+//! let p = scanl(λ((s, r), x). (e1, e2), (a, b), v) in ..     =   likewise, where only p[k].1 is read
+//! let p = build(n, ..) in build(n, λi. p[i])                 =   p
+//! ```
 //!
 //! A loop records what its map may read; what the map, transposed and applied, does read is known later.
 //! The first component of a scan, its state, stays. Takes and gives: normal form without linear maps.
 
+use crate::derive::forms::smallest_binding;
+use crate::derive::passes::Facts;
 use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::HashMap;
 
-/// The definition with narrower elements. What only the dropped components needed is dead afterwards.
+/// Returns the definition with narrower elements. What only the dropped components needed is dead afterwards.
 pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
-    let mut reads = Reads { used: occurrences(&def.body), ..Reads::default() };
-    reads.term(&def.body);
+    let mut body = def.body.clone();
+    // A component may have been read for a component that is dropped.
+    loop {
+        let kept = kept_components(&body);
+        let is_last = kept.is_empty();
+        let mut pass =
+            DeadComponents { supply, kept, elements: HashMap::new(), by: HashMap::new(), sizes: HashMap::new() };
+        body = pass.term(&body);
+        if is_last {
+            return Def { body, ..def.clone() };
+        }
+    }
+}
+
+/// Returns the components that are read of the elements of each tensor, where some are not.
+fn kept_components(body: &Expr) -> HashMap<u32, Vec<usize>> {
+    let mut reads = Reads { used: occurrences(body), ..Reads::default() };
+    reads.term(body);
     let narrower = |read: &Vec<bool>| read.contains(&false);
     let kept = reads.tensors.into_iter().filter(|(_, read)| narrower(read));
-    let kept = kept.map(|(p, read)| (p, (0..read.len()).filter(|i| read[*i]).collect())).collect();
-    let mut pass = DeadComponents { supply, kept, elements: HashMap::new(), by: HashMap::new(), sizes: HashMap::new() };
-    Def { body: pass.term(&def.body), ..def.clone() }
+    kept.map(|(p, read)| (p, (0..read.len()).filter(|i| read[*i]).collect())).collect()
 }
 
 /// The arguments of a loop whose elements are tuples, with the function's place, and the number of components.
@@ -254,4 +272,14 @@ impl DeadComponents<'_> {
 fn components(tuple: &Expr, kept: &[usize]) -> Expr {
     let mut parts: Vec<Expr> = kept.iter().map(|k| Expr::get(k + 1, tuple.clone())).collect();
     if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
+}
+
+/// The postcondition: each component of the elements of a tensor that is built here is read or named.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    let mut used = HashMap::new();
+    def.body.visit_bindings(|b| used.extend(b.pattern.vars().iter().map(|x| (x.id(), 1))));
+    let mut reads = Reads { used, ..Reads::default() };
+    reads.term(&def.body);
+    let is_read = |x: &Var| reads.tensors.get(&x.id()).is_none_or(|read| read.iter().all(|r| *r));
+    smallest_binding(&def.body, |b| !b.pattern.vars().iter().all(is_read))
 }

@@ -1,8 +1,10 @@
 //! Sums over one range that share work become one sum.
 //!
-//!   let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
-//!       =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
-//!   let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```text
+//! let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
+//!     =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
+//! let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
+//! ```
 //!
 //! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
 //! what it says of a point. One after the other they would do that twice. Fused, `cse` and `merge_calls` find within an
@@ -15,8 +17,11 @@
 //! a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
 use crate::derive::call_points::{Meeting, Tuples};
+use crate::derive::forms;
+use crate::derive::passes::Facts;
+use lm::alpha;
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -78,6 +83,9 @@ impl FuseSums<'_> {
             out.remove(j);
             let at = if at > j { at - 1 } else { at };
             out.splice(at..at, [Binding { pattern, rhs }].into_iter().chain(named));
+            let summed = [&before[j], b].map(summed);
+            // The sum has the body of the `build` now, and nothing else needs that.
+            out.retain(|b| !matches!(&b.pattern, Pattern::Var(x) if summed.contains(&Some(x))));
             Some(out)
         })
     }
@@ -144,9 +152,13 @@ fn place(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
 
 /// The variables that a sum needs; those of what it sums up, where that is a `build`.
 fn needs(before: &[Binding], b: &Binding) -> Vec<Var> {
-    let summed = b.rhs.args_of_prim(Prim::Sum).and_then(|args| args[0].as_var());
-    let made = summed.and_then(|v| before.iter().find(|b| b.pattern.vars() == [v.clone()]));
+    let made = summed(b).and_then(|v| before.iter().find(|b| b.pattern.vars() == [v.clone()]));
     free_variables(&made.unwrap_or(b).rhs)
+}
+
+/// Returns the variable that is summed up, for `sum(v)`.
+fn summed(b: &Binding) -> Option<&Var> {
+    b.rhs.args_of_prim(Prim::Sum)?[0].as_var()
 }
 
 fn name(b: &Binding) -> &str {
@@ -178,10 +190,33 @@ fn dear(e: &Expr) -> usize {
 }
 
 fn is_dear(op: &Op) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Sqrt, Tan, Tanh};
-    let is_libm = |p: Prim| {
-        matches!(p, Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log)
-            || matches!(p, Pow | Sin | Sinh | Sqrt | Tan | Tanh)
+    match op {
+        Op::Call(_) => true,
+        Op::Prim(p) => matches!(p.cost(), Cost::Root | Cost::Call),
+        _ => false,
+    }
+}
+
+/// The postcondition: blocks are flat, and no two costly sums in a block are equal.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let mut twice = None;
+    def.body.visit(|e| twice = twice.take().or_else(|| equal_sum(e.as_block().0, facts)));
+    forms::not_flat(&def.body).or(twice)
+}
+
+/// Returns a costly sum that a block has twice, but for the names of variables.
+fn equal_sum(bindings: &[Binding], facts: &Facts) -> Option<Expr> {
+    let is_costly = |e: &&Expr| {
+        let can_be_fused = |args: &[Expr]| args.len() == 3 || *e.ty() == Type::Float;
+        e.args_of_prim(Prim::SumBuild).is_some_and(can_be_fused) && dear(e) > 1 && !facts.effects.in_term(e)
     };
-    matches!(op, Op::Call(_)) || matches!(op, Op::Prim(p) if is_libm(*p))
+    let mut sums: HashMap<usize, Vec<&Expr>> = HashMap::new();
+    for sum in bindings.iter().map(|b| &b.rhs).filter(is_costly) {
+        let of_that_size = sums.entry(sum.size()).or_default();
+        if of_that_size.iter().any(|other| alpha::exprs(other, sum)) {
+            return Some(sum.clone());
+        }
+        of_that_size.push(sum);
+    }
+    None
 }

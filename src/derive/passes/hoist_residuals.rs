@@ -1,7 +1,9 @@
 //! Residuals: what loops that depend on late variables compute of others is computed once, and stored.
 //!
-//!   x = build n (λi. let forward in let reverse in e)
-//!     =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```text
+//! x = build n (λi. let forward in let reverse in e)
+//!   =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
+//! ```
 //!
 //! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
 //! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
@@ -11,9 +13,11 @@
 //!
 //! Takes and gives: normal form without linear maps.
 
+use crate::derive::forms::shown;
 use crate::derive::partial_eval::{Halves, cut, depends_on};
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
-use lm::prim::Prim;
+use lm::prim::{Cost, Prim};
 use lm::scope::{occurrences, renamed};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
@@ -134,15 +138,39 @@ fn fits(ty: &Type) -> bool {
 fn is_dear(e: &Expr) -> bool {
     e.any(|e| match e.kind() {
         Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
-        Kind::App(Op::Prim(p), _) => is_libm(*p),
+        Kind::App(Op::Prim(p), _) => p.cost() == Cost::Call,
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) => false,
     })
 }
 
-fn is_libm(p: Prim) -> bool {
-    use Prim::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Powi, Sin, Sinh, Tan, Tanh};
-    matches!(
-        p,
-        Acos | Asin | Atan | Atan2 | Cos | Cosh | Erf | Exp | Lgamma | Log | Pow | Powi | Sin | Sinh | Tan | Tanh
-    )
+/// The postcondition: a loop that depends on a direction computes no costly number that does not.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let mut late: HashSet<u32> = facts.directions.iter().map(Var::id).collect();
+    // A variable is bound before it is used: one walk finds all that depends on a direction.
+    def.body.visit(|e| {
+        for b in e.as_block().0 {
+            if depends_on(&b.rhs, &late) {
+                late.extend(b.pattern.vars().iter().map(Var::id));
+            }
+        }
+    });
+    let mut found = None;
+    def.body.visit(|e| found = found.take().or_else(|| early_in_loop(e, &late, facts)));
+    found
+}
+
+/// Returns a binding of a late loop's body that could be stored before.
+fn early_in_loop(e: &Expr, late: &HashSet<u32>, facts: &Facts) -> Option<Expr> {
+    let Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) = e.kind() else { return None };
+    let [.., n, f] = args.as_slice() else { return None };
+    let Kind::Lam(_, body) = f.kind() else { return None };
+    if !depends_on(f, late) || depends_on(n, late) || facts.effects.in_term(e) {
+        return None;
+    }
+    let used = occurrences(body);
+    let is_kept = |b: &&Binding| {
+        let mut vars = b.pattern.vars().iter().filter(|x| used.contains_key(&x.id())).peekable();
+        vars.peek().is_some() && vars.all(|x| fits(x.ty())) && is_dear(&b.rhs) && !depends_on(&b.rhs, late)
+    };
+    body.as_block().0.iter().find(is_kept).map(shown)
 }

@@ -1,13 +1,17 @@
 //! Terms as a person would write them: what is used once stands where it is used.
 //!
-//!   let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
-//!                                      or e is an atom, or a short tuple of atoms
-//!   let (x, y) = e in (x, y)   =   e
+//! ```text
+//! let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
+//!                                    or e is an atom, or a short tuple of atoms
+//! let (x, y) = e in (x, y)   =   e
+//! ```
 //!
 //! A condition that chooses between tensors keeps its name: what is added to either goes right there
 //! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is
 //! evaluated at most as often as before. Takes and gives: any term.
 
+use crate::derive::forms::smallest_binding;
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
@@ -19,8 +23,7 @@ const LINE: usize = 24;
 
 /// The definition with single uses inlined.
 pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
-    let conditions = chosen_by(&def.body);
-    let mut pass = InlineSingleUses { uses: occurrences(&def.body), conditions, effects, by: HashMap::new() };
+    let mut pass = InlineSingleUses::new(&def.body, effects);
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
@@ -32,7 +35,11 @@ struct InlineSingleUses<'a> {
     by: HashMap<u32, Expr>,
 }
 
-impl InlineSingleUses<'_> {
+impl<'a> InlineSingleUses<'a> {
+    fn new(body: &Expr, effects: &'a Effects) -> InlineSingleUses<'a> {
+        InlineSingleUses { uses: occurrences(body), conditions: chosen_by(body), effects, by: HashMap::new() }
+    }
+
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),
@@ -61,7 +68,7 @@ impl InlineSingleUses<'_> {
     fn moves(&self, x: u32, rhs: &Expr) -> bool {
         let once = self.uses.get(&x) == Some(&1) && !self.conditions.contains(&x);
         rhs.is_atom()
-            || is_small_tuple(rhs)
+            || rhs.is_short_tuple()
             || (once && rhs.size() <= LINE && is_expression(rhs) && !self.effects.in_term(rhs))
     }
 }
@@ -89,13 +96,13 @@ fn chosen_by(e: &Expr) -> HashSet<u32> {
     conditions
 }
 
-/// A short tuple of what has a name already: reads better where it stands, and costs nothing there.
-pub(super) fn is_small_tuple(e: &Expr) -> bool {
-    const SHORT: usize = 3;
-    e.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
-}
-
 /// Whether the term reads as an expression: no block, conditional or function in it.
 fn is_expression(e: &Expr) -> bool {
     !e.any(|e| matches!(e.kind(), Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _)))
+}
+
+/// The postcondition: no binding is left that can move to its use.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let pass = InlineSingleUses::new(&def.body, facts.effects);
+    smallest_binding(&def.body, |b| matches!(&b.pattern, Pattern::Var(x) if pass.moves(x.id(), &b.rhs)))
 }

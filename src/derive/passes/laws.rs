@@ -25,7 +25,9 @@ pub struct PassLaw {
     pub source: &'static str,
     /// The law.
     pub text: &'static str,
-    /// The pass that applies it.
+    /// The name of the pass that applies it.
+    pub pass: &'static str,
+    /// Runs that pass on the instance.
     pub run: fn(&Def, &mut Supply) -> Def,
     /// An instance of the left side: a definition in KS-Lisp.
     pub before: &'static str,
@@ -36,94 +38,94 @@ pub struct PassLaw {
 #[rustfmt::skip]
 /// The table.
 pub static PASS_LAWS: &[PassLaw] = &[
-    PassLaw { name: "let-atom", source: "sec. 3", run: simplified,
+    PassLaw { name: "let-atom", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let x = a in b = b[x := a]   when a is a variable or a constant",
         before: "(def f Float (x : Float) (let (y x) (sin y)))",
         after:  "(def f Float (x : Float) (sin x))" },
-    PassLaw { name: "let-tuple", source: "sec. 1", run: simplified,
+    PassLaw { name: "let-tuple", source: "sec. 1", pass: "simplify", run: simplified,
         text:   "let (x, ..) = (e, ..) in b = let x = e in .. b",
         before: "(def f Float (x : Float) (let ((a b) (tuple (sin x) (cos x))) (mul a b)))",
         after:  "(def f Float (x : Float) (let ((a (sin x)) (b (cos x))) (mul a b)))" },
-    PassLaw { name: "let-once", source: "sec. 3", run: simplified,
+    PassLaw { name: "let-once", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let Dx = m in b = b[Dx := m]   when Dx occurs once in b",
         before: "(def [D f] (LM Float Float) (x : Float)
                    (let (Dy (lmAdd (lmScale x x) (lmCompose (lmDot x) (lmScaleR x)))) (lmTranspose Dy)))",
         after:  "(def [D f] (LM Float Float) (x : Float) (lmTranspose (lmScale ($dummy Float) (add x (mul x x)))))" },
-    PassLaw { name: "let-free", source: "sec. 3", run: simplified,
+    PassLaw { name: "let-free", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let Dx = m in b = b[Dx := m]   when m is free to copy",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)))",
         after:  "(def [D f] (LM Float (Tuple Float Float)) (x : Float) (lmVCat (lmScale ($dummy Float) x) (lmScale ($dummy Float) x)))" },
-    PassLaw { name: "let-scale", source: "sec. 3", run: simplified,
+    PassLaw { name: "let-scale", source: "sec. 3", pass: "simplify", run: simplified,
         text:   "let Dx = S(e) in b = let k = e in b[Dx := S(k)]",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (Dy (lmScale ($dummy Float) (sin x))) (lmVCat Dy Dy)))",
         after:  "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (k (sin x)) (lmVCat (lmScale ($dummy Float) k) (lmScale ($dummy Float) k))))" },
-    PassLaw { name: "let-transpose", source: "Fig. 5", run: transposed,
+    PassLaw { name: "let-transpose", source: "Fig. 5", pass: "transpose", run: transposed,
         text:   "(let Dx = m in b)ᵀ = let Rx = the sum of what reaches Dx in b in .. mᵀ ∘ Rx ..",
         before: "(def [D f] (LM Float (Tuple Float Float)) (x : Float)
                    (let (Dy (lmCompose (lmScale ($dummy Float) x) (lmScale ($dummy Float) (sin x)))) (lmVCat Dy Dy)))",
         after:  "(def [Dt f] (LM (Tuple Float Float) Float) (x : Float)
                    (let (Ry (lmAdd (lmGet$1$2 ($dummy (Tuple Float Float))) (lmGet$2$2 ($dummy (Tuple Float Float)))))
                      (lmCompose (lmScale ($dummy Float) (sin x)) (lmCompose (lmScale ($dummy Float) x) Ry))))" },
-    PassLaw { name: "let-apply", source: "Fig. 4", run: applied,
+    PassLaw { name: "let-apply", source: "Fig. 4", pass: "apply", run: applied,
         text:   "(let Dx = m in b) ⊙ v = let dx = m ⊙ v in b ⊙ v, where Dx ⊙ v is read as dx",
         before: "(def f (Tuple Float Float) ((x : Float) (dx : Float))
                    (lmApply (let (Dy (lmScale ($dummy Float) x)) (lmVCat Dy Dy)) dx))",
         after:  "(def f (Tuple Float Float) ((x : Float) (dx : Float)) (let (dy (mul x dx)) (tuple dy dy)))" },
-    PassLaw { name: "call-fwd", source: "Fig. 6", run: applied,
+    PassLaw { name: "call-fwd", source: "Fig. 6", pass: "apply", run: applied,
         text:   "∂f(s) ⊙ ds = fwd$f(s, ds)",
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (lmApply ([D g] x) dx))",
         after:  "(def f Float ((x : Float) (dx : Float)) ([fwd g] x dx))" },
-    PassLaw { name: "call-rev", source: "Fig. 6", run: applied,
+    PassLaw { name: "call-rev", source: "Fig. 6", pass: "apply", run: applied,
         text:   "∂f(s)ᵀ ⊙ dr = rev$f(s, dr)",
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dr : Float)) (lmApply (lmTranspose ([D g] x)) dr))",
         after:  "(def f Float ((x : Float) (dr : Float)) ([rev g] x dr))" },
-    PassLaw { name: "call-recorded", source: "sec. 5.4", run: applied,
+    PassLaw { name: "call-recorded", source: "sec. 5.4", pass: "apply", run: applied,
         text:   "(∂f at the point of r)ᵀ ⊙ dr = sufrevpass$f(dr, r)",
         before: "(def g Float (x : Float) (sin (mul x x)))
                  (def f Float ((x : Float) (r : Float) (dr : Float))
                    (lmApply (lmTranspose ($jacobian_at g r ($dummy Float) ($dummy Float))) dr))",
         after:  "(def f Float ((x : Float) (r : Float) (dr : Float)) ([sufrevpass g] dr r))" },
-    PassLaw { name: "let-dead", source: "sec. 3", run: without_dead,
+    PassLaw { name: "let-dead", source: "sec. 3", pass: "dce", run: without_dead,
         text:   "let x = e in b = b   when x is not in b, and e does not print",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) x))",
         after:  "(def f Float (x : Float) x)" },
-    PassLaw { name: "if-component", source: "derived", run: without_dead,
+    PassLaw { name: "if-component", source: "derived", pass: "dce", run: without_dead,
         text:   "let (x, u) = if c then (e, v) else (f, w) in b = let x = if c then e else f in b   when u is not in b",
         before: "(def f Float (x : Float)
                    (let ((y u) (if (gt x 0.0) (tuple (sin x) x) (tuple x (cos x)))) y))",
         after:  "(def f Float (x : Float) (let (y (if (gt x 0.0) (sin x) x)) y))" },
-    PassLaw { name: "let-share", source: "sec. 5.1", run: shared,
+    PassLaw { name: "let-share", source: "sec. 5.1", pass: "cse", run: shared,
         text:   "let x = e in .. e .. = let x = e in .. x ..",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (sin x))) (mul y z)))",
         after:  "(def f Float (x : Float) (let (y (sin x)) (mul y y)))" },
-    PassLaw { name: "if-merge", source: "derived", run: merged,
+    PassLaw { name: "if-merge", source: "derived", pass: "merge_calls", run: merged,
         text:   "let x = if c then a else b in .. let y = if c then a' else b' in e = let (x, y) = if c then (a, a') else (b, b') in .. e",
         before: "(def f Float ((c : Bool) (x : Float))
                    (let ((y (if c (sin x) x)) (z (if c (cos x) x))) (mul y z)))",
         after:  "(def f Float ((c : Bool) (x : Float))
                    (let ((y z) (if c (let ((a (sin x)) (b (cos x))) (tuple a b)) (tuple x x))) (mul y z)))" },
-    PassLaw { name: "call-jvp", source: "sec. 5.2", run: merged,
+    PassLaw { name: "call-jvp", source: "sec. 5.2", pass: "merge_calls", run: merged,
         text:   "let y = f(s) in .. let dy = fwd$f(s, ds) in b = let (y, dy) = jvp$f(s, ds) in .. b",
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((y (g x)) (dy ([fwd g] x dx))) (mul y dy)))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((y dy) ([jvp g] x dx)) (mul y dy)))" },
-    PassLaw { name: "call-value", source: "sec. 5.2", run: merged,
+    PassLaw { name: "call-value", source: "sec. 5.2", pass: "merge_calls", run: merged,
         text:   "let (y, dy) = jvp$f(s, ds) in .. f(s) .. = let (y, dy) = jvp$f(s, ds) in .. y ..   likewise vjp$f",
         before: "(def g Float (x : Float) (sin x))
                  (def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (g x))) (mul y (get$2$2 t))))",
         after:  "(def f Float ((x : Float) (dx : Float)) (let ((t ([jvp g] x dx)) (y (get$1$2 t))) (mul y (get$2$2 t))))" },
-    PassLaw { name: "call-vjp", source: "sec. 5.2", run: paired,
+    PassLaw { name: "call-vjp", source: "sec. 5.2", pass: "pair_recursive_calls", run: paired,
         text:   "let y = f(s) in .. let ds = rev$f(s, dr) in b = .. let (y, ds) = vjp$f(s, dr) in .. b   when f calls itself, and y is not in dr",
         before: "(def g Float (x : Float) (if (gt x 1.0) x (g (add x 1.0))))
                  (def f Float ((x : Float) (dr : Float))
                    (let ((y (g x)) (z (sin y)) (k (mul 2.0 dr)) (ds ([rev g] x k))) (mul z ds)))",
         after:  "(def f Float ((x : Float) (dr : Float))
                    (let ((k (mul 2.0 dr)) ((a b) ([vjp g] x k)) (y a) (ds b) (z (sin y))) (mul z ds)))" },
-    PassLaw { name: "sumbuild-fuse", source: "derived", run: fused,
+    PassLaw { name: "sumbuild-fuse", source: "derived", pass: "fuse_sums", run: fused,
         text:   "let a = sumbuild(n, λi. d) in .. let b = sumbuild(n, λi. e) in c = let (a, b) = sumbuild(n, λi. (d, e)) in .. c   when d and e share work",
         before: "(def f Float ((n : Integer) (x : Float))
                    (let ((a (sumbuild n (lam (i : Integer) (let (y (to_float i)) (sin y)))))
@@ -135,11 +137,11 @@ pub static PASS_LAWS: &[PassLaw] = &[
                          (a s)
                          (b t))
                      (mul a b)))" },
-    PassLaw { name: "let-single-use", source: "sec. 9", run: inlined,
+    PassLaw { name: "let-single-use", source: "sec. 9", pass: "inline_single_uses", run: inlined,
         text:   "let t = e in b = b[t := e]   when t occurs once in b, not in a function, and the line stays short",
         before: "(def f Float (x : Float) (let ((y (sin x)) (z (cos y))) (mul z x)))",
         after:  "(def f Float (x : Float) (mul (cos (sin x)) x))" },
-    PassLaw { name: "transpose-build", source: "Fig. 5", run: transposed,
+    PassLaw { name: "transpose-build", source: "Fig. 5", pass: "transpose", run: transposed,
         text:   "V(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ ∘ π(i)))",
         before: "(def [D f] (LM Float (Vec Float)) (v : Vec Float)
                    (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))))",
@@ -147,7 +149,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let (R (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
                              (lmCompose (lmScale ($dummy Float) (index i v)) (lmIndex i v))))))
                      R))" },
-    PassLaw { name: "transpose-sum", source: "derived", run: transposed,
+    PassLaw { name: "transpose-sum", source: "derived", pass: "transpose", run: transposed,
         text:   "⊕(build(n, λi. m))ᵀ = ⊕(build(n, λi. mᵀ))",
         before: "(def [D f] (LM (Tuple Float Float) Float) (v : Vec Float)
                    (lmAddV ($dummy Float) (build (size v) (lam (i : Integer)
@@ -156,7 +158,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let (R (lmAddV ($dummy (Tuple Float Float)) (build (size v) (lam (i : Integer)
                              (lmVCat (lmScale ($dummy Float) (index i v)) (lmOne ($dummy Float)))))))
                      R))" },
-    PassLaw { name: "transpose-fold", source: "Figs. 12-15", run: transposed,
+    PassLaw { name: "transpose-fold", source: "Figs. 12-15", pass: "transpose", run: transposed,
         text:   "lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)",
         before: "(def [D f] (LM (Tuple Float Float) (Tuple Float Float)) (v : Vec Float)
                    (lmFold (size v) ($dummy (Tuple Float Float)) ($dummy (Tuple Float Float))
@@ -169,19 +171,19 @@ pub static PASS_LAWS: &[PassLaw] = &[
                        (lmVCat (lmAdd (lmCompose (lmScale ($dummy Float) (index i v)) (lmGet$1$2 ($dummy (Tuple Float Float))))
                                       (lmGet$2$2 ($dummy (Tuple Float Float))))
                                (lmGet$1$2 ($dummy (Tuple Float Float))))))))" },
-    PassLaw { name: "apply-build", source: "Fig. 4", run: applied,
+    PassLaw { name: "apply-build", source: "Fig. 4", pass: "apply", run: applied,
         text:   "V(build(n, λi. m)) ⊙ x = build(n, λi. m ⊙ x)",
         before: "(def f (Vec Float) ((v : Vec Float) (dx : Float))
                    (lmApply (lmVCatV v (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))) dx))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dx : Float))
                    (build (size v) (lam (i : Integer) (mul (index i v) dx))))" },
-    PassLaw { name: "apply-sumbuild", source: "derived", run: applied,
+    PassLaw { name: "apply-sumbuild", source: "derived", pass: "apply", run: applied,
         text:   "⊕(build(n, λi. m)) ⊙ x = sumbuild(n, λi. m ⊙ x)",
         before: "(def f Float ((v : Vec Float) (dx : Float))
                    (lmApply (lmAddV ($dummy Float) (build (size v) (lam (i : Integer) (lmScale ($dummy Float) (index i v))))) dx))",
         after:  "(def f Float ((v : Vec Float) (dx : Float))
                    (sumbuild ($dummy Float) (size v) (lam (i : Integer) (mul (index i v) dx))))" },
-    PassLaw { name: "apply-fold", source: "Figs. 12-15", run: applied,
+    PassLaw { name: "apply-fold", source: "Figs. 12-15", pass: "apply", run: applied,
         text:   "lmFold(n, λi. M(i)) ⊙ (s, c) = $loop(n, λ(i, s). M(i) ⊙ (s, c), s)",
         before: "(def f (Tuple Float Float) ((v : Vec Float) (ds : Float) (dc : Float))
                    (lmApply (lmFold (size v) ($dummy (Tuple Float Float)) ($dummy (Tuple Float Float))
@@ -194,11 +196,11 @@ pub static PASS_LAWS: &[PassLaw] = &[
                           (lam (p : Tuple Integer Float) (let ((i s) p) (tuple (add (mul (index i v) s) dc) s)))
                           ds
                           ($dummy Float)))" },
-    PassLaw { name: "apply-ones", source: "derived", run: applied,
+    PassLaw { name: "apply-ones", source: "derived", pass: "apply", run: applied,
         text:   "lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)",
         before: "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (lmApply (lmTranspose (lmSum v)) dr))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (build (size v) (lam (i : Integer) dr)))" },
-    PassLaw { name: "let-share-function", source: "sec. 5.1", run: shared,
+    PassLaw { name: "let-share-function", source: "sec. 5.1", pass: "cse", run: shared,
         text:   "let v = build(n, λi. e) in .. build(n, λj. e[i := j]) .. = let v = build(n, λi. e) in .. v ..",
         before: "(def f Float (n : Integer)
                    (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
@@ -209,26 +211,26 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let ((v (build n (lam (i : Integer) (let (x (to_float i)) (sin x)))))
                          (a (sum v)))
                      (mul a a)))" },
-    PassLaw { name: "build-residual", source: "ours", run: with_residuals,
+    PassLaw { name: "build-residual", source: "ours", pass: "hoist_residuals", run: with_residuals,
         text:   "build n (λi. let x = e in b) = let t = build n (λi. e) in build n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
         before: "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) (mul y (mul x dr))))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (let (t (build (size v) (lam (i : Integer) (let ((x (index i v)) (y (exp x))) y))))
                      (build (size v) (lam (i : Integer) (let ((y (index i t)) (x (index i v))) (mul y (mul x dr)))))))" },
-    PassLaw { name: "sumbuild-residual", source: "ours", run: with_residuals,
+    PassLaw { name: "sumbuild-residual", source: "ours", pass: "hoist_residuals", run: with_residuals,
         text:   "sumbuild n (λi. let x = e in b) = let t = build n (λi. e) in sumbuild n (λi. let x = t[i] in b)   when b depends on a direction, and e does not",
         before: "(def f Float ((v : Vec Float) (dr : Float))
                    (sumbuild (size v) (lam (i : Integer) (let (y (exp (index i v))) (mul y dr)))))",
         after:  "(def f Float ((v : Vec Float) (dr : Float))
                    (let (t (build (size v) (lam (i : Integer) (let (y (exp (index i v))) y))))
                      (sumbuild (size v) (lam (i : Integer) (let (y (index i t)) (mul y dr))))))" },
-    PassLaw { name: "into-rev", source: "derived", run: with_destinations,
+    PassLaw { name: "into-rev", source: "derived", pass: "add_destinations", run: with_destinations,
         text:   "rev$f(s, dr) = $into(s, rev$f(s, dr))   when f calls itself",
         before: "(def g Float ((v : Vec Float) (n : Integer)) (if (lte n 0) (sum v) (mul 2.0 (g v (sub n 1)))))
                  (def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ([rev g] (tuple v 2) dr)))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float)) (get$1$2 ($into (tuple v 2) ([rev g] (tuple v 2) dr))))" },
-    PassLaw { name: "into-half", source: "derived", run: with_destinations,
+    PassLaw { name: "into-half", source: "derived", pass: "add_destinations", run: with_destinations,
         text:   "let (y, r) = suffwdpass$f(s) in .. sufrevpass$f(dr, r) .. = let (y, r) = suffwdpass$f(s) in .. $into(s, sufrevpass$f(dr, r)) ..   when f calls itself",
         before: "(def g Float ((v : Vec Float) (n : Integer))
                    (if (lte n 0) (sum v) (let (y (g v (sub n 1))) (mul y y))))
@@ -236,12 +238,12 @@ pub static PASS_LAWS: &[PassLaw] = &[
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ([sufrevpass g] (mul y dr) r))))",
         after:  "(def f (Vec Float) ((v : Vec Float) (dr : Float))
                    (let ((y r) ([suffwdpass g] v 2)) (get$1$2 ($into (tuple v 2) ([sufrevpass g] (mul y dr) r)))))" },
-    PassLaw { name: "build-component", source: "ours", run: without_dead_components,
+    PassLaw { name: "build-component", source: "ours", pass: "dead_components", run: without_dead_components,
         text:   "let p = build(n, λi. (e1, .., en)) in b = let p = build(n, λi. ek) in b   when b reads p[j].k only",
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) (tuple x i)))) ((y j) (index 1 p))) (add y y)))",
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y (index 1 p))) (add y y)))" },
-    PassLaw { name: "scanl-component", source: "ours", run: without_dead_components,
+    PassLaw { name: "scanl-component", source: "ours", pass: "dead_components", run: without_dead_components,
         text:   "let p = scanl(f, (a, b), v) in b = let p = scanl(f.1, a, v) in b   when b and f read p[j].1 only",
         before: "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
                    (let ((p (scanl (lam (q : Tuple (Tuple Float Integer) Float)
@@ -251,7 +253,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
         after:  "(def f Float ((x : Float) (a : Tuple Float Integer) (v : Vec Float))
                    (let ((p (scanl (lam (q : Tuple Float Float) (let (((s y) q) (z s)) z)) (get$1$2 a) v)) (y (index 1 p)))
                      (add y y)))" },
-    PassLaw { name: "build-copy", source: "ours", run: without_dead_components,
+    PassLaw { name: "build-copy", source: "ours", pass: "dead_components", run: without_dead_components,
         text:   "let p = build(n, f) in build(n, λi. p[i]) = p",
         before: "(def f Float (x : Float)
                    (let ((p (build 3 (lam (i : Integer) x))) (y (build 3 (lam (i : Integer) (index i p))))) (index 1 y)))",

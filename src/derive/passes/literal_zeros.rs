@@ -1,10 +1,13 @@
 //! Zeros become literals.
 //!
-//!   ts_zero w   =   0.0, or a tuple of such
+//! ```text
+//! ts_zero w   =   0.0, or a tuple of such
+//! ```
 //!
 //! Up to here a zero tangent is `ts_zero`, so that `x + 0 = x` is never applied to the program's own
 //! literals. Takes: terms without linear maps. Gives: the same without `ts_zero` of fixed shape.
 
+use crate::derive::passes::Facts;
 use lm::prim::Prim;
 use lm::term::{Def, Expr, Kind};
 use lm::types::Type;
@@ -36,5 +39,17 @@ fn zero(ty: &Type) -> Option<Expr> {
         | Type::Lam(..)
         | Type::LM(..)
         | Type::Record(_) => None,
+    }
+}
+
+/// The postcondition: no zero is left that has a literal, but for what only the witness of another zero has.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    zero_with_literal(&def.body).cloned()
+}
+
+fn zero_with_literal(e: &Expr) -> Option<&Expr> {
+    match e.args_of_prim(Prim::ZeroOf) {
+        Some(_) => zero(e.ty()).map(|_| e),
+        None => e.children().find_map(zero_with_literal),
     }
 }

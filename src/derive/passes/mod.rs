@@ -1,5 +1,8 @@
-//! The passes on terms, one file each. No pass imports another; `pipeline` names them all, and `laws` tables what those
-//! that work on binders do.
+//! The passes on terms: one file each, and one row each in [`PASSES`].
+//!
+//! A pass takes a definition and gives one of the same meaning. Its row says what it is for, and what its result is
+//! like: the postcondition. Debug builds check the postcondition after each run. No pass imports another; the pipeline
+//! says which pass comes after which. [`laws`] lists the laws that passes apply themselves.
 
 pub mod add_destinations;
 pub mod anf;
@@ -15,8 +18,93 @@ pub mod literal_zeros;
 pub mod merge_calls;
 pub mod number_temporaries;
 pub mod pair_recursive_calls;
+mod postcondition;
 pub mod rules;
 pub mod simplify;
 pub mod split_pairs;
 pub mod transpose;
 pub mod zeros_of_empty_sums;
+
+#[cfg(test)]
+mod tests;
+
+pub use postcondition::{Broken, Facts, check};
+
+use lm::term::{Def, Expr};
+
+/// A pass on terms.
+#[derive(Debug)]
+pub struct TermPass {
+    /// The name: of the file, in `--time-passes` and in `--dump-stages`.
+    pub name: &'static str,
+    /// What it does, from the definition's point of view.
+    pub purpose: &'static str,
+    /// What holds for each of its results, in words.
+    pub postcondition: &'static str,
+    /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; none if it holds.
+    pub violation: fn(&Def, &Facts) -> Option<Expr>,
+}
+
+#[rustfmt::skip]
+/// The table, in the order in which the passes first run.
+pub static PASSES: &[TermPass] = &[
+    TermPass { name: "zeros_of_empty_sums", violation: zeros_of_empty_sums::violation,
+        purpose:       "gives a sum over no elements its zero, where the shape of an element is known without one",
+        postcondition: "a sum is guarded against an empty range at most once" },
+    TermPass { name: "rules", violation: rules::violation,
+        purpose:       "applies the rewrite rules of the program",
+        postcondition: "no rule that comes to an end matches anywhere" },
+    TermPass { name: "anf", violation: anf::violation,
+        purpose:       "names every intermediate value",
+        postcondition: "each argument is an atom or a function, and each condition is an atom" },
+    TermPass { name: "simplify", violation: simplify::violation,
+        purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
+        postcondition: "no variable is bound to an atom, to a map that is free to copy or to a short tuple, and no map is composed with 1 or added to 0" },
+    TermPass { name: "dce", violation: dce::violation,
+        purpose:       "drops bindings, and components of results, that nothing uses",
+        postcondition: "each binding is used or has an effect" },
+    TermPass { name: "inline_single_uses", violation: inline_single_uses::violation,
+        purpose:       "moves what is used once to where it is used, while lines stay short",
+        postcondition: "no variable is bound to an atom or to a short tuple, and none to a short expression that is used once" },
+    TermPass { name: "transpose", violation: transpose::violation,
+        purpose:       "transposes a Jacobian and gathers the cotangents of each map that it binds",
+        postcondition: "only derivatives of functions, sums over an axis and variables are still transposed" },
+    TermPass { name: "apply", violation: apply::violation,
+        purpose:       "applies linear maps to vectors",
+        postcondition: "no value is a linear map" },
+    TermPass { name: "literal_zeros", violation: literal_zeros::violation,
+        purpose:       "writes zeros of known shape as literals",
+        postcondition: "each zero that is left needs a witness of its shape, or is in one" },
+    TermPass { name: "cse", violation: cse::violation,
+        purpose:       "computes equal terms once",
+        postcondition: "no variable is bound to an operator on atoms that another variable in scope is bound to" },
+    TermPass { name: "dead_components", violation: dead_components::violation,
+        purpose:       "drops components of the elements of tensors that nothing reads",
+        postcondition: "each component of the elements of a tensor that is built here is read or named" },
+    TermPass { name: "pair_recursive_calls", violation: pair_recursive_calls::violation,
+        purpose:       "calls a recursive function for its value and its derivative at once",
+        postcondition: "a block that calls `[vjp g]` of a recursive g once at a point does not call g there" },
+    TermPass { name: "merge_calls", violation: merge_calls::violation,
+        purpose:       "merges conditionals on one variable, and calls of a function and of its derivatives",
+        postcondition: "a conditional is merged with the first on the same variable, if all that it needs is bound before" },
+    TermPass { name: "fuse_sums", violation: fuse_sums::violation,
+        purpose:       "makes one sum of sums over one range that share work",
+        postcondition: "blocks are flat, and no two costly sums in a block are equal" },
+    TermPass { name: "split_pairs", violation: split_pairs::violation,
+        purpose:       "adds pairs component by component where a loop gives them",
+        postcondition: "no step of a loop gives a sum of tuples as a whole" },
+    TermPass { name: "add_destinations", violation: add_destinations::violation,
+        purpose:       "lets reverse derivatives of recursive functions add to a destination of their caller",
+        postcondition: "each outermost call of `[rev f]`, for a recursive f, has a destination" },
+    TermPass { name: "number_temporaries", violation: number_temporaries::violation,
+        purpose:       "numbers intermediate values in order of appearance",
+        postcondition: "the temporaries are t1, t2, .. in order" },
+    TermPass { name: "hoist_residuals", violation: hoist_residuals::violation,
+        purpose:       "computes what loops need of other values than directions once, before them",
+        postcondition: "a loop that depends on a direction computes no costly number that does not" },
+];
+
+/// Returns the pass of a name; the steps of a derivation are no passes.
+pub fn named(name: &str) -> Option<&'static TermPass> {
+    PASSES.iter().find(|pass| pass.name == name)
+}

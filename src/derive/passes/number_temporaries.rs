@@ -2,6 +2,8 @@
 //!
 //! The components of a parameter keep the names that they had as parameters. Takes and gives: any term.
 
+use crate::derive::forms::shown;
+use crate::derive::passes::Facts;
 use lm::scope::substitute;
 use lm::term::{Binding, Def, Expr, Kind, Pattern, Supply, Var};
 use std::collections::HashMap;
@@ -9,14 +11,16 @@ use std::collections::HashMap;
 /// The definition with its intermediate values numbered in order of appearance. The components of a
 /// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
 pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
-    let mut names = HashMap::new();
-    for b in def.body.as_block().0 {
-        if b.rhs.as_var().is_some_and(|x| def.params.contains(x)) {
-            names.extend(b.pattern.vars().iter().map(|x| (x.id(), x.clone())));
-        }
-    }
+    let mut names = components_of_parameters(def);
     rename(&def.body, supply, &mut names, &mut 0);
     Def { body: with_names(&def.body, &names), ..def.clone() }
+}
+
+/// The variables that keep their names.
+fn components_of_parameters(def: &Def) -> Names {
+    let of_parameters = |b: &&Binding| b.rhs.as_var().is_some_and(|x| def.params.contains(x));
+    let bindings = def.body.as_block().0.iter().filter(of_parameters);
+    bindings.flat_map(|b| b.pattern.vars()).map(|x| (x.id(), x.clone())).collect()
 }
 
 type Names = HashMap<u32, Var>;
@@ -61,4 +65,26 @@ fn binders(e: &Expr, names: &Names) -> Expr {
             Expr::block(bindings.collect(), binders(body, names))
         }
     }
+}
+
+/// The postcondition: the temporaries are t1, t2, .. in order.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    misnumbered(&def.body, &components_of_parameters(def), &mut 0).map(shown)
+}
+
+/// Returns the first binding whose variables do not have the next numbers.
+fn misnumbered<'a>(e: &'a Expr, kept: &Names, count: &mut usize) -> Option<&'a Binding> {
+    let Kind::Let(bindings, body) = e.kind() else { return e.children().find_map(|c| misnumbered(c, kept, count)) };
+    for b in bindings {
+        let inside = misnumbered(&b.rhs, kept, count);
+        let mut is_next = |x: &Var| {
+            *count += 1;
+            **x.name() == *format!("t{count}")
+        };
+        let are_next = b.pattern.vars().iter().filter(|x| !kept.contains_key(&x.id())).all(&mut is_next);
+        if inside.is_some() || !are_next {
+            return inside.or(Some(b));
+        }
+    }
+    misnumbered(body, kept, count)
 }

@@ -1,8 +1,10 @@
 //! A recursive function's value comes beside its derivative, where the two are asked for at one point.
 //!
-//!   let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
-//!   let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
-//!   let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! ```text
+//! let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
+//! let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
+//! let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! ```
 //!
 //! The first two where dr (ds) does not depend on y; what it is made of moves before the call. In the product
 //! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` is the value's and
@@ -17,6 +19,7 @@
 //! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
 
 use crate::derive::call_points::{Meeting, Tuples, base, derivation};
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -207,4 +210,33 @@ fn callee(b: &Binding) -> &Fun {
 fn retargeted(call: &Expr, f: Fun) -> Expr {
     let Kind::App(_, args) = call.kind() else { panic!("{call:?} is no call") };
     Expr::app(Op::Call(Arc::new(f)), args.clone()).at(call.span())
+}
+
+/// The postcondition: a block that calls `[vjp g]` of a recursive g once at a point does not call g there.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let tuples = Tuples::of(&def.body);
+    let mut found = None;
+    def.body.visit(|e| found = found.take().or_else(|| value_beside_both(e.as_block().0, &tuples, facts)));
+    found
+}
+
+/// Returns a call of `[vjp g]` in a block that calls g at the same point, too.
+fn value_beside_both(bindings: &[Binding], tuples: &Tuples, facts: &Facts) -> Option<Expr> {
+    let pure = || bindings.iter().filter(|b| !facts.effects.in_term(&b.rhs));
+    let is_whole = |b: &&Binding| matches!(b.pattern, Pattern::Var(_)) && b.rhs.ty().has_fixed_shape();
+    let values: HashSet<Meeting> = pure().filter(is_whole).filter_map(|b| tuples.of_value(&b.rhs)).collect();
+    let mut derivatives: HashMap<Meeting, Vec<&Binding>> = HashMap::new();
+    for b in pure() {
+        if let Some(at) = tuples.of_derivative(&b.rhs) {
+            derivatives.entry(at).or_default().push(b);
+        }
+    }
+    let is_meant = |b: &Binding| {
+        derivation(callee(b)) == Some(&Derivative::Vjp) && (facts.is_recursive)(&base(callee(b)).unrestricted())
+    };
+    let mut single = derivatives.iter().filter_map(|(at, all)| match all.as_slice() {
+        [one] if values.contains(at) && is_meant(one) => Some(&one.rhs),
+        _ => None,
+    });
+    single.next().cloned()
 }

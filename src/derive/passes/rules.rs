@@ -1,16 +1,20 @@
 //! The rules of a program, applied to a definition.
 //!
-//!   template = replacement      wherever the template matches
+//! ```text
+//! template = replacement      wherever the template matches
+//! ```
 //!
 //! A rule whose rewriting does not come to an end is left out, and reported; the others are applied.
 //! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
 
+use crate::derive::forms::smallest;
+use crate::derive::passes::Facts;
 use crate::ks::diagnostic::Diagnostic;
 use lm::effect::Effects;
 use lm::law::{Law, Named};
 use lm::rewriter::Rewriter;
 use lm::strategy::Strategy;
-use lm::term::{Def, FunName, Rule, Span, Supply};
+use lm::term::{Def, Expr, FunName, Rule, Span, Supply};
 use std::sync::Arc;
 
 /// The steps that rules may take on a definition, beyond so many for each of its nodes.
@@ -58,4 +62,11 @@ pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) 
         }
     }
     (def.clone(), endless)
+}
+
+/// The postcondition: no rule that comes to an end matches a term as it is written.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let names = Arc::new(Named::default());
+    let laws: Vec<Law> = facts.rules.iter().map(|rule| Law::of_rule(rule, &names)).collect();
+    smallest(&def.body, |e| laws.iter().any(|law| law.rewrite(e, &mut Supply::default(), &mut Vec::new()).is_some()))
 }

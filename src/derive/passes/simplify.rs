@@ -1,9 +1,11 @@
 //! Simplification of a block that binds values and maps: the laws of linear maps, and inlining.
 //!
-//!   let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
-//!   let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
-//!   let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
-//!   let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//! ```text
+//! let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
+//! let Dx = S(e) in b   =   let k = e in b[Dx := S(k)]
+//! let x = a in b   =   b[x := a]        where a is an atom, or a short tuple of atoms
+//! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
+//! ```
 //!
 //! One sweep goes through the bindings in order, so its work is the size of the block; sweeps are
 //! repeated while a map that was used several times comes to be used once (law `collect`).
@@ -11,7 +13,8 @@
 //! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any
 //! definition. Gives: one without trivial bindings and without a redex of the laws.
 
-use crate::derive::passes::inline_single_uses::is_small_tuple;
+use crate::derive::forms::{smallest, smallest_binding};
+use crate::derive::passes::Facts;
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
@@ -137,7 +140,7 @@ impl Sweep<'_, '_> {
     /// What stands for a variable from now on, when its binding goes.
     fn replacement(&mut self, id: u32, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
         if rhs.ty().as_lm().is_none() {
-            return (rhs.is_atom() || is_small_tuple(rhs)).then(|| rhs.clone());
+            return (rhs.is_atom() || rhs.is_short_tuple()).then(|| rhs.clone());
         }
         if is_free_to_copy(rhs) {
             return Some(rhs.clone());
@@ -172,4 +175,23 @@ fn is_operator_tree(m: &Expr) -> bool {
         Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _) => false,
         Kind::App(_, args) => args.iter().filter(|a| a.ty().mentions_lm()).all(is_operator_tree),
     }
+}
+
+/// The postcondition: no binding is trivial, and no map has an operand that changes nothing.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    smallest_binding(&def.body, is_trivial).or_else(|| smallest(&def.body, has_idle_operand))
+}
+
+fn is_trivial(b: &Binding) -> bool {
+    match &b.pattern {
+        Pattern::Var(_) if b.rhs.ty().as_lm().is_some() => is_free_to_copy(&b.rhs),
+        Pattern::Var(_) => b.rhs.is_atom() || b.rhs.is_short_tuple(),
+        Pattern::Tuple(_) => b.rhs.args_of(&Op::Tuple).is_some(),
+    }
+}
+
+/// Returns whether the term is `m ∘ 1`, `1 ∘ m`, `m ⊕ 0` or `0 ⊕ m`.
+fn has_idle_operand(m: &Expr) -> bool {
+    let is_any = |args: Option<&[Expr]>, p| args.is_some_and(|args| args.iter().any(|m| m.args_of_prim(p).is_some()));
+    is_any(m.args_of_prim(Prim::LmCompose), Prim::LmOne) || is_any(m.args_of_prim(Prim::LmAdd), Prim::LmZero)
 }

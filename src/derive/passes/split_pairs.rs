@@ -1,13 +1,17 @@
 //! Tells the components of sums of pairs apart.
 //!
-//!   $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
-//!   let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
+//! ```text
+//! $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
+//! let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
+//! ```
 //!
 //! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop,
 //! so a pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes
 //! to the sum is added right there (`lm::destination`). The terms are variables, or components of such: no work is
 //! copied. Takes and gives: terms without linear maps.
 
+use crate::derive::forms::smallest;
+use crate::derive::passes::Facts;
 use lm::destination::selection;
 use lm::prim::Prim;
 use lm::scope::occurrences;
@@ -140,4 +144,14 @@ fn component(i: usize, e: &Expr) -> Expr {
         Some([a, b]) => Expr::prim(Prim::Add, [component(i, a), component(i, b)]).at(e.span()),
         _ => Expr::get(i, e.clone()).at(e.span()),
     }
+}
+
+/// The postcondition: no step of a loop gives a sum of tuples as a whole.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    smallest(&def.body, |e| match e.args_of_prim(Prim::Loop) {
+        Some([_, step, ..]) => {
+            matches!(step.kind(), Kind::Lam(_, body) if is_sum_of_names(body.as_block().1))
+        }
+        _ => false,
+    })
 }

@@ -1,6 +1,8 @@
 //! Transposition of a Jacobian, with the cotangents of each bound map gathered.
 //!
-//!   (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
+//! ```text
+//! (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
+//! ```
 //!
 //! The block is read backwards: each use of a bound map `Dx` sends it a cotangent map, from the
 //! function's result to x; their sum, `Rx`, goes on through m, once. So the transposed Jacobian is
@@ -10,6 +12,8 @@
 //! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified
 //! Jacobian. Gives: the same with every bound map from the result's space.
 
+use crate::derive::forms::smallest;
+use crate::derive::passes::Facts;
 use indexmap::IndexMap;
 use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;
@@ -326,4 +330,22 @@ fn family(maps: &Expr) -> Option<(&Expr, &Var, &Expr)> {
 
 fn compose(m: Expr, n: Expr) -> Expr {
     Expr::prim(Prim::LmCompose, [m, n])
+}
+
+/// The postcondition: what is still transposed is no operator that a law transposes.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    smallest(&def.body, |e| e.args_of_prim(Prim::LmTranspose).is_some_and(|m| is_transposable(&m[0])))
+}
+
+fn is_transposable(m: &Expr) -> bool {
+    use Prim::{
+        LmAdd, LmAddV, LmCompose, LmDot, LmFold, LmHCat, LmOne, LmScale, LmScaleR, LmTranspose, LmVCat, LmVCatV, LmZero,
+    };
+    match m.kind() {
+        Kind::Let(..) => true,
+        Kind::App(Op::If | Op::LmGet(..), _) => true,
+        Kind::App(Op::Prim(LmAdd | LmAddV | LmCompose | LmDot | LmFold | LmHCat | LmOne | LmScale), _) => true,
+        Kind::App(Op::Prim(LmScaleR | LmTranspose | LmVCat | LmVCatV | LmZero), _) => true,
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => false,
+    }
 }

@@ -1,11 +1,15 @@
 //! Sums over nothing, of elements whose shape is known without one.
 //!
-//!   sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
+//! ```text
+//! sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
+//! ```
 //!
 //! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time
 //! error. Takes and gives: any term.
 
 use crate::derive::figures::shape::Shapes;
+use crate::derive::forms::smallest;
+use crate::derive::passes::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::shape;
@@ -120,4 +124,13 @@ fn is_emptiness(e: &Expr) -> bool {
         Kind::App(Op::Prim(Prim::Or), args) => args.iter().all(is_emptiness),
         Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => false,
     }
+}
+
+/// The postcondition: a sum is guarded at most once.
+pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
+    let guarded = |e: &Expr| -> Option<Expr> {
+        let [empty, _, sum] = e.args_of(&Op::If)? else { return None };
+        is_emptiness(empty).then(|| sum.as_block().1.clone())
+    };
+    smallest(&def.body, |e| guarded(e).is_some_and(|sum| guarded(&sum).is_some_and(|sum| is_sum(&sum))))
 }

@@ -1,5 +1,7 @@
 //! What the pipeline tells others while it works: how long each pass took, and what it made.
 
+use crate::derive::passes::{self, Facts};
+use lm::effect::Effects;
 use lm::term::Def;
 use lm::timing::Timings;
 use std::convert::Infallible;
@@ -7,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// One pass over one definition.
 #[derive(Debug)]
-pub struct Pass<'a> {
+pub struct PassDone<'a> {
     /// The name of the pass.
     pub name: &'static str,
     /// What it made.
@@ -17,13 +19,15 @@ pub struct Pass<'a> {
 }
 
 /// Is called after each pass.
-pub type Observer = Box<dyn FnMut(&Pass) + Send>;
+pub type Observer = Box<dyn FnMut(&PassDone) + Send>;
 
 /// The table of times, and who wants to see what passes make.
 #[derive(Default)]
 pub(in crate::derive) struct Watch {
     pub(in crate::derive) timings: Timings,
     pub(in crate::derive) observer: Option<Observer>,
+    /// The functions that print: postconditions ask.
+    pub(in crate::derive) effects: Effects,
 }
 
 impl Watch {
@@ -32,18 +36,41 @@ impl Watch {
         def
     }
 
+    /// Runs a pass, and checks its postcondition in debug builds, with the facts that it asks about.
+    pub(in crate::derive) fn pass_with(&mut self, name: &'static str, facts: &Facts, run: impl FnOnce() -> Def) -> Def {
+        let Ok(def) = self.timed(name, || Ok::<Def, Infallible>(run()));
+        promised(name, &def, facts);
+        def
+    }
+
     pub(in crate::derive) fn fallible<E>(
         &mut self,
         name: &'static str,
         run: impl FnOnce() -> Result<Def, E>,
     ) -> Result<Def, E> {
+        let def = self.timed(name, run)?;
+        promised(name, &def, &Facts::new(&self.effects));
+        Ok(def)
+    }
+
+    fn timed<E>(&mut self, name: &'static str, run: impl FnOnce() -> Result<Def, E>) -> Result<Def, E> {
         let start = Instant::now();
         let result = run();
         let took = start.elapsed();
         self.timings.add(name, took);
         if let (Ok(def), Some(observer)) = (&result, &mut self.observer) {
-            observer(&Pass { name, def, took });
+            observer(&PassDone { name, def, took });
         }
         result
+    }
+}
+
+/// Checks a definition that a pass made, in debug builds. What is not in the table of passes is a step of a derivation.
+pub(in crate::derive) fn promised(name: &str, def: &Def, facts: &Facts) {
+    if cfg!(debug_assertions)
+        && let Some(pass) = passes::named(name)
+        && let Err(broken) = passes::check(pass, def, facts)
+    {
+        panic!("{broken}");
     }
 }

@@ -1,6 +1,8 @@
 //! Arguments that are functions: `(lam (x : T) e)`, and functions named, `(map sin v)`.
 //!
-//!   f  =  (lam (x : S) (f x))      where S is what the call applies f to, by the types of its other arguments
+//! ```text
+//! f  =  (lam (x : S) (f x))      where S is what the call applies f to, by the types of its other arguments
+//! ```
 //!
 //! S chooses among several functions of the name.
 

@@ -2,12 +2,13 @@
 //!
 //! A row says which argument types the name takes and which term it stands for. Most stand for a
 //! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
-//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` have
-//! rows, too, made from their text.
+//! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
+//! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
 
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
-use lm::prim::{ALL, Derivative, Prim};
+use lm::libm::{self, Libm};
+use lm::prim::{ALL, Jacobian, Prim};
 use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
@@ -81,22 +82,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("ne",            OWN,                          Core(Prim::Ne)),
     ("min",           REALS,                        Core(Prim::Min)),
     ("max",           REALS,                        Core(Prim::Max)),
-    ("log",           REAL,                         Core(Prim::Log)),
-    ("exp",           REAL,                         Core(Prim::Exp)),
-    ("sin",           REAL,                         Core(Prim::Sin)),
-    ("cos",           REAL,                         Core(Prim::Cos)),
-    ("tan",           REAL,                         Core(Prim::Tan)),
-    ("sinh",          REAL,                         Core(Prim::Sinh)),
-    ("cosh",          REAL,                         Core(Prim::Cosh)),
-    ("tanh",          REAL,                         Core(Prim::Tanh)),
-    ("asin",          REAL,                         Core(Prim::Asin)),
-    ("acos",          REAL,                         Core(Prim::Acos)),
-    ("atan",          REAL,                         Core(Prim::Atan)),
-    ("atan2",         REALS,                        Core(Prim::Atan2)),
     ("sqrt",          REAL,                         Core(Prim::Sqrt)),
-    ("erf",           REAL,                         Core(Prim::Erf)),
-    ("lgamma",        REAL,                         Core(Prim::Lgamma)),
-    ("pow",           REALS,                        Core(Prim::Pow)),
     ("pow",           &["Float Integer -> Float"],  Core(Prim::Powi)),
     ("to_float",      OWN,                          Core(Prim::ToFloat)),
     ("to_integer",    OWN,                          Core(Prim::ToInteger)),
@@ -163,6 +149,8 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
 
 static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
     let written = ROWS.iter().map(|&(name, typing, meaning)| Builtin { name: name.into(), typing, meaning });
+    let function = |&f: &Libm| Builtin { name: f.name().into(), typing: OWN, meaning: Core(Prim::Libm(f)) };
+    let functions = libm::ALL.iter().map(function);
     let primitive = |&p: &Prim| {
         let name = format!("{PRIMITIVE_PREFIX}{}", p.name()).into();
         Builtin { name, typing: OWN, meaning: Primitive(p) }
@@ -177,13 +165,13 @@ static BUILTINS: LazyLock<Vec<(Builtin, Vec<Rule>)>> = LazyLock::new(|| {
         Builtin { name: g.name.to_string().into(), typing: vec![typing].leak(), meaning: Generic(i) }
     };
     let generics = written::DEFINITIONS.iter().enumerate().map(generic);
-    written.chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
+    functions.chain(written).chain(generics).chain(ALL.iter().map(primitive)).map(rules).collect()
 });
 
 impl Builtin {
     fn typings(&self) -> &'static [&'static str] {
         match self.meaning {
-            Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.row().typing,
+            Core(prim) | Primitive(prim) if self.typing.is_empty() => prim.typing(),
             _ => self.typing,
         }
     }
@@ -205,7 +193,7 @@ impl Builtin {
     /// The one primitive with a derivative that it stands for on arguments of these types.
     pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
-            Core(prim) | Primitive(prim) if prim.row().derivative == Derivative::Structural => None,
+            Core(prim) | Primitive(prim) if prim.jacobian() == Jacobian::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
             Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | SparseTupled | Variant => None,
@@ -362,7 +350,9 @@ mod tests {
     #[test]
     fn every_primitive_has_a_surface_name() {
         let named = |p: &Prim| {
-            ROWS.iter().any(|(name, _, m)| matches!(m, Core(q) | Componentwise(q) if q == p) || *name == p.name())
+            BUILTINS
+                .iter()
+                .any(|(row, _)| matches!(row.meaning, Core(q) | Componentwise(q) if q == *p) || row.name == p.name())
         };
         let missing: Vec<_> = ALL.iter().filter(|p| !named(p)).collect();
         assert!(missing.is_empty(), "{missing:?}");
@@ -386,6 +376,6 @@ mod tests {
         assert_eq!(meaning("mul", &[Type::Float, Type::Integer]), Some(MulInteger));
         assert_eq!(meaning("add", &[Type::Float, Type::Integer]), None);
         assert_eq!(meaning("ts_sub", &[Type::Bool, Type::Bool]), None);
-        assert_eq!(meaning("$prim$exp", &[Type::Float]), Some(Primitive(Prim::Exp)));
+        assert_eq!(meaning("$prim$exp", &[Type::Float]), Some(Primitive(Prim::Libm(Libm::Exp))));
     }
 }

@@ -1,7 +1,9 @@
 //! Declarations as written: the head of each definition, before any body is looked at.
 //!
-//!   (def name T params body)    (gdef derivation name)    (edef name T (S ...))
-//!   (rule "name" params template replacement)
+//! ```text
+//! (def name T params body)    (gdef derivation name)    (edef name T (S ...))
+//! (rule "name" params template replacement)
+//! ```
 
 use crate::derive::Derivation;
 use crate::derive::typing;

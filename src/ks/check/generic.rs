@@ -1,11 +1,15 @@
 //! Built-ins that are written in the language, on arguments of any type: `arrays.ks`.
 //!
-//!   (map f v)  =  (build (size v) (lam (k : i) (f (index k v))))
+//! ```text
+//! (map f v)  =  (build (size v) (lam (k : i) (f (index k v))))
+//! ```
 //!
 //! A call is replaced by the body: type variables by types, parameters by variables that are bound to
 //! the arguments, and a call of a parameter that is a function by the function's body,
 //!
-//!   (f e)  =  (let (x e) body)      for f = (lam (x : T) body).
+//! ```text
+//! (f e)  =  (let (x e) body)      for f = (lam (x : T) body).
+//! ```
 //!
 //! The whole stands where the call stands, so that a run-time error is one of the call.
 

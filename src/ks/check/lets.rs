@@ -1,6 +1,8 @@
 //! Let: one binding, several, tuple patterns.
 //!
-//!   (let (p e) body)    (let ((p1 e1) ... (pn en)) body)    p is x or (x1 ... xn)
+//! ```text
+//! (let (p e) body)    (let ((p1 e1) ... (pn en)) body)    p is x or (x1 ... xn)
+//! ```
 //!
 //! A chain of lets, each the body of the one before, becomes one flat block.
 

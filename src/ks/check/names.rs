@@ -1,6 +1,8 @@
 //! Names of functions as written.
 //!
-//!   f | [f T] | [derivation f] | [derivation [f T]] | ...
+//! ```text
+//! f | [f T] | [derivation f] | [derivation [f T]] | ...
+//! ```
 //!
 //! and in calls, where no function of the literal name exists, the old spellings `fwd$f`, `add@ff`.
 

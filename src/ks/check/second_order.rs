@@ -1,8 +1,10 @@
 //! Definitions that take functions.
 //!
-//!   (def twice Float ((f : Lam Float Float) (x : Float)) (f (f x)))
-//!   (twice (lam (y : Float) (mul a y)) b)  =  (twice$1 a b)
-//!   (def twice$1 Float ((a : Float) (x : Float)) (mul a (mul a x)))
+//! ```text
+//! (def twice Float ((f : Lam Float Float) (x : Float)) (f (f x)))
+//! (twice (lam (y : Float) (mul a y)) b)  =  (twice$1 a b)
+//! (def twice$1 Float ((a : Float) (x : Float)) (mul a (mul a x)))
+//! ```
 //!
 //! A call is one of a copy of the definition made for the functions that the call gives; what these use
 //! of the place of the call becomes parameters of the copy. Calls that give the same functions share a

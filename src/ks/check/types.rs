@@ -1,6 +1,8 @@
 //! Types as written.
 //!
-//!   T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
+//! ```text
+//! T ::= Float | Integer | Bool | String | (Tuple T ...) | (Tensor d T) | (Vec T) | (Lam S T) | (LM S T) | (T)
+//! ```
 
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;

@@ -1,10 +1,12 @@
-//! Explanations of error codes and of laws, at length.
+//! Explanations of error codes, of laws and of derivatives, at length.
 //!
 //! The codes are explained in `errors.md`, with a wrong program and the same one put right, which the test
 //! `tests/explain.rs` tries. What is said of laws is made from their tables.
 
+mod derivatives;
 mod laws;
 
+pub use derivatives::derivative;
 pub use laws::law;
 
 /// The explanation of an error code.

@@ -2,15 +2,17 @@
 //!
 //! A list that fits stands on one line. If not,
 //!
-//!   (def f Float              (if c        (add a        (Vec_init a b c      (print "a: " a
-//!        ((x : Float)             a             b)                 d e)              "b: " b)
-//!         (y : Float))            b)
-//!     (let ((a b)
-//!           (c d))
-//!       body))
+//! ```text
+//! (def f Float              (if c        (add a        (Vec_init a b c      (print "a: " a
+//!      ((x : Float)             a             b)                 d e)              "b: " b)
+//!       (y : Float))            b)
+//!   (let ((a b)
+//!         (c d))
+//!     body))
 //!
-//!   (build n (lam (i : Integer)
-//!     (index i v)))
+//! (build n (lam (i : Integer)
+//!   (index i v)))
+//! ```
 //!
 //! A body always starts a line; so does each of several bindings, and what follows them. Parameters, parts of types,
 //! and lists of names and literals share lines.

@@ -1,6 +1,8 @@
 //! The canonical layout of KS text.
 //!
-//!   text --tree--> s-expressions with comments and paragraphs --layout--> text
+//! ```text
+//! text --tree--> s-expressions with comments and paragraphs --layout--> text
+//! ```
 //!
 //! The layout depends on the tokens, on the comments (whether each stands on a line of its own) and on the empty
 //! lines between bindings and around comments, and on no other white space. Literals and comments stay as written,

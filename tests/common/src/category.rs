@@ -4,6 +4,7 @@
 use lm::notation::infix::Format;
 use lm::term::{self, Program, Supply};
 use lmc::derive::figures::fig09_11_category::{self as cl, Argument, Term, print};
+use lmc::derive::forms;
 use lmc::derive::passes::anf;
 use std::collections::BTreeSet;
 
@@ -120,7 +121,7 @@ pub fn all_come_back(program: &Program) -> Result<Program, String> {
     for def in program.defs.values() {
         let normal = anf::anf(def, &mut supply);
         let normal = comes_back(&normal, &mut supply)?;
-        if !anf::is_anf(&normal.body) {
+        if forms::not_normal(&normal.body).is_some() {
             return Err(format!("{} loses its normal form", def.fun.name));
         }
         through.defs.insert(def.fun.name.clone(), comes_back(def, &mut supply)?);

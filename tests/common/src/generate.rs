@@ -3,6 +3,7 @@
 //! A program is made from a list of numbers, its choices; when they run out, every choice is the
 //! simplest one. So proptest shrinks programs by shrinking the list.
 
+use lm::libm::{self, Libm};
 use lm::notation::ks;
 use lm::prim::Prim;
 use lm::term::{Binding, Constant, Def, Expr, Fun, FunName, Op, Pattern, Program, Supply, Var};
@@ -209,20 +210,27 @@ impl Maker<'_> {
             0 | 1 => self.prim(Prim::Add, &[Float, Float], depth),
             2 => self.prim(Prim::Sub, &[Float, Float], depth),
             3 | 4 => {
-                let bounded = self.prim(Prim::Tanh, &[Float], depth);
+                let bounded = self.prim(Prim::Libm(Libm::Tanh), &[Float], depth);
                 Expr::prim(Prim::Mul, [bounded, self.expr(&Float, depth)])
             }
             5 => {
-                let square = self.prim(Prim::Sin, &[Float], depth);
+                let square = self.prim(Prim::Libm(Libm::Sin), &[Float], depth);
                 let divisor = Expr::prim(Prim::Add, [Expr::float(2.0), square]);
                 Expr::prim(Prim::Div, [self.expr(&Float, depth), divisor])
             }
             6 => {
-                let p = self.pick(&[Prim::Exp, Prim::Cosh, Prim::Sinh]);
-                Expr::prim(p, [self.prim(Prim::Sin, &[Float], depth)])
+                let p = self.pick(&[Prim::Libm(Libm::Exp), Prim::Libm(Libm::Cosh), Prim::Libm(Libm::Sinh)]);
+                Expr::prim(p, [self.prim(Prim::Libm(Libm::Sin), &[Float], depth)])
             }
             _ => {
-                let p = self.pick(&[Prim::Sin, Prim::Cos, Prim::Tanh, Prim::Atan, Prim::Erf, Prim::Neg]);
+                let p = self.pick(&[
+                    Prim::Libm(Libm::Sin),
+                    Prim::Libm(Libm::Cos),
+                    Prim::Libm(Libm::Tanh),
+                    Prim::Libm(Libm::Atan),
+                    Prim::Libm(Libm::Erf),
+                    Prim::Neg,
+                ]);
                 self.prim(p, &[Float], depth)
             }
         }
@@ -233,11 +241,11 @@ impl Maker<'_> {
         use Type::{Float, Integer};
         match self.choose(8) {
             0..=2 => {
-                let p = self.pick(&[Add, Sub, Mul, Div, Min, Max, Atan2, Pow]);
+                let p = self.pick(&[vec![Add, Sub, Mul, Div, Min, Max], functions(2)].concat());
                 self.prim(p, &[Float, Float], depth)
             }
             3 | 4 => {
-                let p = self.pick(&[Neg, Abs, Log, Exp, Sin, Cos, Tan, Sqrt, Lgamma, Asin, StopGradient, Trace]);
+                let p = self.pick(&[vec![Neg, Abs, Sqrt, StopGradient, Trace], functions(1)].concat());
                 self.prim(p, &[Float], depth)
             }
             5 => self.prim(Powi, &[Float, Integer], depth),
@@ -307,10 +315,15 @@ impl Maker<'_> {
             0 => self.prim(Prim::Add, &[ty.clone(), ty.clone()], depth),
             1 => self.prim(Prim::Sub, &[ty.clone(), ty.clone()], depth),
             2 => {
-                let scale = self.prim(Prim::Sin, &[Type::Float], depth);
+                let scale = self.prim(Prim::Libm(Libm::Sin), &[Type::Float], depth);
                 Expr::prim(Prim::Mul, [scale, self.expr(ty, depth)])
             }
             _ => self.prim(Prim::Neg, std::slice::from_ref(ty), depth),
         }
     }
+}
+
+/// The functions of the C library with so many arguments.
+fn functions(arity: usize) -> Vec<Prim> {
+    libm::ALL.iter().filter(|f| f.arity() == arity).map(|f| Prim::Libm(*f)).collect()
 }

@@ -35,8 +35,8 @@ pub const WAYS: [Way; 2] = [
     Way { lanes: Some(4), keeps_order: true, limit: NATIVE },
 ];
 
-/// Numbers below that are what cancelling terms left.
-const CANCELLED: f64 = 1e-6;
+/// Numbers below that are what cancelling terms left: sums of numbers of about one, rounded to 1e-16.
+const CANCELLED: f64 = 1e-4;
 
 /// A function, its arguments, and what the reference interpreter makes of them.
 struct Call {

@@ -275,7 +275,7 @@ fn drawn_points(program: &Program, f: &FunName) -> Vec<Vec<Value>> {
     let gives = program.defs.get(&example).is_some_and(|d| d.params.is_empty() && d.fun.result == fun.argument());
     match gives {
         true => Interpreter::new(program).call(&example, &[]).into_iter().map(split).collect(),
-        false => (0..6).map(|seed| split(Random::new(seed).point(&fun.argument()))).collect(),
+        false => (0..3).map(|seed| split(Random::new(seed).point(&fun.argument()))).collect(),
     }
 }
 

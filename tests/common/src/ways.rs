@@ -1,7 +1,9 @@
 //! Ways to compile a program, so few that each small program can be compiled in all of them, that cover all choices
 //! together:
 //!
-//!   opt_level x lanes x checks x forward x math x derivation
+//! ```text
+//! opt_level x lanes x checks x forward x math x derivation
+//! ```
 //!
 //! [`covering`] of 2 has every pair of choices of two kinds, of 3 every triple. Each way divides the shortest loops
 //! into chunks, and is called on 2 and 4 threads, too.

@@ -63,7 +63,7 @@ fn ill_typed_terms_are_found() {
         // An environment of one pair is no environment of two values.
         (composed(x(3), pruning(&[1], 2)), "its environment has 1 values, not 2"),
         (function(Op::Prim(Prim::Mul), 2), "it takes 2 values"),
-        (composed(x(2), function(Op::Prim(Prim::Sin), 1)), "it does not take (Bool)"),
+        (composed(x(2), function(Op::Prim(Prim::Libm(Libm::Sin)), 1)), "it does not take (Bool)"),
         (function(Op::If, 3), "it does not take"),
         (conditional(x(1), x(3), x(3)), "its parts give Float"),
         (conditional(x(2), x(1), x(3)), "its parts give Bool"),

@@ -73,7 +73,7 @@ fn terms_read_as_in_the_notes() {
 fn unpruned_terms_have_the_whole_environment() {
     let shown = with_large_stack(|| {
         let mut pipeline = pipeline_of("printed.ks", PRINTED);
-        print::definition(&pipeline.in_cl(&FunName::base("f2")).expect("it is converted"), Format::Plain, 100)
+        print::definition(&pipeline.in_category(&FunName::base("f2")).expect("it is converted"), Format::Plain, 100)
     });
     let expected = "f2 : Float => Float\n  = L(y, (I, I) ; F(mul),\n    L(z, (P[1/2], P[2/2]) ; F(add),\n    \
         (P[2/3], P[3/3]) ; F(mul)))";

@@ -1,8 +1,10 @@
 //! Derivatives of derivatives: second derivatives of the demos and of random programs, third ones of recursive
 //! functions, against differences of the derivatives below; their costs; Jacobians and Hessians as values.
 //!
-//!   [fwd [fwd f]], [rev [fwd f]] = differences of [fwd f]          [fwd [rev f]], [rev [rev f]] = those of [rev f]
-//!   <hvp$f(s, u), w> = <hvp$f(s, w), u>          column j of [jac f] = fwd$f(s, e_j)          row i = rev$f(s, e_i)
+//! ```text
+//! [fwd [fwd f]], [rev [fwd f]] = differences of [fwd f]          [fwd [rev f]], [rev [rev f]] = those of [rev f]
+//! <hvp$f(s, u), w> = <hvp$f(s, w), u>          column j of [jac f] = fwd$f(s, e_j)          row i = rev$f(s, e_i)
+//! ```
 //!
 //! `tests/language/nested.ks` has what confuses perturbations, `dense.ks` the forms of Jacobians.
 

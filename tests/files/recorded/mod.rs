@@ -1,7 +1,9 @@
 //! Reverse derivatives that read what the value recorded, `tupled` and `split`:
 //!
-//!   [rev f] = [rev f] of `jacobian`        [sufrevpass f] dr (the record of [suffwdpass f] s) = [rev f] s dr
-//!   [vjp f] = (f, [rev f])                 interpreter = native
+//! ```text
+//! [rev f] = [rev f] of `jacobian`        [sufrevpass f] dr (the record of [suffwdpass f] s) = [rev f] s dr
+//! [vjp f] = (f, [rev f])                 interpreter = native
+//! ```
 //!
 //! on the demos, on all programs of `cases/gradcheck` and `cases/cost`, on random programs, and on programs that
 //! are made for records; and what such derivatives cost.

@@ -106,10 +106,7 @@ impl Op {
             Op::MulF => Some(Work::Multiplications),
             Op::DivF => Some(Work::Divisions),
             Op::Sqrt => Some(Work::Roots),
-            Op::Log | Op::Exp | Op::Sin | Op::Cos | Op::Tan | Op::Sinh | Op::Cosh | Op::Tanh | Op::Asin => {
-                Some(Work::Calls)
-            }
-            Op::Acos | Op::Atan | Op::Atan2 | Op::Erf | Op::Lgamma | Op::Pow => Some(Work::Calls),
+            Op::Libm(_) => Some(Work::Calls),
             Op::MinF | Op::MaxF | Op::EqF | Op::LtF | Op::LeF => Some(Work::Comparisons),
             Op::NegF | Op::AbsF | Op::ToFloat | Op::ToInteger | Op::BoolToFloat | Op::Hash => None,
             Op::AddI | Op::SubI | Op::MulI | Op::DivI | Op::NegI | Op::AbsI | Op::EqI | Op::LtI | Op::LeI => None,

@@ -1,9 +1,11 @@
 //! The arena: a stack of objects.
 //!
-//!   alloc n      an object at the top, not set
-//!   mark         the address of the top
-//!   release m    what lies above m is released
-//!   slide p, m   what lies above p lies above m then, as new objects
+//! ```text
+//! alloc n      an object at the top, not set
+//! mark         the address of the top
+//! release m    what lies above m is released
+//! slide p, m   what lies above p lies above m then, as new objects
+//! ```
 //!
 //! Each chunk of a loop on threads, and each lane of a loop in lanes, has an arena of its own above that of the loop.
 //! What lanes leave in theirs belongs to the loop's afterwards.

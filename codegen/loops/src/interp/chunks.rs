@@ -4,8 +4,9 @@
 //! fails, whenever it runs: so both orders must give the same.
 
 use super::frame::Frame;
+use super::races::Races;
 use super::run::Run;
-use super::word::Word;
+use super::word::{ObjectId, Word};
 use super::{Machine, Stop};
 use crate::ir::For;
 
@@ -17,14 +18,27 @@ impl<'a> Machine<'a> {
             order.reverse();
         }
         let mut outcome = Ok(());
+        // Loops in a chunk are its own affair.
+        let watches = !frame.in_chunk;
         for chunk in order {
+            if watches {
+                self.watch(chunk);
+            }
             match self.chunk(frame, looped, chunk) {
                 Ok(()) => {}
                 Err(stop @ Stop::Failed(_)) if self.options.last_chunk_first => outcome = Err(stop),
                 Err(stop) => return Err(stop),
             }
         }
+        if watches {
+            self.space.races.replace(None);
+        }
         outcome
+    }
+
+    fn watch(&mut self, chunk: i64) {
+        let next = ObjectId(self.space.objects.len() as u32);
+        self.space.races.get_mut().get_or_insert_with(|| Races::new(next)).chunk = chunk;
     }
 
     fn chunk(&mut self, frame: &mut Frame<'a>, looped: &'a For, chunk: i64) -> Run {

@@ -1,7 +1,9 @@
 //! Loops in lanes: W iterations at once, statement by statement, as `emit::lanes` has them.
 //!
-//!   for i in a..b lanes W carrying (y = c) s
-//!     =   Y = (0, .., 0);  for I in a, a + W, .. < b { s in the lanes where i < b }, Y = next y;   y = c + Y1 + .. + YW
+//! ```text
+//! for i in a..b lanes W carrying (y = c) s
+//!   =   Y = (0, .., 0);  for I in a, a + W, .. < b { s in the lanes where i < b }, Y = next y;   y = c + Y1 + .. + YW
+//! ```
 //!
 //! Every local is a word of its own in each lane, and every lane has an arena of its own: nothing is uniform, nothing is
 //! shared, so what `Spread` finds out is not needed here. Sums start at 0 (-0.0) in each lane and are added up by halves

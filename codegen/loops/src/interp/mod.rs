@@ -1,15 +1,20 @@
 //! Runs loops: what every statement means, without LLVM, and a sanitizer for lowering and passes.
 //!
-//!   call f(values)   =   (value, or the failure of a check, or a fault)  and what was printed
+//! ```text
+//! call f(values)   =   (value, or the failure of a check, or a fault)  and what was printed
+//! ```
 //!
 //! A *failure* is the program's: a check that does not hold, memory that is exhausted. A *fault* is ours: the loops do
 //! what native code leaves undefined. These are faults:
 //!
-//!   an element is read before it is written, or lies outside of the buffer that it is read from
-//!   memory is read after it was given back and written again, or written after it was given back
-//!   an argument is written; an address is used as a number, or a Float as an Integer
-//!   a division by 0, a size that is none, a negative count, a mark above the top of the arena
-//!   a loop in lanes, or in chunks, does what cannot run there
+//! ```text
+//! an element is read before it is written, or lies outside of the buffer that it is read from
+//! memory is read after it was given back and written again, or written after it was given back
+//! an argument is written; an address is used as a number, or a Float as an Integer
+//! a division by 0, a size that is none, a negative count, a mark above the top of the arena
+//! a loop in lanes, or in chunks, does what cannot run there
+//! two chunks use the same element, and one of them writes it
+//! ```
 //!
 //! Floats are those of native code with exact arithmetic, to the bit but for NaNs. Sums of loops in lanes are added up in
 //! the order of `emit::lanes`. Functions that are implemented elsewhere cannot be called; a `bench` runs its block once
@@ -21,6 +26,7 @@ mod frame;
 mod lanes;
 mod marshal;
 mod ops;
+mod races;
 mod run;
 mod space;
 mod statements;

@@ -5,7 +5,6 @@
 use super::word::Word::{self, Bool, Float, Integer, Text};
 use crate::ir::Op;
 use lm::interp::ranhashdoub;
-use lm::libm;
 
 /// The value of an operation, where chunks have at least so much work.
 ///
@@ -33,19 +32,7 @@ fn float(op: Op, a: f64) -> Option<Word> {
         Op::NegF => -a,
         Op::AbsF => a.abs(),
         Op::Sqrt => a.sqrt(),
-        Op::Log => a.ln(),
-        Op::Exp => a.exp(),
-        Op::Sin => a.sin(),
-        Op::Cos => a.cos(),
-        Op::Tan => a.tan(),
-        Op::Sinh => a.sinh(),
-        Op::Cosh => a.cosh(),
-        Op::Tanh => a.tanh(),
-        Op::Asin => a.asin(),
-        Op::Acos => a.acos(),
-        Op::Atan => a.atan(),
-        Op::Erf => libm::erf(a),
-        Op::Lgamma => libm::lgamma(a),
+        Op::Libm(f) => f.at(&[a])?,
         Op::ToInteger => return Some(Integer(a as i64)),
         _ => return None,
     }))
@@ -59,8 +46,7 @@ fn floats(op: Op, a: f64, b: f64) -> Option<Word> {
         Op::DivF => Float(a / b),
         Op::MinF => Float(if a <= b { a } else { b }),
         Op::MaxF => Float(if a >= b { a } else { b }),
-        Op::Atan2 => Float(a.atan2(b)),
-        Op::Pow => Float(a.powf(b)),
+        Op::Libm(f) => Float(f.at(&[a, b])?),
         Op::EqF => Bool(a == b),
         Op::LtF => Bool(a < b),
         Op::LeF => Bool(a <= b),

@@ -1,10 +1,12 @@
 //! Statements, one after the other, each in all lanes that are on.
 //!
-//!   outside of lanes      there is one lane, 0
-//!   x = op a..            in each lane
-//!   check c else e        fails if c is false in a lane; with the numbers of the first
-//!   if c s else t         s in the lanes where c holds, then t in the others
-//!   for i in a..b s       as long as i < b in a lane: s in these lanes
+//! ```text
+//! outside of lanes      there is one lane, 0
+//! x = op a..            in each lane
+//! check c else e        fails if c is false in a lane; with the numbers of the first
+//! if c s else t         s in the lanes where c holds, then t in the others
+//! for i in a..b s       as long as i < b in a lane: s in these lanes
+//! ```
 
 use super::frame::Frame;
 use super::ops::apply;
@@ -39,7 +41,6 @@ impl<'a> Machine<'a> {
 
     fn stmt(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
         let function = frame.function;
-        self.steps = self.steps.checked_sub(1).ok_or_else(|| Stop::fault("too many statements run"))?;
         self.stmt_anywhere(frame, on, stmt).map_err(|stop| match stop {
             Stop::Fault(fault) if fault.place.is_none() => Stop::Fault(fault).at(function, &self.shown(function, stmt)),
             stop => stop,
@@ -47,6 +48,7 @@ impl<'a> Machine<'a> {
     }
 
     fn stmt_anywhere(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
+        self.steps = self.steps.checked_sub(1).ok_or_else(|| Stop::fault("too many statements run"))?;
         match stmt {
             Stmt::Let(x, op, args) => on.iter().try_for_each(|lane| self.operation(frame, *lane, *x, *op, args)),
             Stmt::If(xs, condition, then, other) => self.conditional(frame, on, xs, condition, [then, other]),

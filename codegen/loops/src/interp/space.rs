@@ -1,15 +1,19 @@
 //! Memory: objects of typed cells, each with an address and a state.
 //!
-//!   live --release--> released --another object was there, and went--> gone
-//!   live --slide-->   slid, with an object in its place
+//! ```text
+//! live --release--> released --another object was there, and went--> gone
+//! live --slide-->   slid, with an object in its place
+//! ```
 //!
 //! Each buffer knows the object that it was made for, so that an access beyond it is found, even where another object
 //! lies there. A released object can be read until something is written at its address, as in native code: that is how
 //! lowering moves results down (`lower::keep`). It cannot be written.
 
 use super::arena::Arena;
+use super::races::Races;
 use super::word::{ObjectId, Word};
 use crate::ir::Ty;
+use std::cell::RefCell;
 
 /// What has gone wrong, in words.
 pub(super) type Checked<T> = Result<T, String>;
@@ -67,6 +71,8 @@ pub struct Space {
     pub(super) arenas: Vec<Arena>,
     /// How many bytes there are for all of them.
     pub(super) capacity: u64,
+    /// What chunks do to memory that was there before them, while a loop on threads runs.
+    pub(super) races: RefCell<Option<Races>>,
     next_argument: u64,
     next_on_stack: u64,
 }
@@ -76,7 +82,8 @@ impl Space {
     pub fn new(capacity: u64) -> Space {
         let null = Object { start: 0, bytes: 0, cell: 8, state: State::Gone, cells: vec![] };
         let arenas = vec![Arena::new(ARENA, 0)];
-        Space { objects: vec![null], arenas, capacity, next_argument: ARGUMENTS, next_on_stack: STACK }
+        let races = RefCell::default();
+        Space { objects: vec![null], arenas, capacity, races, next_argument: ARGUMENTS, next_on_stack: STACK }
     }
 
     pub(super) fn add(&mut self, start: u64, ty: Ty, cells: Vec<Word>, state: State) -> ObjectId {
@@ -155,6 +162,7 @@ impl Space {
     pub fn load(&self, buffer: Word, index: i64, ty: Ty) -> Checked<Word> {
         let (id, i) = self.place(buffer, index, ty)?;
         self.check_readable(id, i)?;
+        self.note(id, i, false)?;
         match self.object(id).cells[i] {
             Word::Unset => Err(format!("element {index} is read before it is written")),
             word if word.is(ty) => Ok(word),
@@ -167,6 +175,7 @@ impl Space {
     /// Errors: it cannot be written.
     pub(super) fn store(&mut self, buffer: Word, index: i64, ty: Ty, word: Word) -> Checked<()> {
         let (id, i) = self.place(buffer, index, ty)?;
+        self.note(id, i, true)?;
         let object = self.object_mut(id);
         match object.state {
             State::Live => {
@@ -204,6 +213,10 @@ impl Space {
             return Err(format!("a view from element {index} on begins outside of its buffer"));
         }
         Ok(Word::Buffer(id, from as u64))
+    }
+
+    fn note(&self, id: ObjectId, cell: usize, writes: bool) -> Checked<()> {
+        self.races.borrow_mut().as_mut().map_or(Ok(()), |races| races.note(id, cell, writes))
     }
 
     fn check_readable(&self, id: ObjectId, cell: usize) -> Checked<()> {

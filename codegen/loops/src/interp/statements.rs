@@ -1,8 +1,10 @@
 //! Statements on memory, in each lane that is on.
 //!
-//!   move     all lanes read before one writes: they may lie between each other
-//!   alloc    from the arena of the lane
-//!   stack    a new buffer each time; the one that the statement gave before goes
+//! ```text
+//! move     all lanes read before one writes: they may lie between each other
+//! alloc    from the arena of the lane
+//! stack    a new buffer each time; the one that the statement gave before goes
+//! ```
 
 use super::frame::Frame;
 use super::ops::apply;

@@ -1,11 +1,13 @@
 //! Loops: the language between terms and LLVM. Structured, typed, every local set once.
 //!
-//!   function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
-//!   block    ::= statement* yield a1, ..., ak
-//!   statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
-//!              |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
-//!              |  check a else failure  |  write a  |  what works on memory (`Memory`)
-//!   T        ::= float | integer | bool | text | mark | [T]
+//! ```text
+//! function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
+//! block    ::= statement* yield a1, ..., ak
+//! statement ::= x = op a..  |  x.. = call f(a..)  |  x.. = if a block else block
+//!            |  x.. = for i in a..a [lanes n] [jam n] [on threads] carrying (y = a ..) block
+//!            |  check a else failure  |  write a  |  what works on memory (`Memory`)
+//! T        ::= float | integer | bool | text | mark | [T]
+//! ```
 //!
 //! Tuples are gone: a tuple is its components in order, unit is none. A tensor is its sizes and, for each
 //! component of its elements, a buffer (`[T]`) of them; see `layout`. Everything that can fail is a
@@ -27,7 +29,7 @@ mod walk;
 pub use build::Builder;
 pub use failure::{ALL as ALL_FAILURES, Failure, MOST_DIMENSIONS, MOST_ELEMENTS, MOST_NUMBERS};
 pub use memory::Memory;
-pub use op::{ALL as ALL_OPS, Op};
+pub use op::{ALL as ALL_OPS, Cost, Op};
 pub use ty::{Scalar, Ty};
 pub use verify::{Check, is_well_formed, well_formed};
 

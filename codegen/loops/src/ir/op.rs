@@ -1,150 +1,183 @@
-//! The scalar operations: one table row each, with printed name, operand types and result type.
+//! Lists the scalar operations: one row each, with printed name, operand types, result type and cost.
+//!
+//! The rows of the functions of the C library are those of `lm::libm`, as `Op::Libm`.
 
 use super::Scalar::{self, Bool, Float, Integer, Text};
+use lm::libm::{self, Libm};
+use std::sync::LazyLock;
+
+/// What an operation costs. Passes price each class in their own measure, so a new operation has a price everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Nothing: a hint.
+    Free,
+    /// No longer than to load what it gives.
+    Cheap,
+    /// An instruction or a few.
+    Simple,
+    /// A division of Floats.
+    Division,
+    /// A square root.
+    Root,
+    /// A division of Integers, which vectors do not have.
+    IntegerDivision,
+    /// A hash.
+    Hash,
+    /// A call of the run-time support, which vectors do not have.
+    Runtime,
+    /// A call of the C library.
+    Libm(Libm),
+}
+
+struct Row {
+    name: &'static str,
+    operands: &'static [Scalar],
+    result: Scalar,
+    cost: Cost,
+}
 
 macro_rules! operations {
-    ($($(#[$doc:meta])* $variant:ident $name:literal [$($operand:ident)*] $result:ident;)*) => {
+    ($($(#[$doc:meta])* $variant:ident $name:literal [$($operand:ident)*] $result:ident $cost:ident;)*) => {
         /// A scalar operation. None has an effect, none fails: what can fail is guarded by a check.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Op { $($(#[$doc])* $variant,)* }
+        pub enum Op {
+            /// A function of the C library, of Floats.
+            Libm(Libm),
+            $($(#[$doc])* $variant,)*
+        }
 
-        /// Every operation, in the order of the table.
-        pub const ALL: &[Op] = &[$(Op::$variant),*];
+        /// Every operation: those of this table in order, then the functions of the C library.
+        pub static ALL: LazyLock<Vec<Op>> = LazyLock::new(|| {
+            [$(Op::$variant),*].into_iter().chain(libm::ALL.iter().copied().map(Op::Libm)).collect()
+        });
 
-        static ROWS: &[(&str, &[Scalar], Scalar)] = &[$(($name, &[$($operand),*], $result)),*];
+        impl Op {
+            fn row(self) -> Row {
+                match self {
+                    Op::Libm(f) => Row { name: f.name(), operands: &[Float; 2][..f.arity()], result: Float, cost: Cost::Libm(f) },
+                    $(Op::$variant => Row {
+                        name: $name, operands: &[$($operand),*], result: $result, cost: Cost::$cost,
+                    }),*
+                }
+            }
+        }
     };
 }
 
 operations! {
     /// IEEE addition.
-    AddF "add.f" [Float Float] Float;
+    AddF "add.f" [Float Float] Float Cheap;
     /// IEEE subtraction.
-    SubF "sub.f" [Float Float] Float;
+    SubF "sub.f" [Float Float] Float Cheap;
     /// IEEE multiplication.
-    MulF "mul.f" [Float Float] Float;
+    MulF "mul.f" [Float Float] Float Cheap;
     /// IEEE division.
-    DivF "div.f" [Float Float] Float;
+    DivF "div.f" [Float Float] Float Division;
     /// Sign flip.
-    NegF "neg.f" [Float] Float;
+    NegF "neg.f" [Float] Float Cheap;
     /// Sign cleared.
-    AbsF "abs.f" [Float] Float;
+    AbsF "abs.f" [Float] Float Cheap;
     /// The first where it is less or equal, else the second.
-    MinF "min.f" [Float Float] Float;
+    MinF "min.f" [Float Float] Float Simple;
     /// The first where it is greater or equal, else the second.
-    MaxF "max.f" [Float Float] Float;
+    MaxF "max.f" [Float Float] Float Simple;
     /// Correctly rounded square root.
-    Sqrt "sqrt" [Float] Float;
-    /// libm.
-    Log "log" [Float] Float;
-    /// libm.
-    Exp "exp" [Float] Float;
-    /// libm.
-    Sin "sin" [Float] Float;
-    /// libm.
-    Cos "cos" [Float] Float;
-    /// libm.
-    Tan "tan" [Float] Float;
-    /// libm.
-    Sinh "sinh" [Float] Float;
-    /// libm.
-    Cosh "cosh" [Float] Float;
-    /// libm.
-    Tanh "tanh" [Float] Float;
-    /// libm.
-    Asin "asin" [Float] Float;
-    /// libm.
-    Acos "acos" [Float] Float;
-    /// libm.
-    Atan "atan" [Float] Float;
-    /// libm.
-    Atan2 "atan2" [Float Float] Float;
-    /// libm.
-    Erf "erf" [Float] Float;
-    /// libm's `lgamma_r`, the sign dropped.
-    Lgamma "lgamma" [Float] Float;
-    /// libm.
-    Pow "pow" [Float Float] Float;
+    Sqrt "sqrt" [Float] Float Root;
     /// Equal; false for NaN.
-    EqF "eq.f" [Float Float] Bool;
+    EqF "eq.f" [Float Float] Bool Simple;
     /// Less; false for NaN.
-    LtF "lt.f" [Float Float] Bool;
+    LtF "lt.f" [Float Float] Bool Simple;
     /// Less or equal; false for NaN.
-    LeF "le.f" [Float Float] Bool;
+    LeF "le.f" [Float Float] Bool Simple;
     /// Wrapping addition.
-    AddI "add.i" [Integer Integer] Integer;
+    AddI "add.i" [Integer Integer] Integer Cheap;
     /// Wrapping subtraction.
-    SubI "sub.i" [Integer Integer] Integer;
+    SubI "sub.i" [Integer Integer] Integer Cheap;
     /// Wrapping multiplication.
-    MulI "mul.i" [Integer Integer] Integer;
+    MulI "mul.i" [Integer Integer] Integer Cheap;
     /// Truncating division, wrapping; the divisor is known not to be zero.
-    DivI "div.i" [Integer Integer] Integer;
+    DivI "div.i" [Integer Integer] Integer IntegerDivision;
     /// Wrapping negation.
-    NegI "neg.i" [Integer] Integer;
+    NegI "neg.i" [Integer] Integer Cheap;
     /// Wrapping absolute value.
-    AbsI "abs.i" [Integer] Integer;
+    AbsI "abs.i" [Integer] Integer Simple;
     /// Equal.
-    EqI "eq.i" [Integer Integer] Bool;
+    EqI "eq.i" [Integer Integer] Bool Simple;
     /// Less.
-    LtI "lt.i" [Integer Integer] Bool;
+    LtI "lt.i" [Integer Integer] Bool Simple;
     /// Less or equal.
-    LeI "le.i" [Integer Integer] Bool;
+    LeI "le.i" [Integer Integer] Bool Simple;
     /// Less, both taken as unsigned: whether an index is in the range of a size.
-    Below "below" [Integer Integer] Bool;
+    Below "below" [Integer Integer] Bool Simple;
     /// The product of numbers that are not negative; the largest Integer where it is larger.
-    Count "count" [Integer Integer] Integer;
+    Count "count" [Integer Integer] Integer Simple;
     /// Equal.
-    EqB "eq.b" [Bool Bool] Bool;
+    EqB "eq.b" [Bool Bool] Bool Simple;
     /// The same bytes.
-    EqT "eq.t" [Text Text] Bool;
+    EqT "eq.t" [Text Text] Bool Runtime;
     /// Both.
-    And "and" [Bool Bool] Bool;
+    And "and" [Bool Bool] Bool Simple;
     /// Either.
-    Or "or" [Bool Bool] Bool;
+    Or "or" [Bool Bool] Bool Simple;
     /// The other.
-    Not "not" [Bool] Bool;
+    Not "not" [Bool] Bool Simple;
     /// The same, which mostly holds.
-    Likely "likely" [Bool] Bool;
+    Likely "likely" [Bool] Bool Free;
     /// Nearest Float.
-    ToFloat "to_float" [Integer] Float;
+    ToFloat "to_float" [Integer] Float Cheap;
     /// Truncation; saturates; NaN gives 0.
-    ToInteger "to_integer" [Float] Integer;
+    ToInteger "to_integer" [Float] Integer Simple;
     /// 1 or 0.
-    BoolToFloat "bool_to_float" [Bool] Float;
+    BoolToFloat "bool_to_float" [Bool] Float Simple;
     /// The finaliser of SplitMix64, as a Float in [0, 1).
-    Hash "hash" [Integer] Float;
+    Hash "hash" [Integer] Float Hash;
     /// How many iterations of a loop make a chunk, at least 1: of so many iterations, each of such a cost, with so many
     /// elements that each chunk needs of its own, and so many run at once. See `lmc.chunk` in `emit/chunks.ll`.
-    Chunk "chunk" [Integer Integer Integer Integer] Integer;
+    Chunk "chunk" [Integer Integer Integer Integer] Integer Runtime;
 }
 
 impl Op {
-    /// The name in the printed form.
+    /// Returns the name in the printed form.
     pub fn name(self) -> &'static str {
-        ROWS[self as usize].0
+        self.row().name
     }
 
-    /// Whether the operands may change places.
+    /// Returns the types of the operands.
+    pub fn operands(self) -> &'static [Scalar] {
+        self.row().operands
+    }
+
+    /// Returns the type of the result.
+    pub fn result(self) -> Scalar {
+        self.row().result
+    }
+
+    /// Returns what it costs.
+    pub fn cost(self) -> Cost {
+        self.row().cost
+    }
+
+    /// Returns whether the operands may change places.
     pub fn commutes(self) -> bool {
         use Op::{AddF, AddI, And, Count, EqB, EqF, EqI, EqT, MulF, MulI, Or};
         matches!(self, AddF | MulF | AddI | MulI | EqF | EqI | EqB | EqT | And | Or | Count)
     }
 
-    /// Whether it is a function of libm: so dear that it is worth a place in memory.
+    /// Returns whether it is a function of the C library: worth a place in memory rather than a second call.
     pub fn is_libm(self) -> bool {
-        use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
-        matches!(
-            self,
-            Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow
-        )
+        matches!(self, Op::Libm(_))
     }
 
-    /// The types of the operands.
-    pub fn operands(self) -> &'static [Scalar] {
-        ROWS[self as usize].1
+    /// Returns whether it takes no longer than to load what it gives.
+    pub fn is_cheap(self) -> bool {
+        self.cost() == Cost::Cheap
     }
 
-    /// The type of the result.
-    pub fn result(self) -> Scalar {
-        ROWS[self as usize].2
+    /// Returns whether processors have it for vectors, so that it takes as long for one element as for several.
+    pub fn has_vector_instructions(self) -> bool {
+        match self.cost() {
+            Cost::Libm(_) | Cost::IntegerDivision | Cost::Runtime => false,
+            Cost::Free | Cost::Cheap | Cost::Simple | Cost::Division | Cost::Root | Cost::Hash => true,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! Functions between C and the rest: from the fields of the structures that C passes to values and back.
 //!
-//!   in    a tensor is (sizes.., data), a jagged one (size, offsets, data), or (size, offsets, element sizes, data)
-//!   out   the same after a flag, whether there is storage; given back are the fields as they are then
+//! ```text
+//! in    a tensor is (sizes.., data), a jagged one (size, offsets, data), or (size, offsets, element sizes, data)
+//! out   the same after a flag, whether there is storage; given back are the fields as they are then
+//! ```
 //!
 //! A function without tensors needs none and is called as it is. All results are compared with their
 //! storage before the first of them is written.

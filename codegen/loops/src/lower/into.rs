@@ -1,10 +1,12 @@
 //! Evaluation into targets, where values are added.
 //!
-//!   a + b            add a, then b            0         add nothing
-//!   $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
-//!   sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
-//!   build n f        add f(i) to element i    g(e)      g's body, into the target
-//!   k v, -v          add k v[i], -v[i] to element i
+//! ```text
+//! a + b            add a, then b            0         add nothing
+//! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
+//! build n f        add f(i) to element i    g(e)      g's body, into the target
+//! k v, -v          add k v[i], -v[i] to element i
+//! ```
 //!
 //! So a sum of one-hot vectors costs what its numbers cost: no vector of zeros is ever made for one of
 //! them. What of a block goes where is planned by `lm::destination`; the order of additions is that of the

@@ -1,8 +1,10 @@
 //! The end of a scope: what was taken from the arena since a mark goes back, but a value is kept.
 //!
-//!   one buffer       release; alloc; move down
-//!   several          the same one by one, when they lie in order
-//!   else, or nested  copied to the top as one piece; the piece slides down; addresses are moved with it
+//! ```text
+//! one buffer       release; alloc; move down
+//! several          the same one by one, when they lie in order
+//! else, or nested  copied to the top as one piece; the piece slides down; addresses are moved with it
+//! ```
 //!
 //! What does not lie above the mark stays where it is.
 

@@ -1,10 +1,12 @@
 //! Lowering: terms to loops.
 //!
-//!   value(let p = r in b)    = p := value(r); value(b)
-//!   value(f(a..))            = call f(components of value(a)..)
-//!   value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
-//!   value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
-//!   value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
+//! ```text
+//! value(let p = r in b)    = p := value(r); value(b)
+//! value(f(a..))            = call f(components of value(a)..)
+//! value(if c a b)          = if value(c) { yield value(a) } else { yield value(b) }
+//! value(build n (λi. e))   = alloc; for i in 0..n { store [i] = value(e) }
+//! value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
+//! ```
 //!
 //! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
 //! is computed once, in order; the work is linear in the size of the program, because a tuple is a

@@ -1,10 +1,11 @@
-//! The primitives on scalars; those on tensors are in `arrays`, those on any values in `vector_space`.
+//! Lowers the primitives on scalars; those on tensors are in `arrays`, those on any values in `vector_space`.
 
 use super::body::{Body, Sharing};
 use super::target::Target;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand, Scalar};
+use lm::libm::Libm;
 use lm::prim::Prim;
 use lm::term::Expr;
 use lm::types::Type;
@@ -39,25 +40,11 @@ impl Body<'_> {
             Prim::Abs => Ok(self.by_type(&values, Op::AbsF, Op::AbsI)),
             Prim::Min => self.scalar(Op::MinF, &values),
             Prim::Max => self.scalar(Op::MaxF, &values),
-            Prim::Log => self.scalar(Op::Log, &values),
-            Prim::Exp => self.scalar(Op::Exp, &values),
-            Prim::Sin => self.scalar(Op::Sin, &values),
-            Prim::Cos => self.scalar(Op::Cos, &values),
-            Prim::Tan => self.scalar(Op::Tan, &values),
-            Prim::Sinh => self.scalar(Op::Sinh, &values),
-            Prim::Cosh => self.scalar(Op::Cosh, &values),
-            Prim::Tanh => self.scalar(Op::Tanh, &values),
-            Prim::Asin => self.scalar(Op::Asin, &values),
-            Prim::Acos => self.scalar(Op::Acos, &values),
-            Prim::Atan => self.scalar(Op::Atan, &values),
-            Prim::Atan2 => self.scalar(Op::Atan2, &values),
+            Prim::Libm(f) => self.scalar(Op::Libm(f), &values),
             Prim::Sqrt => self.scalar(Op::Sqrt, &values),
-            Prim::Erf => self.scalar(Op::Erf, &values),
-            Prim::Lgamma => self.scalar(Op::Lgamma, &values),
-            Prim::Pow => self.scalar(Op::Pow, &values),
             Prim::Powi => {
                 let exponent = self.op(Op::ToFloat, [values[1].leaf()]);
-                self.scalar(Op::Pow, &[values[0].clone(), Val::Leaf(exponent)])
+                self.scalar(Op::Libm(Libm::Pow), &[values[0].clone(), Val::Leaf(exponent)])
             }
             Prim::Gt => Ok(self.by_type(&[values[1].clone(), values[0].clone()], Op::LtF, Op::LtI)),
             Prim::Gte => Ok(self.by_type(&[values[1].clone(), values[0].clone()], Op::LeF, Op::LeI)),

@@ -1,6 +1,8 @@
 //! Stack: small buffers of a constant size, which nobody gets hold of, lie on the stack of the function.
 //!
-//!   b = alloc [T] 4     =     b = stack [T] 4
+//! ```text
+//! b = alloc [T] 4     =     b = stack [T] 4
+//! ```
 //!
 //! They are loaded from, stored to, added to, set to zero, moved from or to, and no more: so they are not in use where
 //! the function ends, nor in the next iteration of a loop. LLVM keeps in registers those whose indices it knows.

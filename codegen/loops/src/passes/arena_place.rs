@@ -1,10 +1,12 @@
 //! Place: a buffer that outlives its scope is made below the scope's mark, where it stays.
 //!
-//!   m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
-//!   =  b = alloc n; m = mark; s; t; release m;  y := b
+//! ```text
+//! m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
+//! =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
-//!   m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
-//!   =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//! m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//! =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
+//! ```
 //!
 //! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x
 //! are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.

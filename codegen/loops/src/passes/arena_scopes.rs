@@ -1,7 +1,9 @@
 //! Scopes: a scope whose value has to be copied ends with the scope around it.
 //!
-//!   m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
-//!   =  s; t[z := x]; release l
+//! ```text
+//! m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
+//! =  s; t[z := x]; release l
+//! ```
 //!
 //! Such values are several buffers in any order, or buffers of buffers, as functions give that were put in the place of
 //! their calls: a step of a recurrent network gives the states of all its layers. To release what else the scope took,

@@ -1,8 +1,10 @@
 //! Bounds: what sizes, loops, conditionals and earlier checks tell makes many checks needless.
 //!
-//!   for i in 0..n { check below i n .. }                  the check goes, when n is a size
-//!   if lt j i { check below j n }, i < n known            the check goes
-//!   if c { .. } else { .. }, c known                      the branch is known
+//! ```text
+//! for i in 0..n { check below i n .. }                  the check goes, when n is a size
+//! if lt j i { check below j n }, i < n known            the check goes
+//! if c { .. } else { .. }, c known                      the branch is known
+//! ```
 //!
 //! Source: `ranges`. A check that is gone held in every run, so errors are the same.
 

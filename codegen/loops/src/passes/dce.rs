@@ -1,9 +1,11 @@
 //! Sweep: what nobody uses is not computed, and what is not read is not stored.
 //!
-//!   x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect
-//!   b = alloc n; store b[i] = a                           gone, if nothing is loaded of what b may share
-//!   y, of carrying (y = a)                                gone, if it is used for nothing but itself
-//!   m = mark; ..; release m                               gone, if nothing between the two takes from the arena
+//! ```text
+//! x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect
+//! b = alloc n; store b[i] = a                           gone, if nothing is loaded of what b may share
+//! y, of carrying (y = a)                                gone, if it is used for nothing but itself
+//! m = mark; ..; release m                               gone, if nothing between the two takes from the arena
+//! ```
 //!
 //! Checks, output, calls and additions stay. A buffer that is not made cannot exhaust the memory: that is all that
 //! becomes of errors.

@@ -1,6 +1,8 @@
 //! Adds: an element that is loaded, added to and stored is added to.
 //!
-//!   x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
+//! ```text
+//! x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
+//! ```
 //!
 //! x and y are used for nothing else, and neither s nor t writes what b shares. Sums of numbers that a function gets
 //! and gives back (`lower::into`) look like that where it is inlined. The bits are the same. What only adds may run in

@@ -1,7 +1,9 @@
 //! Arms: a buffer that both arms of a conditional make is made before it, once.
 //!
-//!   x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
-//!     =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
+//! ```text
+//! x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
+//!   =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
+//! ```
 //!
 //! n is k, known before the conditional, or both are numbers, small ones: then x is as large as the larger one, and
 //! what is beyond the end of the smaller one nobody looks at. So x is one buffer, where a and b were two that it might

@@ -1,7 +1,9 @@
 //! Split: a loop with a conditional that depends on where the index is becomes loops over ranges where that is known.
 //!
-//!   for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
-//!   for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//! ```text
+//! for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
+//! for i in a..b { .. if i == k .. }    =   for i in a..p { false }; for i in p..q { true }; for i in q..b { false }
+//! ```
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
 //! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves

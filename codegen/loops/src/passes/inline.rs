@@ -1,6 +1,8 @@
 //! Inline: calls of functions that are small, or called once, become what the function does.
 //!
-//!   x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//! ```text
+//! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
+//! ```
 //!
 //! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest.
 //! Functions that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.

@@ -1,8 +1,10 @@
 //! Peel: what ends a recursion is done by the caller.
 //!
-//!   fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
+//! ```text
+//! fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
 //!
-//!   x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
+//! x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
+//! ```
 //!
 //! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
 //! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is

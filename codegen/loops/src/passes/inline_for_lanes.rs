@@ -1,6 +1,8 @@
 //! Calls: the functions that a loop calls take the place of the calls, where nothing else keeps the loop from lanes.
 //!
-//!   for i { x = call f(a); s }     =     for i { s'[y := a]; s[x := r'] }                    fun f(y) { s'; yield r' }
+//! ```text
+//! for i { x = call f(a); s }     =     for i { s'[y := a]; s[x := r'] }                    fun f(y) { s'; yield r' }
+//! ```
 //!
 //! Lanes have no calls: a function would have to be compiled for vectors, once for each way in which its parameters are
 //! spread. A copy in the loop is just that, and the passes to come see both sides. `inline` takes what is short before

@@ -1,9 +1,11 @@
 //! Motion: what is the same in every iteration is done once, before the loop.
 //!
-//!   for i { x = op a..; s }              =   x = op a..; for i { s }
-//!   for i { x = load b[k]; s }           =   x = load b[k]; for i { s }            s does not write what b shares
-//!   for i { x = for j { .. }; s }        =   x = for j { .. }; for i { s }         nothing in it has an effect
-//!   for i { b = alloc n; fill b; s }     =   m = mark; b = alloc n; fill b; for i { s }; release m
+//! ```text
+//! for i { x = op a..; s }              =   x = op a..; for i { s }
+//! for i { x = load b[k]; s }           =   x = load b[k]; for i { s }            s does not write what b shares
+//! for i { x = for j { .. }; s }        =   x = for j { .. }; for i { s }         nothing in it has an effect
+//! for i { b = alloc n; fill b; s }     =   m = mark; b = alloc n; fill b; for i { s }; release m
+//! ```
 //!
 //! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only
 //! from in front of the first check in the loop: what makes it right was known before the loop then. (So this comes

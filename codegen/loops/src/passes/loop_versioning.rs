@@ -1,6 +1,8 @@
 //! Versions: a loop whose checks hold if something holds before it gets two versions.
 //!
-//!   for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```text
+//! for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
+//! ```
 //!
 //! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
 //! range. It is not needed for the checks to hold (a check may stand under a condition, or the loop not run at all):

@@ -1,10 +1,12 @@
 //! Near: rows that lanes go through again and again are copied side by side.
 //!
-//!   for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
-//!     =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
+//! ```text
+//! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
+//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
 //!
-//!   for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
-//!     =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
+//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//! ```
 //!
 //! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
 //! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
@@ -29,17 +31,11 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let keeps_order = cx.settings.keeps_order;
     let made = made(cx.function);
     cx.rewrite(|body, function| {
-        let sizes = sizes_of_rank_one(function);
+        let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
         Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
     });
-}
-
-/// The sizes of rows that have one: of others, each is known, but not the number of elements.
-fn sizes_of_rank_one(function: &Function) -> HashMap<Local, Operand> {
-    let is_one = |rows: &Local| function.row_sizes.iter().filter(|(other, _)| other == rows).count() == 1;
-    function.row_sizes.iter().filter(|(rows, _)| is_one(rows)).cloned().collect()
 }
 
 /// With what each buffer of a function is made.

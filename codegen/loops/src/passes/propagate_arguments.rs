@@ -1,6 +1,8 @@
 //! Arguments: a parameter that is one and the same number in each call is that number.
 //!
-//!   call f(x, 3) .. call f(y, 3)     with  fun f(a, n) { s }     =     fun f(a, n) { s[n := 3] }
+//! ```text
+//! call f(x, 3) .. call f(y, 3)     with  fun f(a, n) { s }     =     fun f(a, n) { s[n := 3] }
+//! ```
 //!
 //! Callers come before what they call, so numbers go through several calls. What is called from outside stays.
 

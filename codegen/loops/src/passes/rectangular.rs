@@ -1,8 +1,10 @@
 //! Rectangular: where rows all have one size, that is known before the loops over them.
 //!
-//!   for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
-//!     =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
-//!         if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```text
+//! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
+//!   =   #r = load x[0]; same = (for k in 0..n: load x[k] is #r);
+//!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
+//! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
 //! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function
@@ -70,7 +72,9 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
         let [count] = sizes[..] else { continue };
         for (i, b) in buffers.iter().enumerate().filter(|(_, b)| info(b).ty == Scalar::Integer.ty().buffer()) {
             let is_row = |x: &&Local| info(x).ty.element().is_some_and(|ty| ty.as_scalar().is_none());
-            let rows = buffers[i + 1..].iter().take_while(is_row).copied().collect();
+            // Behind several sizes are rows of several dimensions: one size does not tell how long they are.
+            let is_only_size = i == 0 || info(&buffers[i - 1]).ty != info(b).ty;
+            let rows = buffers[i + 1..].iter().take_while(is_row).filter(|_| is_only_size).copied().collect();
             found.push(Rows { sizes: *b, count, rows });
         }
     }
@@ -204,5 +208,31 @@ impl Asker<'_> {
             on_threads: false,
         })));
         Operand::Local(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::parse::parse;
+    use crate::passes::{Checks, Selection, run};
+    use lm::timing::Timings;
+
+    /// How many buffers of rows have a length that the pass knows, where a loop loads the given sizes of each row.
+    fn known(params: &str, sizes: &[usize]) -> usize {
+        let loads: String = sizes.iter().map(|b| format!("    #9{b} = load x%{b}[i%80]\n")).collect();
+        let text = format!(
+            "fun f(#0: integer, {params}) -> () {{\n  for i%80 in 0..#0 {{\n{loads}    yield\n  }}\n  yield\n}}\n"
+        );
+        let mut module = parse(&text);
+        let selection = Selection::Only(vec!["rectangular".to_string()]);
+        run(&mut module, &selection, Checks::Full, &Timings::default()).expect("there is such a pass");
+        module.functions[0].row_sizes.len()
+    }
+
+    #[test]
+    fn one_size_tells_the_length_of_rows_and_several_do_not() {
+        assert_eq!(known("x%1: [integer], x%2: [[float]]", &[1]), 1);
+        assert_eq!(known("x%1: [integer], x%2: [integer], x%3: [[float]]", &[1, 2]), 0);
+        assert_eq!(known("x%1: [integer], x%2: [integer], x%3: [[float]]", &[2]), 0);
     }
 }

@@ -1,7 +1,9 @@
 //! Carry: what all iterations of a loop add to one element is added up first, in a register.
 //!
-//!   for i in a..n { s; add b[e] += x }
-//!     =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
+//! ```text
+//! for i in a..n { s; add b[e] += x }
+//!   =  z = for i in a..n carrying (y = -0.0) { s; y' = y + x; yield y' };  if a < n { add b[e] += z }
+//! ```
 //!
 //! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no
 //! store, its iterations meet in nothing but a sum, and what else it adds to, element by element, is no longer held up

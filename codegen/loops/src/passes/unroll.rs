@@ -1,6 +1,8 @@
 //! Unroll: a loop with few iterations, whose bounds are numbers, becomes what its iterations do, one after the other.
 //!
-//!   x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
+//! ```text
+//! x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1
+//! ```
 //!
 //! Outer loops first: then the bounds of inner ones may be numbers, too. Afterwards `gvn` computes with the indices.
 

@@ -1,6 +1,8 @@
 //! Jam: runs iterations of an outer loop side by side (`crate::analyses::jam`), where these load the same or wait for their sums.
 //!
-//!   for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
+//! ```text
+//! for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
+//! ```
 //!
 //! Here b's elements do not depend on i: they are loaded once for four rows, and the four sums of a lane do not wait
 //! for each other. Sums keep their terms in order, so this is done whatever Floats are, but for what several iterations
@@ -10,8 +12,10 @@
 //! statements take, c for what is the same in all iterations of the outer loop and o for the rest, but no less than an
 //! addition takes if it carries a sum (LLVM's vectors of innermost loops aside, which have several sums by themselves):
 //!
-//!   one after the other    max(c + o, LATENCY)
-//!   R side by side         max(c / R + o, LATENCY / R)
+//! ```text
+//! one after the other    max(c + o, LATENCY)
+//! R side by side         max(c / R + o, LATENCY / R)
+//! ```
 //!
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 //!
@@ -19,9 +23,11 @@
 //! nest, around the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the
 //! registers (a block):
 //!
-//!   for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
+//! ```text
+//! for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
 //!
-//!   R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//! R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
+//! ```
 //!
 //! Of a matrix product, eight rows of a and one vector of b are nine loads for eight products; with two vectors they
 //! are ten for sixteen. So lanes of one vector become lanes of two where the sums of all rows fit the registers.

@@ -1,10 +1,12 @@
 //! Symbol names: what a linker sees of a function.
 //!
-//!   f             f              the name as written
-//!   [rev f]       rev$f          derivations outermost first
-//!   [dot T]       dot$aff        overloads: `$a` and the argument types, one letter each (`mangle`)
-//!   exp, main, _x lmc$exp ..     a name that C or the linker uses, or that starts with no letter
-//!   rev$f         rev_f          the alias: what C cannot write becomes `_`, and `lmc$` is `lmc_`
+//! ```text
+//! f             f              the name as written
+//! [rev f]       rev$f          derivations outermost first
+//! [dot T]       dot$aff        overloads: `$a` and the argument types, one letter each (`mangle`)
+//! exp, main, _x lmc$exp ..     a name that C or the linker uses, or that starts with no letter
+//! rev$f         rev_f          the alias: what C cannot write becomes `_`, and `lmc$` is `lmc_`
+//! ```
 //!
 //! Where there are tensors, `f_workspace` for each name f asks for the workspace, unless that is a symbol already.
 //!

@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 pub const BECOMES: &str = "; becomes\n";
 
 /// The pass that leaves checks out.
-const UNCHECKED: &str = "unchecked";
+const UNCHECKED: &str = "drop_checks";
 
 /// The passes that add up sums in another order.
-const REORDERING: &[&str] = &["fusion", "interchange", "lanes", "near", "threads", "jam", "carry", "tables"];
+const REORDERING: &[&str] =
+    &["fusion", "interchange", "vectorize", "pack_rows", "parallelize", "unroll_and_jam", "scalar_promotion"];
 
 /// How close Floats are then.
 const REORDERED: f64 = 1e-9;
@@ -24,12 +25,12 @@ const REORDERED: f64 = 1e-9;
 /// Functions that give nothing, whatever the arguments: recursions without an end, and a loop of 9000 iterations over
 /// buffers of fewer elements.
 const SILENT: &[&str] = &[
-    "scopes/recursive, f",
-    "arguments/calls, f",
-    "arguments/calls, g",
-    "arguments/calls, r",
-    "peel/others, unasked",
-    "threads/others, f",
+    "arena_scopes/recursive, f",
+    "propagate_arguments/calls, f",
+    "propagate_arguments/calls, g",
+    "propagate_arguments/calls, r",
+    "inline_base_case/others, unasked",
+    "parallelize/others, f",
 ];
 
 /// What the calls did.

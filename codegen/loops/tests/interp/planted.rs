@@ -12,10 +12,10 @@ type Planted = (&'static str, &'static [(&'static str, &'static str)], &'static 
 
 const PLANTED: &[Planted] = &[
     // A check goes.
-    ("versions/rows", &[("      check %12 else IndexOutOfRange(j%11, #5)\n", "")], "instead of IndexOutOfRange"),
+    ("loop_versioning/rows", &[("      check %12 else IndexOutOfRange(j%11, #5)\n", "")], "instead of IndexOutOfRange"),
     // A check comes before a loop that may not run.
     (
-        "motion/loads",
+        "licm/loads",
         &[
             ("    check %8 else IndexOutOfRange(1, #0)\n", ""),
             ("  for ", "  check %8 else IndexOutOfRange(1, #0)\n  for "),
@@ -24,13 +24,13 @@ const PLANTED: &[Planted] = &[
     ),
     // A load comes before the store to the same element.
     (
-        "motion/loads",
+        "licm/loads",
         &[("    %6 = load w%2[0]\n", ""), ("  for ", "  %6 = load w%2[0]\n  for ")],
         "in number 2 of results and arguments",
     ),
     // What outlives a scope is made in it.
     (
-        "place/product",
+        "arena_place/product",
         &[("  %7 = alloc [float] %5\n  %3 = mark\n", "  %3 = mark\n  %7 = alloc [float] %5\n")],
         "a result lies in memory that was given back",
     ),
@@ -39,11 +39,17 @@ const PLANTED: &[Planted] = &[
     // A product begins with 0.
     ("fusion/chain", &[("%16 = 1.0", "%16 = 0.0")], "in number 1 of results"),
     // Ranges overlap.
-    ("split/triangle", &[("j%27 in i%3..%24", "j%27 in i%3..#0")], "in number 2 of results and arguments"),
+    ("index_set_split/triangle", &[("j%27 in i%3..%24", "j%27 in i%3..#0")], "in number 2 of results and arguments"),
     // Each chunk begins with the initial value.
-    ("threads/sums", &[("carrying (%10 = %43)", "carrying (%10 = 1.5)")], "in number 0 of results"),
-    // Equal elements of lanes are not told apart.
-    ("lanes/bests", &[("%38 = -9223372036854775808", "%38 = 0")], "in number"),
+    ("parallelize/sums", &[("carrying (%10 = %43)", "carrying (%10 = 1.5)")], "in number 0 of results"),
+    // All chunks add to one buffer.
+    (
+        "parallelize/sums",
+        &[("      %44 = load %34[%37]\n", "      %44 = load %34[0]\n")],
+        "use the same element, and one of them writes it, in f: add %44[%13] += %12",
+    ),
+    // The last of equal elements is chosen, not the first.
+    ("vectorize/bests", &[("%8 = lt.f %5, %7", "%8 = le.f %5, %7")], "in number 1 of results"),
 ];
 
 #[test]

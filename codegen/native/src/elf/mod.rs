@@ -1,8 +1,10 @@
 //! Several objects as one: what `ld -r` does, without a linker, for objects that LLVM wrote for x86-64.
 //!
-//!   sections     those of one name, kind and alignment of entries follow each other
-//!   symbols      a definition serves all objects that name it; hidden ones become local: they were for the other objects
-//!   relocations  the same, moved with what they are in and with what they point to
+//! ```text
+//! sections     those of one name, kind and alignment of entries follow each other
+//! symbols      a definition serves all objects that name it; hidden ones become local: they were for the other objects
+//! relocations  the same, moved with what they are in and with what they point to
+//! ```
 //!
 //! Layouts: System V ABI, chapters 4 and 5; the x86-64 supplement.
 

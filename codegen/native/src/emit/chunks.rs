@@ -1,7 +1,9 @@
 //! Loops on threads: the body is a function of its own, which the context's `parallel_for` calls for each iteration.
 //!
-//!   for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
-//!   body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
+//! ```text
+//! for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
+//! body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
+//! ```
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 

@@ -1,6 +1,8 @@
 //! How a function is left with an error.
 //!
-//!   check c else e, numbers     c ? on : report        report(site, numbers..): tell the context; status; failed
+//! ```text
+//! check c else e, numbers     c ? on : report        report(site, numbers..): tell the context; status; failed
+//! ```
 //!
 //! A function has one block that reports for each count of numbers, however many checks there are, and one for
 //! `alloc`: a check costs a branch. Which error it is, and with what numbers, depends on where control comes from.

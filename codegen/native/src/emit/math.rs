@@ -9,7 +9,7 @@ use super::{Emitter, built};
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue};
-use loops::ir::Op;
+use lm::libm::Libm;
 
 /// LLVM's encodings of memory effects: none, reads and writes through arguments.
 pub(super) const NO_MEMORY: u64 = 0;
@@ -18,25 +18,25 @@ const WRITES_ARGUMENTS: u64 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A function on Floats, or on vectors of them.
-    pub(super) fn math(&self, op: Op, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
+    pub(super) fn math(&self, f: Libm, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         if let BasicValueEnum::VectorValue(x) = args[0]
-            && let Some(value) = self.vector_math(op.name(), args, x.get_type().get_size())
+            && let Some(value) = self.vector_math(f, args, x.get_type().get_size())
         {
             return value;
         }
-        self.lane_by_lane(args, self.context.f64_type().into(), |args| match op {
-            Op::Lgamma => self.lgamma(args[0]),
-            op => self.libm(op.name(), args),
+        self.lane_by_lane(args, self.context.f64_type().into(), |args| match f {
+            Libm::Lgamma => self.lgamma(args[0]),
+            f => self.libm(f, args),
         })
     }
 
-    /// A call of the libm function `name` on Floats.
-    fn libm(&self, name: &str, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
+    /// A call of a function of libm on Floats.
+    fn libm(&self, f: Libm, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let float = self.context.f64_type();
         let ty = float.fn_type(&vec![float.into(); args.len()], false);
-        let function = self.module.get_function(name).unwrap_or_else(|| {
-            let function = self.external(name, ty, NO_MEMORY);
-            self.tell_variants(name, args.len(), function);
+        let function = self.module.get_function(f.name()).unwrap_or_else(|| {
+            let function = self.external(f.name(), ty, NO_MEMORY);
+            self.tell_variants(f, function);
             function
         });
         self.call_of(function, args)

@@ -1,7 +1,9 @@
 //! Emission: loops to LLVM.
 //!
-//!   fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
-//!   an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
+//! ```text
+//! fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
+//! an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
+//! ```
 //!
 //! `limit` is the lowest address
 //! that the stack may reach and `depth` the number of calls: only recursive functions look at them, and LLVM drops them

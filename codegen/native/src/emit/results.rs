@@ -1,7 +1,9 @@
 //! How functions give back their status and results, inside the module.
 //!
-//!   few results   { i32, r.. } f(ctx, limit, depth, arena, x..)        poison where the status is not 0
-//!   more          i32 f(ctx, limit, depth, arena, x.., ptr r)           written where the status is 0
+//! ```text
+//! few results   { i32, r.. } f(ctx, limit, depth, arena, x..)        poison where the status is not 0
+//! more          i32 f(ctx, limit, depth, arena, x.., ptr r)           written where the status is 0
+//! ```
 //!
 //! Few travel in registers. The work that LLVM has with structures as values grows with the cube of
 //! their size (1,000 results took minutes), with memory it grows as it should.

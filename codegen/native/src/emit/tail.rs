@@ -1,6 +1,8 @@
 //! Tail calls of recursive functions.
 //!
-//!   x = call f(a); yield x, at the end of a function     =     return f(a)
+//! ```text
+//! x = call f(a); yield x, at the end of a function     =     return f(a)
+//! ```
 //!
 //! Status and results of the last call are those of the function: nothing is looked at between. So LLVM makes a loop of
 //! a function that calls itself last, and a jump of a call of another one; a test of the status in between would keep

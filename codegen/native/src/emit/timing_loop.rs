@@ -1,8 +1,10 @@
 //! Emits `$BENCH`: a loop that runs a block over and over, and takes the time.
 //!
-//!   start = now; batch = 1; total = 0
-//!   batch:  run the block `batch` times; total += batch; seconds = now - start
-//!           goes on with twice the batch where that was too short, else the result is seconds / total
+//! ```text
+//! start = now; batch = 1; total = 0
+//! batch:  run the block `batch` times; total += batch; seconds = now - start
+//!         goes on with twice the batch where that was too short, else the result is seconds / total
+//! ```
 //!
 //! LLVM must neither move the work out of the loop nor drop it: what goes in and what comes out passes through
 //! memory that an empty piece of assembly may have changed, for all that LLVM knows.

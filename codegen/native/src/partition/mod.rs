@@ -4,10 +4,12 @@
 //! generates the code of its functions, and the objects are joined (`elf`). How it is divided depends on the code
 //! alone, not on how many cores there are; so does the result.
 //!
-//!   stays together   a function that is called once with its caller, where LLVM would inline it; functions that call each
-//!                    other
-//!   is copied        a short function, to each part that uses it: it is inlined, or as well known as before
-//!   is shared        any other: one part defines it, for the others it is a name, hidden from everybody else
+//! ```text
+//! stays together   a function that is called once with its caller, where LLVM would inline it; functions that call each
+//!                  other
+//! is copied        a short function, to each part that uses it: it is inlined, or as well known as before
+//! is shared        any other: one part defines it, for the others it is a name, hidden from everybody else
+//! ```
 //!
 //! The parts are filled with the longest functions first, each into the part that has least so far.
 

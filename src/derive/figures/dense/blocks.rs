@@ -1,7 +1,9 @@
 //! The arrangement of columns or rows as the blocks of a dense Jacobian.
 //!
-//!   block of (t1, ..) by s = (block of t1 by s, ..)          block of t by (s1, ..) = (block of t by s1, ..)
-//!   entry of t[i].. by s[j].. = columns[j]..[i]..  or  rows[i]..[j]..
+//! ```text
+//! block of (t1, ..) by s = (block of t1 by s, ..)          block of t by (s1, ..) = (block of t by s1, ..)
+//! entry of t[i].. by s[j].. = columns[j]..[i]..  or  rows[i]..[j]..
+//! ```
 //!
 //! [`crate::derive::typing::blocks`] has the types. Takes: for each part of the argument its columns, or for each part
 //! of the result its rows. Gives: a term.

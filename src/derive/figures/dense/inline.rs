@@ -1,6 +1,8 @@
 //! Inlining, for a derivative at a point that is applied in many directions.
 //!
-//!   g(a)  =  let x = a in b                                                  (def g (x) b)
+//! ```text
+//! g(a)  =  let x = a in b                                                  (def g (x) b)
+//! ```
 //!
 //! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
 //! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g
@@ -11,7 +13,7 @@
 use crate::derive::call_order;
 use crate::derive::pipeline::{Error, Pipeline};
 use lm::scope::renamed;
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Mode, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
 /// No definition grows beyond so many nodes.
@@ -87,8 +89,8 @@ impl Pipeline {
             return Ok(None);
         }
         let def = match name.underived() {
-            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Forward)?,
-            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.applied_apart(&of, Mode::Reverse)?,
+            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Fwd, false)?,
+            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Rev, false)?,
             _ => self.source(name)?,
         };
         Ok((!self.effects.in_term(&def.body)).then_some(def))

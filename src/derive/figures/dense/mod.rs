@@ -1,10 +1,12 @@
 //! Gradients, Jacobians and Hessians as values, dense.
 //!
-//!   grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
-//!   jac$f(s)  = if (scalars of s) <= (scalars of f(s)) then jacfwd$f(s) else jacrev$f(s)
+//! ```text
+//! grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
+//! jac$f(s)  = if (scalars of s) <= (scalars of f(s)) then jacfwd$f(s) else jacrev$f(s)
 //!
-//!   jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
-//!   jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
+//! jacfwd$f(s) = let e1 .. en in blocks(c)      c[j] = fwd$f(s, $delta_at(s, j, 1.0))          columns
+//! jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
+//! ```
 //!
 //! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and
 //! what loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
@@ -19,7 +21,7 @@ mod inline;
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
-use crate::derive::passes::hoist_residuals;
+use crate::derive::passes::{Facts, hoist_residuals};
 use crate::derive::pipeline::{Error, Pipeline};
 use blocks::{Blocks, Place, along_axes, index, size};
 use lm::prim::Prim;
@@ -50,14 +52,13 @@ impl Pipeline {
             let reason = "it takes or gives a linear map".into();
             return Err(NotDifferentiable { function: of.clone(), reason }.into());
         }
-        let def = match derivative {
+        Ok(match derivative {
             Derivative::Grad => self.gradient(&f, name),
             Derivative::Hvp => self.hessian_vector(&f, name),
             Derivative::Hess => self.hessian(&f, name),
             Derivative::Jac => self.chosen_jacobian(&f, name),
             _ => self.rows_or_columns(&f, name, true)?,
-        };
-        self.finished(&def)
+        })
     }
 
     /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
@@ -189,12 +190,13 @@ impl Pipeline {
             let result = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&v)]);
             return Ok(Linear { early, value, direction: v, late: Vec::new(), result });
         }
-        let both = self.value_beside(&f.name, mode, &f.name.derived(mode.with_value()))?;
+        let both = self.value_beside(&f.name, mode)?;
         let both = self.inlined(&both)?;
         let both = self.shared(&both, &both.params[1..])?;
         let (s, v) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let both = self.watch.pass("hoist_residuals", || {
+        let facts = Facts { directions: &both.params[1..], ..Facts::new(&self.effects) };
+        let both = self.watch.pass_with("hoist_residuals", &facts, || {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };

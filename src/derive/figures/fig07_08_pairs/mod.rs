@@ -1,16 +1,20 @@
 //! Values paired with their derivatives: one traversal gives both, so they share all work.
 //!
-//!   ∇̄[k] = (k, 0)      ∇̄[x] = x̄      ∇̄[(e1, .., en)] = ∇̄[e1] ×̄ .. ×̄ ∇̄[en]
-//!   ∇̄[let x = e1 in e2] = let x̄ = ∇̄[e1] in ∇̄[e2]
-//!   ∇̄[if b then e1 else e2] = if b then ∇̄[e1] else ∇̄[e2]
-//!   ∇̄[build(n, λi. e)] = let (v, m) = unzip(build(n, λi. ∇̄[e])) in (v, V(m))
-//!   ∇̄[fold(λ(s, x). e, a, v)] = fold(λ(s̄, x̄). ∇̄[e], ∇̄[a], ∇̄[v])
+//! ```text
+//! ∇̄[k] = (k, 0)      ∇̄[x] = x̄      ∇̄[(e1, .., en)] = ∇̄[e1] ×̄ .. ×̄ ∇̄[en]
+//! ∇̄[let x = e1 in e2] = let x̄ = ∇̄[e1] in ∇̄[e2]
+//! ∇̄[if b then e1 else e2] = if b then ∇̄[e1] else ∇̄[e2]
+//! ∇̄[build(n, λi. e)] = let (v, m) = unzip(build(n, λi. ∇̄[e])) in (v, V(m))
+//! ∇̄[fold(λ(s, x). e, a, v)] = fold(λ(s̄, x̄). ∇̄[e], ∇̄[a], ∇̄[v])
+//! ```
 //!
 //! In three forms, which differ in what the partner of a value is, and in the rule for calls:
 //!
-//!   tupled        x̄ = (x, m), m : LM S X     ∇̄[f(e)] = let (y, m) = tupled$f(e) in (y, m ∘ ∇[e])
-//!   polymorphic   x̄ = (x, m), m : LM a X     ∇̄[f(e)] = polymorphic$f(ē)
-//!   applied       x̄ = (x, dx)                ∇̄[f(e)] = jvp$f(ē)
+//! ```text
+//! tupled        x̄ = (x, m), m : LM S X     ∇̄[f(e)] = let (y, m) = tupled$f(e) in (y, m ∘ ∇[e])
+//! polymorphic   x̄ = (x, m), m : LM a X     ∇̄[f(e)] = polymorphic$f(ē)
+//! applied       x̄ = (x, dx)                ∇̄[f(e)] = jvp$f(ē)
+//! ```
 //!
 //! The third is either of the others applied to a vector dx, by (v, m) ⊙ dx = (v, m ⊙ dx) and the crucial
 //! property (CP): polymorphic$f(ē) ⊙ dx = jvp$f(ē ⊙ dx). So forward mode is compositional.

@@ -2,7 +2,7 @@
 
 use super::{Form, Paired, element};
 use crate::derive::figures::fig06_jacobian::{NO_RECORDS, Nabla};
-use lm::prim::{Derivative, Prim};
+use lm::prim::{Jacobian, Prim};
 use lm::term::{Binding, Expr, Fun, Op, Path, Pattern, Var};
 use lm::types::Type;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ impl Paired<'_> {
                     self.after(at, given(self, 2))
                 }
                 (Prim::Into, _) => return Ok(self.partner(&args[1])),
-                _ => match p.row().derivative {
-                    Derivative::Zero => return Ok(None),
-                    Derivative::Law(_) => {
+                _ => match p.jacobian() {
+                    Jacobian::Zero => return Ok(None),
+                    Jacobian::Law(_) => {
                         let inner = self.juxtaposed(partners(self));
                         self.after(Expr::app(Op::JacobianOf(*p), args.to_vec()), inner)
                     }
-                    Derivative::Structural => return Err(format!("`{}` has no derivative here", p.name())),
+                    Jacobian::Structural => return Err(format!("`{}` has no derivative here", p.name())),
                 },
             },
             Op::Dummy => return Ok(None),

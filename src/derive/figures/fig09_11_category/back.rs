@@ -1,10 +1,12 @@
 //! The meaning of CL, which is the way back.
 //!
-//!   t ◇ I = t      t ◇ P[i1..im/n] = (t.i1, .., t.im)      t ◇ K(k) = k      t ◇ F(f) = f(t)
-//!   t ◇ (c1 ; c2) = (t ◇ c1) ◇ c2                  t ◇ (c1, .., cn) = (t ◇ c1, .., t ◇ cn)
-//!   t ◇ IF(c1, c2, c3) = if t ◇ c1 then t ◇ c2 else t ◇ c3
-//!   t ◇ L(x, cr, cb) = let x = t ◇ cr in (t ▷ x) ◇ cb
-//!   t ◇ B[p](cs, i, ce) = p(t ◇ cs, λi. (t ▷ i) ◇ ce)
+//! ```text
+//! t ◇ I = t      t ◇ P[i1..im/n] = (t.i1, .., t.im)      t ◇ K(k) = k      t ◇ F(f) = f(t)
+//! t ◇ (c1 ; c2) = (t ◇ c1) ◇ c2                  t ◇ (c1, .., cn) = (t ◇ c1, .., t ◇ cn)
+//! t ◇ IF(c1, c2, c3) = if t ◇ c1 then t ◇ c2 else t ◇ c3
+//! t ◇ L(x, cr, cb) = let x = t ◇ cr in (t ▷ x) ◇ cb
+//! t ◇ B[p](cs, i, ce) = p(t ◇ cs, λi. (t ▷ i) ◇ ce)
+//! ```
 //!
 //! Here t is a list of atoms, so that `t.i` is one of them, and nothing is copied that costs work: a value that
 //! c2 takes for its environment gets a name first. Source: working notes, Fig. 10. Takes: CL. Gives: the term

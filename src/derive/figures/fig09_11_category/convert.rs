@@ -1,8 +1,10 @@
 //! Conversion to CL.
 //!
-//!   C[k]Γ = P[/n] ; K(k)           C[x]Γ = P[φ(Γ, x)/n]            C[f(e)]Γ = C[e]Γ ; F(f)
-//!   C[(e1, .., en)]Γ = (C[e1]Γ, .., C[en]Γ)                        C[if e1 e2 e3]Γ = IF(C[e1]Γ, C[e2]Γ, C[e3]Γ)
-//!   C[let x = er in eb]Γ = L(x, C[er]Γ, C[eb](Γ, x))               C[build es (λi. e)]Γ = B(C[es]Γ, i, C[e](Γ, i))
+//! ```text
+//! C[k]Γ = P[/n] ; K(k)           C[x]Γ = P[φ(Γ, x)/n]            C[f(e)]Γ = C[e]Γ ; F(f)
+//! C[(e1, .., en)]Γ = (C[e1]Γ, .., C[en]Γ)                        C[if e1 e2 e3]Γ = IF(C[e1]Γ, C[e2]Γ, C[e3]Γ)
+//! C[let x = er in eb]Γ = L(x, C[er]Γ, C[eb](Γ, x))               C[build es (λi. e)]Γ = B(C[es]Γ, i, C[e](Γ, i))
+//! ```
 //!
 //! n is the size of Γ. Source: working notes, Fig. 10. There the call rule is printed the other way round, a
 //! variable as `F(π(Γ, x))`, and `K(k)` stands in any environment, though Fig. 11 types it in the empty one.

@@ -1,8 +1,10 @@
 //! CL, the category language: terms without variables.
 //!
-//!   c ::= I | K(k) | P[i1..im/n] | F(f) | c1 ; c2 | (c1, .., cn) | IF(c1, c2, c3) | L(x, c, c) | B[p](.., i, c, ..)
+//! ```text
+//! c ::= I | K(k) | P[i1..im/n] | F(f) | c1 ; c2 | (c1, .., cn) | IF(c1, c2, c3) | L(x, c, c) | B[p](.., i, c, ..)
 //!
-//!   f (x1 : S1) .. = e     C[e]     f : (S1, ..) => T = c     pruning     c'     t ◇ c'     e
+//! f (x1 : S1) .. = e     C[e]     f : (S1, ..) => T = c     pruning     c'     t ◇ c'     e
+//! ```
 //!
 //! A term is an arrow S => T. S is an environment: the values of the variables in scope, in order. `P` keeps
 //! some of them, by number; `L` and `B` add one to it. The names that they bind are for people, and for the way

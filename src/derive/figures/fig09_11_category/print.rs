@@ -1,9 +1,11 @@
 //! CL as text, for people; it is not read back.
 //!
-//!   f2 : Float => Float
-//!     = L(y, (I, I) ; F(mul),
-//!       L(z, F(add),
-//!       P[2,3/3] ; F(mul)))
+//! ```text
+//! f2 : Float => Float
+//!   = L(y, (I, I) ; F(mul),
+//!     L(z, F(add),
+//!     P[2,3/3] ; F(mul)))
+//! ```
 //!
 //! `Format::Signs` uses the letters of the notes' Fig. 9, and the signs of operators: `𝓛(y, (𝓘, 𝓘) ; 𝓕(*), ..)`.
 

@@ -1,6 +1,8 @@
 //! Pruning: each term works in the environment of its free variables only.
 //!
-//!   c   =   P[i1..im/n] ; c'      i1 .. im: the values of the environment that c uses, in order
+//! ```text
+//! c   =   P[i1..im/n] ; c'      i1 .. im: the values of the environment that c uses, in order
+//! ```
 //!
 //! So it is done to every part, from the inside out; where all are used, there is nothing to do. A tuple of
 //! different variables is one pruning: `(P[2/3], P[1/3]) = P[2,1/3]`.

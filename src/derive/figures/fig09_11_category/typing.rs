@@ -1,12 +1,14 @@
 //! The type system of CL, `Γ ⊢ c : S => T`.
 //!
-//!   I : S => S      K(k) : () => R      P[i1..im/n] : (s1, .., sn) => (s_i1, .., s_im)
-//!   F(f) : S => T   where f : S -> T
-//!   c1 ; c2 : S => T   where c1 : S => R, c2 : R => T
-//!   (c1, .., cn) : S => (T1, .., Tn)   where ci : S => Ti
-//!   IF(c1, c2, c3) : S => T   where c1 : S => Bool, c2 : S => T, c3 : S => T
-//!   L(x, cr, cb) : S => T   where cr : S => R, cb : (S ▷ R) => T
-//!   B[p](.., i, ce, .., cv, ..) : S => T   where ce : (S ▷ A) => B, cv : S => V, p : (.., (Lam A B), .., V, ..) -> T
+//! ```text
+//! I : S => S      K(k) : () => R      P[i1..im/n] : (s1, .., sn) => (s_i1, .., s_im)
+//! F(f) : S => T   where f : S -> T
+//! c1 ; c2 : S => T   where c1 : S => R, c2 : R => T
+//! (c1, .., cn) : S => (T1, .., Tn)   where ci : S => Ti
+//! IF(c1, c2, c3) : S => T   where c1 : S => Bool, c2 : S => T, c3 : S => T
+//! L(x, cr, cb) : S => T   where cr : S => R, cb : (S ▷ R) => T
+//! B[p](.., i, ce, .., cv, ..) : S => T   where ce : (S ▷ A) => B, cv : S => V, p : (.., (Lam A B), .., V, ..) -> T
+//! ```
 //!
 //! S is a list of types, since `▷` adds one to it, and `P` counts them. A list of one is that type; a list of
 //! any other length is the tuple type, wherever a value is asked for. So an environment of one pair is not taken

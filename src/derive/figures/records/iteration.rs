@@ -1,8 +1,10 @@
 //! `$loop`, which derivatives of folds are made of, with a record.
 //!
-//!   y = $loop(n, λ(i, s). (s', z), a, w)     p = scanl(λ((s, _), i). (s', r), (a, _), build(n, λi. i))
-//!                                            y = (p[n].1, sumbuild(w, n, λi. z, which reads p[i].1 and p[i + 1]))
-//!                                            ∇[y] = lmFold(n, λi. M(p[i].1, i, p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```text
+//! y = $loop(n, λ(i, s). (s', z), a, w)     p = scanl(λ((s, _), i). (s', r), (a, _), build(n, λi. i))
+//!                                          y = (p[n].1, sumbuild(w, n, λi. z, which reads p[i].1 and p[i + 1]))
+//!                                          ∇[y] = lmFold(n, λi. M(p[i].1, i, p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```
 
 use super::Recorder;
 use super::loops::Scan;

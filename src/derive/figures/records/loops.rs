@@ -1,11 +1,13 @@
 //! Loops that record.
 //!
-//!   y = build(n, λi. e)          p = build(n, λi. let r = .. in (e, r))      y = build(n, λi. p[i].1)
-//!                                ∇[y] = V(build(n, λi. M(p[i].2)))                      M(r): ∇[e], which reads r
-//!   y = sumbuild(n, λi. e)       p = build(n, λi. r)      y = sumbuild(n, λi. e, which reads p[i])
-//!                                ∇[y] = ⊕(build(n, λi. M(p[i])))
-//!   y = fold(λ(s, x). e, a, v)   p = scanl(λ((s, _), x). (e, r), (a, _), v)      y = p[n].1
-//!                                ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```text
+//! y = build(n, λi. e)          p = build(n, λi. let r = .. in (e, r))      y = build(n, λi. p[i].1)
+//!                              ∇[y] = V(build(n, λi. M(p[i].2)))                      M(r): ∇[e], which reads r
+//! y = sumbuild(n, λi. e)       p = build(n, λi. r)      y = sumbuild(n, λi. e, which reads p[i])
+//!                              ∇[y] = ⊕(build(n, λi. M(p[i])))
+//! y = fold(λ(s, x). e, a, v)   p = scanl(λ((s, _), x). (e, r), (a, _), v)      y = p[n].1
+//!                              ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
+//! ```
 //!
 //! What has no fixed shape, or is made of what is recorded, is not kept beside the record: a second loop computes
 //! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its

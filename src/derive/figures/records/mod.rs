@@ -3,10 +3,12 @@
 //! The Jacobian of `jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
 //! and once for the map. Here the value comes with a record of what the map needs of it:
 //!
-//!   y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
-//!                                   ∇[y] = if c then M1(r) else M2(r)                    Mi: ∇[ei], which reads ri
-//!   y = f(e)                        (y, r) = suffwdpass$f(e)      ∇[y] = ∂f(at r) ∘ ∇[e]
-//!   y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
+//! ```text
+//! y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
+//!                                 ∇[y] = if c then M1(r) else M2(r)                    Mi: ∇[ei], which reads ri
+//! y = f(e)                        (y, r) = suffwdpass$f(e)      ∇[y] = ∂f(at r) ∘ ∇[e]
+//! y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
+//! ```
 //!
 //! `plan` says what is recorded, and what is rather made again. Transposed and applied, the map part is the
 //! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to
@@ -24,7 +26,7 @@ use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_val
 use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
-use lm::prim::{Derivative, Prim};
+use lm::prim::{Jacobian, Prim};
 use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
@@ -150,7 +152,7 @@ impl Recorder<'_, '_> {
     /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
-        let Derivative::Law(_) = p.row().derivative else { return };
+        let Jacobian::Law(_) = p.jacobian() else { return };
         let Some(Binding { rhs, .. }) = self.cx.out.last_mut() else { return };
         let Some([jacobian, inner]) = rhs.args_of_prim(Prim::LmCompose) else { return };
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {

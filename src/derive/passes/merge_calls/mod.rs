@@ -1,10 +1,12 @@
 //! Two computations that share their work become one.
 //!
-//!   let x = if c then a else b in .. let y = if c then a' else b'
-//!       =   let (x, y) = if c then (a, a') else (b, b')
-//!   let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
-//!   let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
-//!   let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//! ```text
+//! let x = if c then a else b in .. let y = if c then a' else b'
+//!     =   let (x, y) = if c then (a, a') else (b, b')
+//! let y = g(s) in .. let dy = fwd$g(s, ds)    =   let (y, dy) = jvp$g(s, ds)
+//! let (y, dy) = jvp$g(s, ds) in .. g(s)       =   let (y, dy) = jvp$g(s, ds) in .. y         likewise vjp$g
+//! let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
+//! ```
 //!
 //! The later one moves up, so all that it needs must be there; of a conditional moves up what does
 //! not need what is not there (`partial_eval`). This is what keeps the derivative of
@@ -17,7 +19,9 @@
 mod calls;
 
 use crate::derive::call_points::Tuples;
+use crate::derive::forms::shown;
 use crate::derive::partial_eval::{cut_conditional, depends_on};
+use crate::derive::passes::Facts;
 use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -309,4 +313,41 @@ fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
         }
     }
     after.into_iter().flatten().map(Some).collect()
+}
+
+/// The postcondition: a conditional is merged with the first one on its variable, where that can be.
+pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
+    let late = facts.directions.iter().map(Var::id).collect();
+    Unmerged { effects: facts.effects, late }.term(&def.body)
+}
+
+/// A search for conditionals on one variable that can be merged.
+struct Unmerged<'a> {
+    effects: &'a Effects,
+    /// The directions, and what depends on them.
+    late: HashSet<u32>,
+}
+
+impl Unmerged<'_> {
+    fn term(&mut self, e: &Expr) -> Option<Expr> {
+        let Kind::Let(bindings, body) = e.kind() else { return e.children().find_map(|c| self.term(c)) };
+        // For each variable that is a condition, what its first conditional and all after it bind.
+        let mut later: HashMap<u32, HashSet<u32>> = HashMap::new();
+        for b in bindings {
+            if depends_on(&b.rhs, &self.late) {
+                self.late.extend(b.pattern.vars().iter().map(Var::id));
+            }
+            let condition = b.rhs.args_of(&Op::If).and_then(|args| args[0].as_var()).map(Var::id);
+            if let Some(c) = condition.filter(|_| !self.effects.in_term(&b.rhs)) {
+                let is_first = !later.contains_key(&c);
+                let bound = later.entry(c).or_default();
+                if !is_first && !depends_on(&b.rhs, bound) && !depends_on(&b.rhs, &self.late) {
+                    return Some(shown(b));
+                }
+            }
+            later.values_mut().for_each(|bound| bound.extend(b.pattern.vars().iter().map(Var::id)));
+        }
+        let inside = bindings.iter().find_map(|b| self.term(&b.rhs));
+        inside.or_else(|| self.term(body))
+    }
 }

@@ -1,9 +1,11 @@
 //! When what a buffer is a part of was allocated, at the earliest: what was set before that is something else.
 //!
-//!   b = alloc n, b = stack n          here
-//!   x = b[i..], b as T                when b was
-//!   x = if .., x = for .. (y = a)     the first of those that it may be
-//!   x = load b[i]                     the first of b and all that was ever stored in what b may be a part of
+//! ```text
+//! b = alloc n, b = stack n          here
+//! x = b[i..], b as T                when b was
+//! x = if .., x = for .. (y = a)     the first of those that it may be
+//! x = load b[i]                     the first of b and all that was ever stored in what b may be a part of
+//! ```
 //!
 //! All but the second are told by the place of a statement in the text. That is enough for the last one, too: what lies
 //! in b came there since b was allocated, and in that time nothing in front of b is set again. Where anything may lie

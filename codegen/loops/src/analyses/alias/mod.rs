@@ -3,11 +3,13 @@
 //! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For
 //! each buffer are known the roots that it may be a part of, for each root those that may lie in it:
 //!
-//!   x = load b[i]                                 x has what lies in b
-//!   x = b[i..], b as T, b after slide             x has what b has
-//!   store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
-//!   x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
-//!   x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//! ```text
+//! x = load b[i]                                 x has what lies in b
+//! x = b[i..], b as T, b after slide             x has what b has
+//! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
+//! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
+//! x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//! ```
 //!
 //! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
 //! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.

@@ -1,14 +1,16 @@
 //! Divergence: of a loop that runs in lanes, what is the same in all lanes, and where in memory is what.
 //!
-//!   i in a..b lanes W                 i varies, and so does what is carried
-//!   x = op a..                        x varies if an a does
-//!   x = load b[i]                     if b or i does, or b is `each`
-//!   x.. = if c s else t               if c does, or what s or t yields
-//!   x.. = for j in a..b (y = e) s     diverges if a or b varies; j varies if a does; y and x do if the loop diverges, or
-//!                                     if e varies, or what s yields
-//!   x = alloc n                       is `each` if n varies; x varies if it is `rows`
-//!   store b[i] = a, add, zero, move   b's roots are `each` if b, i or a varies, or if some lanes get here that made b
-//!                                     and some do not
+//! ```text
+//! i in a..b lanes W                 i varies, and so does what is carried
+//! x = op a..                        x varies if an a does
+//! x = load b[i]                     if b or i does, or b is `each`
+//! x.. = if c s else t               if c does, or what s or t yields
+//! x.. = for j in a..b (y = e) s     diverges if a or b varies; j varies if a does; y and x do if the loop diverges, or
+//!                                   if e varies, or what s yields
+//! x = alloc n                       is `each` if n varies; x varies if it is `rows`
+//! store b[i] = a, add, zero, move   b's roots are `each` if b, i or a varies, or if some lanes get here that made b
+//!                                   and some do not
+//! ```
 //!
 //! The least solution is found by going over the body until nothing changes. What is allocated in the loop starts as
 //! `shared`, but as `rows` where memory from outside the loop gets to hold it: each iteration must have one of its own

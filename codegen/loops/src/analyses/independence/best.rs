@@ -1,16 +1,20 @@
 //! Largest and smallest elements that a loop carries, and what is chosen with them.
 //!
-//!   c = y < x;  y', p', .. = if c { x, q, .. } else { y, p, .. }
-//!   y' = max x y
+//! ```text
+//! c = y < x;  y', p', .. = if c { x, q, .. } else { y, p, .. }
+//! y' = max x y
+//! ```
 //!
 //! y is the best so far, x the element of the iteration, p and q what goes with them: a place, a tangent. Neither x nor
 //! q may depend on what the loop carries of these, and nothing else may look at it. Then the best of all iterations is
 //! the best of the bests of any groups of them, whatever group each is in, if
 //!
-//!   elements are ordered      no x is NaN. Where a NaN is not taken it takes part in nothing; where it is taken,
-//!                             as by `if y >= x { y } else { x }`, all before it is forgotten: see `prepare`
-//!   equals are told apart     by the place where each was found: the first one stays (x > y), or the last one comes (x >= y).
-//!                             Equal Floats may differ, too: 0 and -0
+//! ```text
+//! elements are ordered      no x is NaN. Where a NaN is not taken it takes part in nothing; where it is taken,
+//!                           as by `if y >= x { y } else { x }`, all before it is forgotten: see `prepare`
+//! equals are told apart     by the place where each was found: the first one stays (x > y), or the last one comes (x >= y).
+//!                           Equal Floats may differ, too: 0 and -0
+//! ```
 //!
 //! Each group starts from the y and p that the loop starts from, which are before all places. So nothing has to be
 //! known of them: what is taken is better, or as good and later, wherever it is compared.

@@ -2,11 +2,13 @@
 //!
 //! They may where all that one iteration leaves for others to see is
 //!
-//!   y' = y + e               sums (`sums`)
-//!   y' = max y x             the largest element, and what is chosen with it (`best`)
-//!   add b[e] += x            sums in memory, if nobody looks at b in the loop
-//!   store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
-//!                            looks at them, or at what lies in them
+//! ```text
+//! y' = y + e               sums (`sums`)
+//! y' = max y x             the largest element, and what is chosen with it (`best`)
+//! add b[e] += x            sums in memory, if nobody looks at b in the loop
+//! store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
+//!                          looks at them, or at what lies in them
+//! ```
 //!
 //! and it gives back to the arena what it takes, or leaves it there for good. Buffers made in an iteration are its own,
 //! but for what is stored somewhere; that, too, is found where it is stored only by who looks at the element. Here it

@@ -1,10 +1,12 @@
 //! Indices that belong to one iteration: no other has the same.
 //!
-//!   i + u,  u - i               u the same in all iterations
-//!   c e,    e owned             c a constant, not 0
-//!   e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of constants and
-//!                               of indices of loops between constants, each times a constant
-//!   m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
+//! ```text
+//! i + u,  u - i               u the same in all iterations
+//! c e,    e owned             c a constant, not 0
+//! e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of constants and
+//!                             of indices of loops between constants, each times a constant
+//! m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
+//! ```
 //!
 //! Operations wrap, but elements are far fewer than 2^64, and no loop runs 2^48 times. A factor that is just any number
 //! could make a multiple of m of anything.

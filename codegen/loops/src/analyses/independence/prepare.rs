@@ -1,13 +1,17 @@
 //! Loops that carry a best, made ready to run in groups of iterations, in lanes or in chunks (`best`).
 //!
-//!   y', p' = if y < x { x, q } else { y, p }       y', p', z' = if y < x { x, q, i } else { y, p, z }
+//! ```text
+//! y', p' = if y < x { x, q } else { y, p }       y', p', z' = if y < x { x, q, i } else { y, p, z }
+//! ```
 //!
 //! z is the place, where none is carried already. And where a NaN is taken,
 //!
-//!   y' = if y >= x { y } else { x }                y', z' = if y < x { x, i } else { y, z }
-//!                                                  n' = max n (if x == x then none else i)
+//! ```text
+//! y' = if y >= x { y } else { x }                y', z' = if y < x { x, i } else { y, z }
+//!                                                n' = max n (if x == x then none else i)
 //!
-//!   y in the end                                   if n == none then y else that of the loop as it was, from n on
+//! y in the end                                   if n == none then y else that of the loop as it was, from n on
+//! ```
 //!
 //! The iteration n takes its NaN whatever was before, so that the second loop may start from the initial values, once
 //! more. n is the first iteration where an initial value is NaN and no x is. Where there are several x, the second loop

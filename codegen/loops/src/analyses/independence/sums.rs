@@ -1,8 +1,10 @@
 //! Sums that a loop carries. (What else it may carry: `best`.)
 //!
-//!   y, y + e, y - e                                        are y and something in which y does not occur
-//!   if c then (y + e) else y                               likewise
-//!   for j in a..b carrying (z = y + e) { .. z + f }        likewise
+//! ```text
+//! y, y + e, y - e                                        are y and something in which y does not occur
+//! if c then (y + e) else y                               likewise
+//! for j in a..b carrying (z = y + e) { .. z + f }        likewise
+//! ```
 //!
 //! So an iteration adds something, whatever y is, if nothing else is done with such values.
 

@@ -1,9 +1,11 @@
 //! Loops whose iterations run side by side (unroll and jam): R iterations at once, statement by statement.
 //!
-//!   for i in a..b jam R { x = load v[k]; y = load w[i]; for j { s }; t }
-//!     =   for c in 0..(b - a) / R { i0 = a + c R; i1 = i0 + 1; ..
-//!           x = load v[k]; y0 = load w[i0]; y1 = load w[i1]; ..; for j { s0; s1; .. }; t0; t1; .. }
-//!         and the iterations that are left, in halves of R
+//! ```text
+//! for i in a..b jam R { x = load v[k]; y = load w[i]; for j { s }; t }
+//!   =   for c in 0..(b - a) / R { i0 = a + c R; i1 = i0 + 1; ..
+//!         x = load v[k]; y0 = load w[i0]; y1 = load w[i1]; ..; for j { s0; s1; .. }; t0; t1; .. }
+//!       and the iterations that are left, in halves of R
+//! ```
 //!
 //! Loops of a nest may do so, too: the inner ones are written out first, so R' iterations of one and R of the other are
 //! R R' copies.

@@ -1,6 +1,8 @@
 //! What is known: linear forms that are not positive, and what follows from them.
 //!
-//!   j x + s <= 0,  k x + r <= 0 wanted,  j k > 0:     enough is  |j| r - |k| s <= 0, where x is gone
+//! ```text
+//! j x + s <= 0,  k x + r <= 0 wanted,  j k > 0:     enough is  |j| r - |k| s <= 0, where x is gone
+//! ```
 //!
 //! (Fourier and Motzkin's elimination, backwards from what is wanted, the newest local first, a few steps deep.)
 //! A fact may rest on assumptions: that certain locals are no larger than [`ASSUMED`].

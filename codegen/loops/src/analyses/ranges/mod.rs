@@ -1,9 +1,11 @@
 //! The ranges of Integers, symbolically: what sizes, loops, conditionals and checks say about them.
 //!
-//!   i in 0..n            0 <= i, i + 1 <= n               in the loop
-//!   if lt i j            i + 1 <= j, or j <= i            in the branches
-//!   check below i n      0 <= i, i + 1 <= n               after it
-//!   z = add.i x y        z = x + y
+//! ```text
+//! i in 0..n            0 <= i, i + 1 <= n               in the loop
+//! if lt i j            i + 1 <= j, or j <= i            in the branches
+//! check below i n      0 <= i, i + 1 <= n               after it
+//! z = add.i x y        z = x + y
+//! ```
 //!
 //! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple is taken for
 //! a form only where it is known to fit into 64 bits, by the ranges of its locals (a size is at most 2^40) or by facts

@@ -1,12 +1,14 @@
 //! Slices: of each function, what the memory that a call takes depends on, and nothing else.
 //!
-//!   alloc, release, slide                 stay
-//!   x = op a.., x = load b[i], ..         stays where x is used by what stays
-//!   store, add, zero, move to b           stays where what lies in b is read by what stays
-//!   if, for, call                         stays where something in it does
-//!   check a                               stays before a load, a store or a division that stays, and where a depends on
-//!                                         numbers and sizes that were passed, and on nothing else
-//!   for i in a..b { s }                   one iteration, where all of them take and give back the same (`once`)
+//! ```text
+//! alloc, release, slide                 stay
+//! x = op a.., x = load b[i], ..         stays where x is used by what stays
+//! store, add, zero, move to b           stays where what lies in b is read by what stays
+//! if, for, call                         stays where something in it does
+//! check a                               stays before a load, a store or a division that stays, and where a depends on
+//!                                       numbers and sizes that were passed, and on nothing else
+//! for i in a..b { s }                   one iteration, where all of them take and give back the same (`once`)
+//! ```
 //!
 //! So a slice takes from an arena, and gives back, what the function would, in the same order: its peak is that of the
 //! call. Where the function computes Floats, it does not. What sizes depend on is computed, whatever it is.

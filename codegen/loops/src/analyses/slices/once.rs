@@ -1,6 +1,8 @@
 //! Once: a loop of a slice whose iterations all do the same runs once, or for as many iterations as it has lanes.
 //!
-//!   for i in a..b lanes W { s }   =   for i in a..min(b, a + W) lanes W { s }
+//! ```text
+//! for i in a..b lanes W { s }   =   for i in a..min(b, a + W) lanes W { s }
+//! ```
 //!
 //! s does not use i, nothing is carried, and s gives back what it takes and writes to nothing from outside: so each
 //! iteration begins with what the first one began with, and takes as much. The chunks of a loop on threads stay, since

@@ -1,6 +1,8 @@
 //! Loops that read one buffer and write another, element by element: the second may lie where the first does.
 //!
-//!   for i in a..b { .. x = load old[i]; .. store new[i] = e .. }
+//! ```text
+//! for i in a..b { .. x = load old[i]; .. store new[i] = e .. }
+//! ```
 //!
 //! Each iteration reads what it needs of `old` before it writes, at its own index, and nothing else is done to the two.
 //! So no iteration sees what another one wrote, in lanes as well: the lanes read together before they write together.

@@ -1,7 +1,9 @@
 //! Reuse: a buffer takes the place of another that is done, in the same block.
 //!
-//!   b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
-//!   for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//! ```text
+//! b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
+//! for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//! ```
 //!
 //! b is done with the last statement of the block that uses anything by which b can be reached; c begins with the first
 //! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n

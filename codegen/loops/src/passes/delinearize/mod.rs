@@ -1,14 +1,18 @@
 //! Nest: a loop whose index is divided by a number becomes a nest of loops, whose indices are quotient and remainder.
 //!
-//!   for e in 0..n { s }  =  for q in 0..n / d { for r in 0..d { s[e := d q + r] } };
-//!                           for r in 0..n - d (n / d) { s[e := d (n / d) + r] }
+//! ```text
+//! for e in 0..n { s }  =  for q in 0..n / d { for r in 0..d { s[e := d q + r] } };
+//!                         for r in 0..n - d (n / d) { s[e := d (n / d) + r] }
+//! ```
 //!
 //! where s divides e by d. The second loop is left out where n is known to be a multiple of d. Then, in linear forms
 //! (`ranges`) that speak of q or r,
 //!
-//!   (d a + b) / d  =  a + b / d         a >= 0, b >= 0
-//!                  =  a                 where b < d
-//!   x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
+//! ```text
+//! (d a + b) / d  =  a + b / d         a >= 0, b >= 0
+//!                =  a                 where b < d
+//! x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
+//! ```
 //!
 //! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other,
 //! is computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of

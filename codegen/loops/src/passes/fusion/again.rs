@@ -1,7 +1,9 @@
 //! Loops that ask again what an earlier one asked.
 //!
-//!   for i { x = load b[i]; check x < n; s }; for j { y = load b[j]; check y < n; t }
-//!     =   for i { x = load b[i]; check x < n; s; y = load b[i]; t[j := i] }
+//! ```text
+//! for i { x = load b[i]; check x < n; s }; for j { y = load b[j]; check y < n; t }
+//!   =   for i { x = load b[i]; check x < n; s; y = load b[i]; t[j := i] }
+//! ```
 //!
 //! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds,
 //! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is

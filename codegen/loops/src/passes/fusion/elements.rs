@@ -1,7 +1,9 @@
 //! Elements that are cheap, or read once, are computed where they are read.
 //!
-//!   for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
-//!   move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```text
+//! for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
+//! move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
+//! ```
 //!
 //! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
 //! as cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where
@@ -293,18 +295,12 @@ impl Recipe {
         let loads = count(&|stmt| matches!(stmt, Stmt::Memory(_)));
         loads <= 1
             && self.steps.len() - loads <= CHEAP
-            && self.steps.iter().all(|stmt| !matches!(stmt, Stmt::Let(_, op, _) if !is_cheap(*op)))
+            && self.steps.iter().all(|stmt| !matches!(stmt, Stmt::Let(_, op, _) if !op.is_cheap()))
     }
 
     fn is_movable(&self) -> bool {
         self.is_all && self.steps.len() <= MOST_STEPS
     }
-}
-
-/// Whether an operation takes no longer than an addition, or little.
-fn is_cheap(op: Op) -> bool {
-    use Op::{AddF, AddI, MulF, MulI, NegF, NegI, SubF, SubI, ToFloat};
-    matches!(op, AddF | SubF | MulF | NegF | AddI | SubI | MulI | NegI | ToFloat)
 }
 
 /// How many loads of a buffer are in a statement.

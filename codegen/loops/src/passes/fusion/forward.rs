@@ -1,8 +1,10 @@
 //! Values are taken from where they were stored, in a block and in those inside.
 //!
-//!   store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
-//!   store b[i] = x; add b[i] += y        z = x + y; store b[i] = z
-//!   store b[i] = x; store b[i] = y       store b[i] = y                      unless it is read between
+//! ```text
+//! store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
+//! store b[i] = x; add b[i] += y        z = x + y; store b[i] = z
+//! store b[i] = x; store b[i] = y       store b[i] = y                      unless it is read between
+//! ```
 //!
 //! What a loop stores of what it carries is known in it, and after it: `states`.
 

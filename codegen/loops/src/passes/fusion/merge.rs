@@ -1,6 +1,8 @@
 //! One loop of two over the same range: each iteration does what both did.
 //!
-//!   for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
+//! ```text
+//! for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
+//! ```
 //!
 //! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
 //! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the

@@ -1,11 +1,13 @@
 //! Fusion: loops that pass elements on to each other become one, and the buffers between them go.
 //!
-//!   for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
-//!   zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
-//!   move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
-//!   for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
-//!   zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
-//!   for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```text
+//! for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
+//! zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
+//! move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
+//! for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
+//! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
+//! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! ```
 //!
 //! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
 //! stored, `elements` computes again what costs no more than a load, or is read once. Stores that

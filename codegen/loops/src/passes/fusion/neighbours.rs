@@ -1,9 +1,11 @@
 //! One loop of two that pass elements on to neighbours.
 //!
-//!   for i in 0..n { store b[i] = x }; for j in 0..n { .. load b[j - 1] .. }
-//!     =   for i in 0..n { store b[i] = x; .. load b[i - 1] .. }
-//!   zero b[0..n]; for i in 0..n { add b[i - 1] += x }; for j in 0..n { .. load b[j] .. }
-//!     =   zero b[0..n]; for i from n - 1 down to 0 { add b[i - 1] += x; .. load b[i] .. }
+//! ```text
+//! for i in 0..n { store b[i] = x }; for j in 0..n { .. load b[j - 1] .. }
+//!   =   for i in 0..n { store b[i] = x; .. load b[i - 1] .. }
+//! zero b[0..n]; for i in 0..n { add b[i - 1] += x }; for j in 0..n { .. load b[j] .. }
+//!   =   zero b[0..n]; for i from n - 1 down to 0 { add b[i - 1] += x; .. load b[i] .. }
+//! ```
 //!
 //! So the stages of an integrator become one loop where each element depends on the one before it, and so do those of
 //! its reverse derivative, where it depends on the one after. What is read is what the iteration before has written,

@@ -1,6 +1,8 @@
 //! What is between two loops goes before or behind the one that is made of them.
 //!
-//!   first; s1; ..; sn; second   =   those that need not follow the first; both in one; the others
+//! ```text
+//! first; s1; ..; sn; second   =   those that need not follow the first; both in one; the others
+//! ```
 //!
 //! What was checked before the second loop is checked before it still, and errors come in their order; but memory may
 //! be exhausted before another error comes, or after it.

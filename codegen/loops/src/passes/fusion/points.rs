@@ -1,8 +1,10 @@
 //! What is added to one element goes behind the loops that do something to every element.
 //!
-//!   zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
-//!   add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
-//!     =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
+//! ```text
+//! zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
+//! add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
+//!   =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
+//! ```
 //!
 //! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to
 //! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +

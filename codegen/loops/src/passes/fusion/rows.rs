@@ -1,7 +1,9 @@
 //! Rows that are one number, each, are not looked at: what is loaded from them is known.
 //!
-//!   for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
-//!     =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
+//! ```text
+//! for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
+//!   =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
+//! ```
 //!
 //! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is
 //! made here, too: of b elements are loaded, and of what is loaded elements are loaded, or it is moved; then all that

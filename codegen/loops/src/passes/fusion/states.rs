@@ -1,7 +1,9 @@
 //! The states of a loop that stores each of them.
 //!
-//!   store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' }; .. load b[n] ..
-//!     =  .. y ..  and  .. z ..
+//! ```text
+//! store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' }; .. load b[n] ..
+//!   =  .. y ..  and  .. z ..
+//! ```
 //!
 //! That is what is left of `index n (scanl f x v)`, as the reverse derivative of a fold has it: if nobody looks at the
 //! other states, they need no place.

@@ -1,11 +1,13 @@
 //! What operations give where that is known without computing them, to the bit.
 //!
-//!   constants        computed, floating-point numbers too, but for those that libm computes
-//!   x + 0 = x        for Integers; for Floats -0 + x = x and x - 0 = x, whatever the sign of x (0 + x is not x for -0)
-//!   0 + (0 + x) = 0 + x   which is not -0
-//!   1 x = x          and 0 x = 0 for Integers
-//!   x = x, x <= x    true for Integers; x < x is false
-//!   and, or, not     as ever
+//! ```text
+//! constants        computed, floating-point numbers too, but for those that libm computes
+//! x + 0 = x        for Integers; for Floats -0 + x = x and x - 0 = x, whatever the sign of x (0 + x is not x for -0)
+//! 0 + (0 + x) = 0 + x   which is not -0
+//! 1 x = x          and 0 x = 0 for Integers
+//! x = x, x <= x    true for Integers; x < x is false
+//! and, or, not     as ever
+//! ```
 
 use crate::ir::{Local, Op, Operand};
 use Operand::{Bool, Float, Integer};

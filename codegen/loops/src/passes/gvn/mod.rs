@@ -1,17 +1,19 @@
 //! Share: what was computed or loaded before, and is known to be the same, is not computed or loaded again.
 //!
-//!   x = op a..; y = op a..              y is x                       operations have no effect
-//!   x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
-//!   store b[i] = x; y = load b[i]       y is x                       likewise
-//!   check c; check c                    once
-//!   check x == 3; s                     check x == 3; s[x := 3]
-//!   if true s else t                    s                            and what `fold` knows of operations
-//!   if c s else t                       if c s[c := true] else t[c := false]
-//!   x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
-//!   b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
-//!   x = for .. carrying (y = a) { .. yield y }      x and y are a
-//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
-//!   x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
+//! ```text
+//! x = op a..; y = op a..              y is x                       operations have no effect
+//! x = load b[i]; y = load b[i]        y is x                       unless what b shares is written between the two
+//! store b[i] = x; y = load b[i]       y is x                       likewise
+//! check c; check c                    once
+//! check x == 3; s                     check x == 3; s[x := 3]
+//! if true s else t                    s                            and what `fold` knows of operations
+//! if c s else t                       if c s[c := true] else t[c := false]
+//! x = if c a else b; if c s else t    x = if c a else b; if c s[x := a] else t[x := b]
+//! b = alloc n; store b[i] = x; ..     every load from b is x       where that is all that is ever stored in b
+//! x = for .. carrying (y = a) { .. yield y }      x and y are a
+//! x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0         x, with another start (`starts`)
+//! x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
+//! ```
 //!
 //! An expression is known in the block where it stands and in those inside, after it.
 

@@ -1,7 +1,9 @@
 //! Where sums start that are of nothing, maybe.
 //!
-//!   x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0
-//!     =   z = if a < b -0.0 else 0.0; x = for i in a..b carrying (y = z) { .. }
+//! ```text
+//! x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0
+//!   =   z = if a < b -0.0 else 0.0; x = for i in a..b carrying (y = z) { .. }
+//! ```
 //!
 //! -0 + x is x for all x, so a sum starts from -0; but of nothing it is 0. Asked before the loop, that is in nobody's way:
 //! behind it, the sum would be a conditional, which other passes do not look through.

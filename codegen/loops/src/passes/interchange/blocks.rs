@@ -1,10 +1,12 @@
 //! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a
 //! nest of loads and cheap operations, which is taken apart.
 //!
-//!   for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
-//!     =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
-//!           for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
-//!           for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```text
+//! for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
+//!   =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
+//!         for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
+//!         for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
+//! ```
 //!
 //! So the gradient of a loss of residuals, each of which is a sum, is three products of matrices. R iterations of the
 //! outermost loop make a block: so many that what they load and store stays near, however many there are. What the
@@ -14,7 +16,6 @@
 //! Cost model: t is stored and loaded once for all iterations of a loop over k, so there must be such a loop; and it is
 //! one number, or two.
 
-use super::nest::is_cheap;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -312,7 +313,7 @@ fn is_pure(stmt: &Stmt) -> bool {
 fn is_dear(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(_) => true,
-        Stmt::Let(_, op, _) => !is_cheap(*op) && op.work().is_some(),
+        Stmt::Let(_, op, _) => !op.is_cheap() && op.work().is_some(),
         _ => false,
     }
 }
@@ -328,7 +329,7 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut Hash
         Some(Some(stmt)) => stmt,
     };
     let is_step = match stmt {
-        Stmt::Let(_, op, _) => is_cheap(*op),
+        Stmt::Let(_, op, _) => op.is_cheap(),
         stmt => matches!(stmt, Stmt::Memory(_)),
     };
     also.insert(x);

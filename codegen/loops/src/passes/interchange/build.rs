@@ -1,6 +1,8 @@
 //! Makes the nest of a sum, with its loops in another order.
 //!
-//!   for places { s = for terms (z = -0) { steps; z + x }; add b[e] += s }        if no loop over the terms is empty
+//! ```text
+//! for places { s = for terms (z = -0) { steps; z + x }; add b[e] += s }        if no loop over the terms is empty
+//! ```
 //!
 //! Operations stand in the outermost loop where they can. Loads stand inside of all loops over places: only there is it
 //! known that the program would load, too.

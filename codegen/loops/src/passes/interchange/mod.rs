@@ -1,9 +1,11 @@
 //! Interchange: gives each sum in memory a nest of loops of its own, in which the loops over its terms are the
 //! innermost.
 //!
-//!   for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
-//!     =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
-//!         for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```text
+//! for i { for j { for k { add a[i, k] += x; add b[k, j] += y } } }
+//!   =   for i { for k { s = for j (z = -0) { z + x };         add a[i, k] += s } }
+//!       for k { for j lanes W { s = for i (z = -0) { z + y }; add b[k, j] += s } }
+//! ```
 //!
 //! Reverse derivatives add what each iteration of the function gives, in the function's order of loops: to one element
 //! again and again, in memory. Here the sum is in registers, each element is added to once, and neighbours run in

@@ -111,7 +111,7 @@ impl<'a> Nest<'a> {
                     self.only_for_sums([*x]);
                     self.runs.insert(*x, ends);
                 }
-                Stmt::Let(x, op, _) if is_cheap(*op) => self.step(*x, stmt)?,
+                Stmt::Let(x, op, _) if op.is_cheap() => self.step(*x, stmt)?,
                 Stmt::Memory(Memory::Load(x, ..) | Memory::View(x, ..) | Memory::Cast(x, _)) => self.step(*x, stmt)?,
                 Stmt::Memory(Memory::Add(..)) => self.sum(stmt, None, around)?,
                 Stmt::If(xs, condition, then, other) if xs.is_empty() && other.is_empty() => {
@@ -265,10 +265,4 @@ fn total<'a>(looped: &'a For, i: usize, loops: &[&'a For]) -> Option<Total<'a>> 
 /// Whether a loop is known to run.
 pub(super) fn runs(looped: &For) -> bool {
     matches!((&looped.from, &looped.to), (Operand::Integer(from), Operand::Integer(to)) if from < to)
-}
-
-/// Whether an operation takes no longer than to load what it gives.
-pub(super) fn is_cheap(op: Op) -> bool {
-    use Op::{AbsF, AddF, AddI, MulF, MulI, NegF, NegI, SubF, SubI, ToFloat};
-    matches!(op, AddF | SubF | MulF | NegF | AbsF | AddI | SubI | MulI | NegI | ToFloat)
 }

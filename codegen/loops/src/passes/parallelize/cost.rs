@@ -1,9 +1,11 @@
 //! What an iteration costs, as a polynomial of sizes known before the loop, in units of about a quarter of a
 //! nanosecond.
 //!
-//!   cost(for i in 0..n { s })   n cost(s)      n / 2 where n is itself an index below n; 8 where it is not known
-//!   cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
-//!   cost(f(a))                  that of f's body
+//! ```text
+//! cost(for i in 0..n { s })   n cost(s)      n / 2 where n is itself an index below n; 8 where it is not known
+//! cost(if a b)                (cost(a) + cost(b)) / 2, or that of the likely one
+//! cost(f(a))                  that of f's body
+//! ```
 //!
 //! of which a loop in lanes takes the V-th part for vectors of V Floats, as does an innermost loop that LLVM can run on
 //! vectors (`vectors`). But what the divided loop itself loads and stores comes from memory, at about 8 bytes a unit,
@@ -14,7 +16,8 @@
 use super::Planner;
 use super::slice::Slice;
 use super::vectors::runs_on_vectors;
-use crate::ir::{Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use crate::ir::{self, Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use lm::libm::Speed;
 use std::collections::{HashMap, HashSet};
 
 /// A sum of products of Integers.
@@ -214,16 +217,26 @@ impl Estimator<'_, '_> {
 
 /// What a statement costs itself.
 fn own_cost(stmt: &Stmt) -> i64 {
-    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, DivF, DivI, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Sqrt, Tan, Tanh};
     match stmt {
-        Stmt::Let(_, Exp | Log | Sin | Cos | Tanh | Sqrt, _) => 20,
-        Stmt::Let(_, Tan | Sinh | Cosh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow, _) => 80,
-        Stmt::Let(_, DivF | DivI, _) => 8,
+        Stmt::Let(_, op, _) => price(*op),
         Stmt::For(_) | Stmt::Call(..) | Stmt::Memory(Memory::Alloc { .. }) => 8,
         Stmt::Memory(Memory::Zero(..) | Memory::Move { .. }) => 16,
         Stmt::Memory(Memory::Add(..)) => 3,
         Stmt::Memory(Memory::View(..) | Memory::Cast(..)) => 0,
         _ => 1,
+    }
+}
+
+/// What an operation costs.
+fn price(op: Op) -> i64 {
+    match op.cost() {
+        ir::Cost::Free | ir::Cost::Cheap | ir::Cost::Simple | ir::Cost::Hash | ir::Cost::Runtime => 1,
+        ir::Cost::Division | ir::Cost::IntegerDivision => 8,
+        ir::Cost::Root => 20,
+        ir::Cost::Libm(f) => match f.speed() {
+            Speed::Fast => 20,
+            Speed::Slow => 80,
+        },
     }
 }
 

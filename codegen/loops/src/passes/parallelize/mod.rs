@@ -1,11 +1,13 @@
 //! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
 //!
-//!   for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
-//!                                for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
-//!   y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
-//!   y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
-//!   add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
-//!                                as; these are added to b afterwards, in the order of chunks
+//! ```text
+//! for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
+//!                              for c in 0..k on threads { for i in c l..min((c + 1) l, n) { s } }
+//! y' = y + e, carried      =   the sum of each chunk, from -0 but for the first; then all, in the order of chunks
+//! y' = max y x, carried    =   the best of each chunk, from y; then the best of them, in the order of chunks
+//! add b[e] += x, in s      =   the first chunk adds to b itself, each other one to a copy of the zeros that b was made
+//!                              as; these are added to b afterwards, in the order of chunks
+//! ```
 //!
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
 //! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.

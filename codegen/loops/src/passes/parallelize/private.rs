@@ -1,7 +1,9 @@
 //! What all iterations add to: each chunk but the first gets a copy, of zeros, made as the buffer itself was.
 //!
-//!   b = alloc n                                               a buffer of numbers
-//!   b = alloc m; for t in 0..m { r = alloc n; store b[t] = r }  rows, each of a number of its own
+//! ```text
+//! b = alloc n                                               a buffer of numbers
+//! b = alloc m; for t in 0..m { r = alloc n; store b[t] = r }  rows, each of a number of its own
+//! ```
 
 use super::Planner;
 use super::slice::Slice;

@@ -29,7 +29,7 @@ impl Places {
                 if self.is_next(*op, args) {
                     self.in_order.insert(*x);
                 }
-                !op.is_libm() && !matches!(op, Op::DivI | Op::EqT | Op::Chunk)
+                op.has_vector_instructions()
             }
             Stmt::Memory(Memory::Load(_, b, i)) => !self.varies(b) && (self.is_in_order(i) || !self.varies(i)),
             Stmt::Memory(Memory::Store(b, i, _) | Memory::Add(b, i, _)) => !self.varies(b) && self.is_in_order(i),

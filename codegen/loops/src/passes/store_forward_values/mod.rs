@@ -1,7 +1,9 @@
 //! Stored: what a loop computes and a later one would compute again, as reverse derivatives do, is stored for it.
 //!
-//!   for i in 0..n { x = exp (load v[i]); s }; ..; for k in 0..n { y = exp (load v[k]); t }
-//!     =   b = alloc n; for i in 0..n { x = exp (load v[i]); store b[i] = x; s }; ..; for k in 0..n { y = load b[k]; t }
+//! ```text
+//! for i in 0..n { x = exp (load v[i]); s }; ..; for k in 0..n { y = exp (load v[k]); t }
+//!   =   b = alloc n; for i in 0..n { x = exp (load v[i]); store b[i] = x; s }; ..; for k in 0..n { y = load b[k]; t }
+//! ```
 //!
 //! What is the same is found by numbers (see `numbers`): of operations, loads, loops and buffers that are filled in an
 //! iteration, so of the elements of a product of matrices, say, for each of a loop's iterations.

@@ -1,10 +1,12 @@
 //! Numbers: what is computed the same way from the same things has the same number.
 //!
-//!   x = op a..          by the operation and the numbers of a..
-//!   x = load b[i]       by those of b and i, if what b shares is not written between the loops at hand
-//!   b = alloc n; ..     by n and the statements that fill b, if these read nothing but what has numbers
-//!   x = for .., if ..   by what is in it, if that does nothing but check something
-//!   i of a loop         by how deep in loops it stands, and the number of its end
+//! ```text
+//! x = op a..          by the operation and the numbers of a..
+//! x = load b[i]       by those of b and i, if what b shares is not written between the loops at hand
+//! b = alloc n; ..     by n and the statements that fill b, if these read nothing but what has numbers
+//! x = for .., if ..   by what is in it, if that does nothing but check something
+//! i of a loop         by how deep in loops it stands, and the number of its end
+//! ```
 //!
 //! What stands outside of the loops has itself for a number.
 

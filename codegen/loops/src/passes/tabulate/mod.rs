@@ -1,9 +1,11 @@
 //! Tables: what an inner loop computes anew for each iteration of an outer one is computed once, before that, and
 //! stored.
 //!
-//!   for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
-//!     =   t = alloc m; if a < b { for j in 0..m { store t[j] = exp (load v[j]) } };
-//!         for i in a..b { for j in 0..m { x = load t[j]; s } }
+//! ```text
+//! for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
+//!   =   t = alloc m; if a < b { for j in 0..m { store t[j] = exp (load v[j]) } };
+//!       for i in a..b { for j in 0..m { x = load t[j]; s } }
+//! ```
 //!
 //! Motion for values that depend on the indices of inner loops. It is worth it for functions of libm and for sums and
 //! other loops, whose price is beyond that of a load. The table has an element for each iteration of the inner

@@ -4,7 +4,8 @@
 //! neighbours, and which one gathers.
 
 use crate::analyses::divergence::{Divergence, Form, Layout};
-use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
+use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Stmt};
+use lm::libm::Vectors;
 use std::collections::HashSet;
 
 /// How often a loop runs of which that is not known.
@@ -56,27 +57,23 @@ fn elements(n: &Operand) -> f64 {
 }
 
 fn operation(op: Op, args: &[Operand]) -> f64 {
-    match op {
-        Op::Likely => 0.0,
-        Op::DivF | Op::Sqrt => 4.0,
-        Op::DivI if matches!(args[1], Operand::Integer(_)) => 3.0,
-        Op::DivI | Op::Hash => 10.0,
-        Op::Lgamma => 60.0,
-        op if is_libm(op) => 20.0,
-        _ => 1.0,
+    match op.cost() {
+        Cost::Free => 0.0,
+        Cost::Cheap | Cost::Simple | Cost::Runtime => 1.0,
+        Cost::Division | Cost::Root => 4.0,
+        Cost::IntegerDivision if matches!(args[1], Operand::Integer(_)) => 3.0,
+        Cost::IntegerDivision | Cost::Hash => 10.0,
+        Cost::Libm(f) if f.vectors() == Vectors::Libmvec => 20.0,
+        Cost::Libm(_) => 60.0,
     }
 }
 
-/// Whether a function of libm is computed in a block.
+/// Returns whether a block calls a function of libm that libmvec may have.
 pub(super) fn calls_libm(block: &Block) -> bool {
+    let has_vectors = |op: &Op| matches!(op, Op::Libm(f) if f.vectors() == Vectors::Libmvec);
     let mut calls = false;
-    block.visit(&mut |stmt| calls |= matches!(stmt, Stmt::Let(_, op, _) if is_libm(*op) && *op != Op::Lgamma));
+    block.visit(&mut |stmt| calls |= matches!(stmt, Stmt::Let(_, op, _) if has_vectors(op)));
     calls
-}
-
-fn is_libm(op: Op) -> bool {
-    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
-    matches!(op, Log | Exp | Sin | Cos | Tan | Sinh | Cosh | Tanh | Asin | Acos | Atan | Atan2 | Erf | Lgamma | Pow)
 }
 
 /// The price of a loop's body in lanes.
@@ -128,11 +125,11 @@ impl InLanes<'_> {
 
     fn operation(&self, op: Op, args: &[Operand]) -> f64 {
         let one = operation(op, args);
-        match op {
-            Op::Lgamma => (one + 2.0) * self.lanes(),
-            Op::DivI if !matches!(args[1], Operand::Integer(_)) => one * self.lanes(),
+        match op.cost() {
             // A vector takes little longer than a number.
-            op if is_libm(op) => 1.5 * one * self.vector(),
+            Cost::Libm(f) if f.vectors() == Vectors::Libmvec => 1.5 * one * self.vector(),
+            Cost::Libm(_) => (one + 2.0) * self.lanes(),
+            Cost::IntegerDivision if !matches!(args[1], Operand::Integer(_)) => one * self.lanes(),
             _ => one * self.vector(),
         }
     }

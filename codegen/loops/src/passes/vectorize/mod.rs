@@ -1,6 +1,8 @@
 //! Lanes: chooses loops whose iterations run W at once, in the lanes of vectors (`docs/lanes.md`).
 //!
-//!   for i in a..b { s }    =    for i in a..b lanes W { s }
+//! ```text
+//! for i in a..b { s }    =    for i in a..b lanes W { s }
+//! ```
 //!
 //! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without.
 //! What has no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself,

@@ -1,8 +1,10 @@
 //! Loads and stores in lanes: where the elements of all lanes lie, and how they get to vectors.
 //!
-//!   one       the same element for all lanes          a scalar load
-//!   row       neighbours, lane 0's first              a vector load
-//!   apart     anywhere                                a gather or a scatter
+//! ```text
+//! one       the same element for all lanes          a scalar load
+//! row       neighbours, lane 0's first              a vector load
+//! apart     anywhere                                a gather or a scatter
+//! ```
 //!
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 

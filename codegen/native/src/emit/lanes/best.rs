@@ -1,7 +1,9 @@
 //! The best of the bests of lanes.
 //!
-//!   lanes 0..W/2 beside lanes W/2..W, down to one:  the second where it is better, or as good and its place is the one
-//!                                                   that counts (the earlier one if the first of equals stays)
+//! ```text
+//! lanes 0..W/2 beside lanes W/2..W, down to one:  the second where it is better, or as good and its place is the one
+//!                                                 that counts (the earlier one if the first of equals stays)
+//! ```
 
 use crate::emit::Emitter;
 use inkwell::types::VectorType;

@@ -1,9 +1,11 @@
 //! Statements in lanes: operations, checks, and lanes that part.
 //!
-//!   x = op a..                  on vectors; what is uniform is spread
-//!   check c else e              fails if c is false in a lane that is on; with the numbers of the first
-//!   x = if c s else t           s under the mask m and c, if any; t under m and not c, if any; x = c ? s : t
-//!   x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
+//! ```text
+//! x = op a..                  on vectors; what is uniform is spread
+//! check c else e              fails if c is false in a lane that is on; with the numbers of the first
+//! x = if c s else t           s under the mask m and c, if any; t under m and not c, if any; x = c ? s : t
+//! x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
+//! ```
 
 use crate::emit::frame::{Frame, Lanes, Mask};
 use crate::emit::{Emitter, built};
@@ -179,12 +181,6 @@ pub(in crate::emit) fn differs_in_lanes(lanes: &Lanes, stmt: &Stmt) -> bool {
 /// Whether a block is short, and does nothing that could fail or take long in lanes that are off.
 fn is_light(block: &Block) -> bool {
     let mut light = block.len() <= LIGHT_ARM;
-    block.visit(&mut |stmt| light &= matches!(stmt, Stmt::Let(_, op, _) if is_cheap(*op)));
+    block.visit(&mut |stmt| light &= matches!(stmt, Stmt::Let(_, op, _) if op.has_vector_instructions()));
     light
-}
-
-fn is_cheap(op: Op) -> bool {
-    use Op::{Acos, Asin, Atan, Atan2, Cos, Cosh, DivI, EqT, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh};
-    let dear = [Acos, Asin, Atan, Atan2, Cos, Cosh, DivI, EqT, Erf, Exp, Lgamma, Log, Pow, Sin, Sinh, Tan, Tanh];
-    !dear.contains(&op)
 }

@@ -1,7 +1,9 @@
 //! exp on vectors, in line: no call, which would take every vector that lives to memory and back.
 //!
-//!   exp x = 2^n exp r        n = x / log 2, rounded; r = x - n log 2
-//!   exp r = 1 + (r + r² Q(r))
+//! ```text
+//! exp x = 2^n exp r        n = x / log 2, rounded; r = x - n log 2
+//! exp r = 1 + (r + r² Q(r))
+//! ```
 //!
 //! n is whole, |r| <= log 2 / 2 and Q of degree 9: its even powers and the odd ones, each by Horner's rule. On
 //! processors that look up elements of two vectors of 8 by an instruction, n is a multiple of 1/16, Q of degree 4, and

@@ -10,7 +10,7 @@ use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, FunctionValue, VectorValue};
-use loops::ir::Op;
+use lm::libm::Libm;
 
 /// The attribute that tells LLVM's vectoriser of a function's variants on vectors.
 const VARIANTS: &str = "vector-function-abi-variant";
@@ -20,14 +20,14 @@ impl<'ctx> Emitter<'ctx, '_> {
     /// none where it lacks the function.
     pub(in crate::emit) fn vector_math(
         &self,
-        name: &str,
+        f: Libm,
         args: &[BasicValueEnum<'ctx>],
         lanes: u32,
     ) -> Option<BasicValueEnum<'ctx>> {
-        if name == Op::Exp.name() && self.request.math == Math::Fast {
+        if f == Libm::Exp && self.request.math == Math::Fast {
             return Some(self.vector_exp(args[0].into_vector_value()).into());
         }
-        let variants = self.math_variants(name, args.len());
+        let variants = self.math_variants(f);
         let (width, symbol) = variants.into_iter().find(|(width, _)| *width <= lanes)?;
         let function = self.vector_function(&symbol, args.len(), width);
         let split = |a: &BasicValueEnum<'ctx>| self.split(a.into_vector_value(), width);
@@ -40,13 +40,13 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// Tells LLVM's vectoriser of what libmvec has for a function of libm.
-    pub(in crate::emit) fn tell_variants(&self, name: &str, arguments: usize, function: FunctionValue<'ctx>) {
-        let variants = self.math_variants(name, arguments);
+    pub(in crate::emit) fn tell_variants(&self, f: Libm, function: FunctionValue<'ctx>) {
+        let variants = self.math_variants(f);
         if variants.is_empty() {
             return;
         }
         for (width, symbol) in &variants {
-            self.vector_function(symbol, arguments, *width);
+            self.vector_function(symbol, f.arity(), *width);
         }
         let list: Vec<String> = variants.iter().map(|(_, symbol)| format!("{symbol}({symbol})")).collect();
         let attribute = self.context.create_string_attribute(VARIANTS, &list.join(","));
@@ -67,10 +67,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         list.set_initializer(&self.ptr().const_array(&kept));
     }
 
-    fn math_variants(&self, name: &str, arguments: usize) -> Vec<(u32, String)> {
+    fn math_variants(&self, f: Libm) -> Vec<(u32, String)> {
         match self.request.math {
             Math::Exact => vec![],
-            Math::Fast => variants(name, arguments, self.request.target.doubles()),
+            Math::Fast => variants(f, self.request.target.doubles()),
         }
     }
 

@@ -1,9 +1,11 @@
 //! Statements on memory in lanes.
 //!
-//!   x = alloc n         shared: n; each: W n, for the largest n; rows: the sum of the n, one row after the other
-//!   zero, move          as ever where the address is uniform, of W times as much for `each`; else lane by lane, or
-//!                       element by element under the mask
-//!   the rest            as ever where nothing varies
+//! ```text
+//! x = alloc n         shared: n; each: W n, for the largest n; rows: the sum of the n, one row after the other
+//! zero, move          as ever where the address is uniform, of W times as much for `each`; else lane by lane, or
+//!                     element by element under the mask
+//! the rest            as ever where nothing varies
+//! ```
 
 use crate::emit::frame::{Frame, Lanes};
 use crate::emit::memory::ALIGN;

@@ -1,7 +1,9 @@
 //! Loops in lanes (`docs/lanes.md`): W iterations at once, one in each lane of vectors.
 //!
-//!   for i in a..b lanes W carrying (y = c) s
-//!     = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
+//! ```text
+//! for i in a..b lanes W carrying (y = c) s
+//!   = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
+//! ```
 //!
 //! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
 //!

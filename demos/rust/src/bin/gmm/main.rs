@@ -1,6 +1,8 @@
 //! Value and gradient of a Gaussian mixture model, for the data of files; the same output as `demos/c/gmm.c`.
 //!
-//!   gmm [--all] FILE...
+//! ```text
+//! gmm [--all] FILE...
+//! ```
 //!
 //! The status is 1 when the gradient disagrees with a central difference, when a call fails, or when a file
 //! is not as `demos/README.md` says.

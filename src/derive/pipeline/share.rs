@@ -1,9 +1,10 @@
 //! Work done once: sharing, merging, and the form that a person would write.
 
-use super::{Error, Pipeline, by_hand, checked};
+use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
+use crate::derive::forms;
 use crate::derive::passes::{
-    add_destinations, anf, apply, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
+    Facts, add_destinations, anf, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
     pair_recursive_calls, split_pairs,
 };
 use lm::term::{Def, Derivative, FunName, Var};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub(in crate::derive) const MERGE_ROUNDS: usize = 100;
 
 impl Pipeline {
-    /// Sharing and merging; then tidy; then the rules of the program.
+    /// Shares work, tidies, and applies the rules of the program.
     pub(in crate::derive) fn finished(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared(def, &[])?;
         let tidy = self.tidied(&def);
@@ -56,18 +57,17 @@ impl Pipeline {
             let is_beside = beside.is_some();
             def = beside.unwrap_or(def);
             let records = if by_halves { self.records(&def)? } else { merge_calls::Records::new() };
+            let facts = Facts { directions: late, ..Facts::new(&self.effects) };
             let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
-            let merged = self.watch.pass("merge_calls", merge);
+            let merged = self.watch.pass_with("merge_calls", &facts, merge);
             let merged = if late.is_empty() { self.fuse_sums(&merged) } else { merged };
             let changed = is_beside || merged != def;
-            let without_dead = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
-            def = checked("merge_calls", without_dead, |_| true);
+            def = self.watch.pass("dce", || dce::dce(&merged, &self.effects));
             if !changed && def.body.size() == size {
                 break;
             }
         }
-        let shared = self.watch.pass("cse", || cse::cse(&def, &self.effects));
-        Ok(checked("cse", shared, |_| true))
+        Ok(self.watch.pass("cse", || cse::cse(&def, &self.effects)))
     }
 
     /// The definition with the values of recursive functions beside their derivatives, where there are such.
@@ -88,7 +88,9 @@ impl Pipeline {
             return Ok(None);
         }
         let (effects, supply) = (&self.effects, &mut self.program.supply);
-        let made = self.watch.pass("pair_recursive_calls", || {
+        let is_recursive = |f: &FunName| recursive.contains(f);
+        let facts = Facts { is_recursive: &is_recursive, ..Facts::new(effects) };
+        let made = self.watch.pass_with("pair_recursive_calls", &facts, || {
             pair_recursive_calls::pair_recursive_calls(def, &recursive, effects, supply)
         });
         Ok((made != *def).then_some(made))
@@ -96,7 +98,7 @@ impl Pipeline {
 
     /// Whether a function calls itself, and its derivatives are made here, without records.
     fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
-        let is_made = !by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
+        let is_made = !super::written::by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
         if !is_made || self.in_progress.contains(name) {
             return Ok(false);
         }
@@ -164,7 +166,9 @@ impl Pipeline {
             let f = f.unrestricted();
             call_order::is_recursive(&self.program, &f).then(|| self.program.defs[&f].fun.clone())
         };
-        self.watch.pass("add_destinations", || add_destinations::add_destinations(def, &recursive))
+        let is_recursive = |f: &FunName| recursive(f).is_some();
+        let facts = Facts { is_recursive: &is_recursive, ..Facts::new(&self.effects) };
+        self.watch.pass_with("add_destinations", &facts, || add_destinations::add_destinations(def, &recursive))
     }
 
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
@@ -177,7 +181,7 @@ impl Pipeline {
         let tidy = self
             .watch
             .pass("number_temporaries", || number_temporaries::number_temporaries(&tidy, &mut self.program.supply));
-        checked("number_temporaries", tidy, |d| apply::is_free_of_maps(&d.body))
+        checked("number_temporaries", tidy, |d| forms::with_map(&d.body).is_none())
     }
 }
 

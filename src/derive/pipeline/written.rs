@@ -1,15 +1,21 @@
-//! What a program gives besides its functions: external functions, rules, Jacobians by hand; and shapes, which
-//! are no derivatives.
+//! Takes what a program gives besides its functions: derivatives by hand, external functions, rewrite rules.
+//!
+//! Takes: a function of which something is written. Gives: a definition.
 
+use super::watch::promised;
 use super::{Error, Pipeline, checked};
-use crate::derive::figures::by_hand;
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
-use crate::derive::figures::shape::shape;
-use crate::derive::passes::dce;
+use crate::derive::figures::{self, by_hand as jacobian_by_hand};
+use crate::derive::forms;
 use crate::derive::passes::rules::{EndlessRule, rules};
+use crate::derive::passes::{Facts, dce};
+use indexmap::IndexMap;
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Var};
+use lm::shape;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Rule, Var};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Pipeline {
     /// The rules that do not come to an end, each with a function to which it was not applied for that
@@ -21,8 +27,11 @@ impl Pipeline {
     /// The definition after the rules of the program.
     pub(in crate::derive) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
+        let ends = |rule: &&Rule| endless.iter().all(|other| *other.rule != *rule.name);
+        let ending: Vec<Rule> = self.program.rules.iter().filter(ends).cloned().collect();
+        promised("rules", &ruled, &Facts { rules: &ending, ..Facts::new(&self.effects) });
         self.endless.extend(endless);
-        if ruled == *def { ruled } else { checked("rules", dce::dce(&ruled, &self.effects), |_| true) }
+        if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
     }
 
     /// A function that is implemented elsewhere, as a call of itself.
@@ -32,12 +41,6 @@ impl Pipeline {
         let params: Vec<Var> = fun.params.iter().map(|ty| supply.fresh("x", ty.clone())).collect();
         let body = Expr::app(Op::Call(fun.clone()), params.iter().map(Expr::var).collect());
         Some(Def { fun, params, body })
-    }
-
-    /// `[wrt$1 f]`: f itself. What varies matters to its derivatives only.
-    pub(in crate::derive) fn restricted(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
-        let def = self.source(of)?;
-        Ok(self.copy_named(&def, name))
     }
 
     /// A copy of a definition, of another name.
@@ -50,7 +53,7 @@ impl Pipeline {
     }
 
     /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
-    pub(in crate::derive) fn restricted_by_hand(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
+    pub(in crate::derive) fn part_of_written(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let by_hand = self.source(&of.unrestricted().derived(mode.derivative()))?;
         let fun = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let supply = &mut self.program.supply;
@@ -81,20 +84,19 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.derivative()), vec![s, v], body))
     }
 
-    /// `[shape f]`.
-    pub(in crate::derive) fn shape(&mut self, of: &FunName) -> Result<Def, Error> {
-        let normal = self.normal_form(of)?;
+    /// `[shape f]`, of a definition in normal form.
+    pub(in crate::derive) fn shape(&mut self, normal: &Def) -> Def {
         let mut supply = std::mem::take(&mut self.program.supply);
-        let shape = shape(&normal, &self.program, &self.effects, &mut supply);
+        let shape = figures::shape::shape(normal, &self.program, &self.effects, &mut supply);
         self.program.supply = supply;
-        self.finished(&checked("shape", shape, |_| true))
+        checked("shape", shape, |d| forms::with_map(&d.body).is_none())
     }
 
     /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
     pub(in crate::derive) fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.source(&name.derived(Derivative::D))?;
-        let Some(function) = by_hand::opaque_map(&jacobian.body) else {
-            let body = by_hand::without_map_names(&jacobian.body);
+        let Some(function) = jacobian_by_hand::opaque_map(&jacobian.body) else {
+            let body = jacobian_by_hand::without_map_names(&jacobian.body);
             return Ok(checked("written", Def { body: renamed(&body, &mut self.program.supply), ..jacobian }, |_| {
                 true
             }));
@@ -102,6 +104,63 @@ impl Pipeline {
         let reason = format!("[D {name}], written by hand, takes a linear map from `{function}`");
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
+
+    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
+    ///
+    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    pub(in crate::derive) fn derivative_of_external(
+        &mut self,
+        derivative: &Derivative,
+        of: &FunName,
+        name: &FunName,
+    ) -> Result<Def, Error> {
+        if *derivative == Derivative::Shape {
+            return self.shape_of_external(of);
+        }
+        let is_written = |mode: Mode| self.written.contains(&of.derived(mode.derivative()));
+        let mode = derivative.mode().filter(|mode| *derivative != mode.derivative() && is_written(*mode));
+        let Some(mode) = mode else { return Err(Error::external(of, derivative)) };
+        match derivative {
+            Derivative::Jvp | Derivative::Vjp => self.value_beside(of, mode),
+            Derivative::SufRev => self.call_halves(of, Derivative::SufRev),
+            Derivative::SufFwdPass => {
+                let value = self.source(of)?;
+                let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+                let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+                Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
+            }
+            _ => {
+                let reverse = self.source(&of.derived(Derivative::Rev))?;
+                let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
+                let body = renamed(&reverse.body, &mut self.program.supply);
+                Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+            }
+        }
+    }
+
+    /// The shape of a value that only the function itself can give.
+    fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let shape = match value.body.ty() {
+            ty if ty.has_fixed_shape() => shape::unit(ty),
+            _ => shape::of_term(value.body, &mut self.program.supply),
+        };
+        Ok(Def::new(of.derived(Derivative::Shape), value.params, shape))
+    }
+}
+
+/// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
+pub(in crate::derive) fn by_hand(
+    written: &HashSet<FunName>,
+    externals: &IndexMap<FunName, Arc<Fun>>,
+) -> impl Fn(&FunName) -> bool {
+    |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
+}
+
+/// Returns whether derivatives of a function in a mode are those that its user wrote.
+pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
+    let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
+    replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }
 
 /// The tangent of a part of the argument at a path: the given one where it varies, zero where nothing of it

@@ -1,39 +1,42 @@
 //! A value together with its derivative, and the two halves of the reverse derivative.
 //!
-//!   jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
-//!   vjp$f(s, dr)      = (f(s), rev$f(s, dr))
-//!   suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
-//!   sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
+//! ```text
+//! jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
+//! vjp$f(s, dr)      = (f(s), rev$f(s, dr))
+//! suffwdpass$f(s)   = (f(s), r)                  r: what the second half needs of the first
+//! sufrevpass$f(dr, r) = ds                       so that rev$f(s, dr) = sufrevpass$f(dr, r)
+//! ```
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::derive::partial_eval::Halves;
 use crate::derive::passes::dce;
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
-use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-impl Pipeline {
-    /// `[jvp f]` or `[vjp f]`: the value along with a derivative, each piece of work done once.
-    pub(in crate::derive) fn value_and(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
-        let in_pairs = mode == Mode::Forward && self.is_paired(of) && self.symmetry(of, mode)?.is_none();
-        let both = match in_pairs {
-            true => self.value_and_tangent(of)?,
-            false => self.value_beside(of, mode, name)?,
-        };
-        self.finished(&both)
-    }
+/// The two halves of a reverse derivative.
+pub(in crate::derive) struct Halves {
+    forward: Def,
+    reverse: Def,
+}
 
+impl Halves {
+    /// Returns the half that a derivative is.
+    pub(in crate::derive) fn of(self, derivative: &Derivative) -> Def {
+        if *derivative == Derivative::SufRevPass { self.reverse } else { self.forward }
+    }
+}
+
+impl Pipeline {
     /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
-    pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
+    pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
-        let derived = self.applied_apart(of, mode)?;
+        let derived = self.unshared(of, &mode.derivative(), false)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
         let mut bindings = Vec::new();
@@ -49,13 +52,12 @@ impl Pipeline {
         bindings.push(Binding { pattern: Pattern::Var(dy.clone()), rhs: derived.body.clone() });
         let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
         let body = renamed(&body, supply);
-        Ok(Def::new(name.clone(), vec![s, v], body))
+        Ok(Def::new(of.derived(mode.with_value()), vec![s, v], body))
     }
 
-    /// `[suffwdpass f]` and `[sufrevpass f]`.
-    pub(in crate::derive) fn split(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
-        let both = self.value_beside(of, Mode::Reverse, &of.derived(Derivative::Vjp))?;
-        let both = self.shared(&both, &both.params[1..])?;
+    /// `[suffwdpass f]` and `[sufrevpass f]`, of the value beside the cotangent.
+    pub(in crate::derive) fn halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
+        let both = self.shared(both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
         let halves = partial_eval::cut(&both.body, HashSet::from([dr.id()]), supply);
@@ -68,8 +70,8 @@ impl Pipeline {
         of: &FunName,
         s: Var,
         dr: Var,
-        mut halves: Halves,
-    ) -> Result<(Def, Def), Error> {
+        mut halves: partial_eval::Halves,
+    ) -> Result<Halves, Error> {
         let supply = &mut self.program.supply;
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the cotangent").to_vec();
         halves.result = result[1].clone();
@@ -100,11 +102,11 @@ impl Pipeline {
         for def in [&forward, &reverse] {
             self.program.defs.insert(def.fun.name.clone(), def.clone());
         }
-        Ok((forward, reverse))
+        Ok(Halves { forward, reverse })
     }
 
     /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
-    pub(in crate::derive) fn both_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
+    pub(in crate::derive) fn call_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
         let (first, second) = (of.derived(Derivative::SufFwdPass), of.derived(Derivative::SufRevPass));
         self.require(&first)?;
         self.require(&second)?;
@@ -124,49 +126,6 @@ impl Pipeline {
         Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(vec![halves], body)))
     }
 
-    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
-    ///
-    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
-    pub(in crate::derive) fn derivative_of_external(
-        &mut self,
-        derivative: &Derivative,
-        of: &FunName,
-        name: &FunName,
-    ) -> Result<Def, Error> {
-        if *derivative == Derivative::Shape {
-            return self.shape_of_external(of);
-        }
-        let is_written = |mode: Mode| self.written.contains(&of.derived(mode.derivative()));
-        let mode = derivative.mode().filter(|mode| *derivative != mode.derivative() && is_written(*mode));
-        let Some(mode) = mode else { return Err(Error::external(of, derivative)) };
-        match derivative {
-            Derivative::Jvp | Derivative::Vjp => self.value_beside(of, mode, name),
-            Derivative::SufRev => self.both_halves(of, Derivative::SufRev),
-            Derivative::SufFwdPass => {
-                let value = self.source(of)?;
-                let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
-                let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
-                Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
-            }
-            _ => {
-                let reverse = self.source(&of.derived(Derivative::Rev))?;
-                let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
-                let body = renamed(&reverse.body, &mut self.program.supply);
-                Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
-            }
-        }
-    }
-
-    /// The shape of a value that only the function itself can give.
-    fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
-        let value = self.source(of)?;
-        let shape = match value.body.ty() {
-            ty if ty.has_fixed_shape() => shape::unit(ty),
-            _ => shape::of_term(value.body, &mut self.program.supply),
-        };
-        Ok(Def::new(of.derived(Derivative::Shape), value.params, shape))
-    }
-
     /// The forward half takes f's own parameters.
     fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
         let params = self.source(of)?.params;
@@ -178,6 +137,8 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        self.finished(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body))
+        // What depends on the cotangent, and nothing reads, stands here still.
+        let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
+        self.finished(&forward)
     }
 }

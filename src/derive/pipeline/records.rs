@@ -1,27 +1,52 @@
 //! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
 //!
-//!   f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
+//! ```text
+//! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
 //!
-//!   vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
-//!   suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
-//!   rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! vjp$f(s, dr)        = let values in (y, cotangents)          rev$f: the same without y
+//! suffwdpass$f(s)     = let values in (y, record)              sufrevpass$f(dr, record) = cotangents
+//! rev$f(s, dr)        = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)               of `split`
+//! ```
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
-use super::sharing::MERGE_ROUNDS;
-use super::stages::RecordedStages;
-use super::{Error, Pipeline, checked, whole_argument};
+use super::halves::Halves;
+use super::maps::whole_argument;
+use super::pass::Work;
+use super::share::MERGE_ROUNDS;
+use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::records::plan::plan_elsewhere;
 use crate::derive::figures::records::{Callees, Failure, Record, Recorded, recorded};
-use crate::derive::partial_eval::{Halves, depends_on};
+use crate::derive::forms;
+use crate::derive::partial_eval::{self, depends_on};
 use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};
 use crate::derive::schedule::strategy;
 use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
-use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// A map and the values that it reads.
+pub(in crate::derive) struct Recording {
+    fun: Arc<Fun>,
+    params: Vec<Var>,
+    /// The bindings of the values.
+    values: Vec<Binding>,
+    /// The value of the function, an atom.
+    value: Expr,
+    map: Expr,
+}
+
+impl Recording {
+    /// Returns a witness of what varies of the argument.
+    fn argument(&self) -> Expr {
+        let params: Vec<Expr> = self.params.iter().map(Expr::var).collect();
+        Expr::witness(&self.fun.varying_of(&params))
+    }
+}
 
 impl Pipeline {
     /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
@@ -29,77 +54,17 @@ impl Pipeline {
     pub(in crate::derive) fn has_records(&self, of: &FunName) -> bool {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
-        records && !super::is_replaced(&of, Mode::Reverse, &self.written)
+        records && !super::written::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
-    /// A derivative of such a function; `None` for those that need no record.
-    pub(in crate::derive) fn recorded_derivative(
-        &mut self,
-        derivative: &Derivative,
-        of: &FunName,
-    ) -> Result<Option<Def>, Error> {
-        Ok(Some(match derivative {
-            Derivative::Rev if self.derivation_of(of) == Derivation::Split => {
-                let both = self.both_halves(of, Derivative::Rev)?;
-                self.tidy_and_ruled(&both)
-            }
-            Derivative::Rev => {
-                let both = self.value_and_cotangent(of)?;
-                let (bindings, result) = both.body.as_block();
-                let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
-                let reverse = Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent);
-                let reverse = self.shared_values(&reverse);
-                self.tidy_and_ruled(&reverse)
-            }
-            Derivative::Vjp => {
-                let both = self.value_and_cotangent(of)?;
-                self.tidy_and_ruled(&both)
-            }
-            Derivative::SufFwdPass => self.recorded_halves(of)?.0,
-            Derivative::SufRevPass => self.recorded_halves(of)?.1,
-            Derivative::SufRev => self.both_halves(of, Derivative::SufRev)?,
-            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => return Ok(None),
-            Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl => return Ok(None),
-            Derivative::Grad | Derivative::Hvp | Derivative::Hess | Derivative::Wrt(_) => return Ok(None),
-            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => return Ok(None),
-        }))
-    }
-
-    pub(in crate::derive) fn tidy_and_ruled(&mut self, def: &Def) -> Def {
-        let def = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
-        let tidy = self.tidied(&dce::dce(&def, &self.effects));
-        self.ruled(&tidy)
-    }
-
-    /// The pair of value and cotangent as one block in normal form, in which all that the value needs comes
-    /// first.
-    fn value_and_cotangent(&mut self, of: &FunName) -> Result<Def, Error> {
-        match self.recorded.get(of) {
-            Some(def) => Ok(def.clone()),
-            None => self.value_and_cotangent_with_stages(of, &mut RecordedStages::default()),
-        }
-    }
-
-    pub(in crate::derive) fn value_and_cotangent_with_stages(
-        &mut self,
-        of: &FunName,
-        stages: &mut RecordedStages,
-    ) -> Result<Def, Error> {
-        let def = self.differentiable(of)?;
-        let normal = self.normal(&def);
+    /// The Jacobian whose values record what the map needs.
+    pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
+        let normal = work.def;
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
-        let jacobian = Expr::block(values.clone(), map.clone());
-        stages.jacobian = Some(Def::new(of.derived(Derivative::D), normal.params.clone(), jacobian));
-        let (reverse, dr) = self.reverse_of(&normal, map, stages)?;
-        let supply = &mut self.program.supply;
-        let (s, unpack) = whole_argument(&normal.params, supply);
-        let ds = supply.fresh("ds", reverse.ty().clone());
-        let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse };
-        let body = Expr::block([unpack, values, vec![last]].concat(), Expr::tuple([value, Expr::var(&ds)]));
-        let both = checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |_| true);
-        let both = self.shared_values(&both);
-        self.recorded.insert(of.clone(), both.clone());
-        Ok(both)
+        let body = Expr::block(values.clone(), map.clone());
+        let def = Def::new(of.derived(Derivative::D), normal.params.clone(), body);
+        let recording = Some(Recording { fun: normal.fun, params: normal.params, values, value, map });
+        Ok(Work { def, recording, ..work })
     }
 
     fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
@@ -108,7 +73,8 @@ impl Pipeline {
             let (written, externals) = (&self.written, &self.program.externals);
             let has = |f: &FunName, derivative| written.contains(&f.derived(derivative));
             let halves = |f: &FunName| has(f, Derivative::SufRevPass) && !has(f, Derivative::Rev);
-            let by_hand = |f: &FunName| externals.contains_key(f) || super::is_replaced(f, Mode::Reverse, written);
+            let by_hand =
+                |f: &FunName| externals.contains_key(f) || super::written::is_replaced(f, Mode::Reverse, written);
             let callees =
                 Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
             let supply = &mut self.program.supply;
@@ -138,33 +104,58 @@ impl Pipeline {
         }
     }
 
-    /// `mapᵀ ⊙ dr`, and dr: the free variables of both are parameters of f, and values.
-    fn reverse_of(&mut self, normal: &Def, map: Expr, stages: &mut RecordedStages) -> Result<(Expr, Var), Error> {
-        let params: Vec<Expr> = normal.params.iter().map(Expr::var).collect();
-        let argument = Expr::witness(&normal.fun.varying_of(&params));
-        let read = free_variables(&Expr::tuple([map.clone(), argument.clone()]));
-        let map = Def::new(alone(&normal.fun.name, "map"), read, map);
-        let (map, steps) = self.simplified(&map, "jacobian")?;
-        stages.map = (Some(map.clone()), steps);
-        let transposed = alone(&normal.fun.name, "transposed");
-        let (map, mut steps) = self.rewriting("transpose", &map, |def, cx| {
+    /// The map, as a function of the parameters of f and the values that it reads.
+    pub(in crate::derive) fn map_alone(&mut self, work: &Work) -> Def {
+        let recording = work.recording();
+        let read = free_variables(&Expr::tuple([recording.map.clone(), recording.argument()]));
+        Def::new(alone(&recording.fun.name, "map"), read, recording.map.clone())
+    }
+
+    /// Pushes the transposition of the map to the leaves.
+    pub(in crate::derive) fn transpose_map(&mut self, mut work: Work) -> Result<Work, Error> {
+        let recording = work.recording();
+        let (argument, transposed) = (recording.argument(), alone(&recording.fun.name, "transposed"));
+        let (def, steps) = self.rewriting("transpose", &work.def, |def, cx| {
             transpose::transpose_from(def, transposed, argument, strategy("transpose"), cx)
         })?;
-        let (map, more) = self.simplified(&checked("transpose", map, |_| true), "transpose")?;
-        steps.extend(more);
-        stages.transposed = (Some(map.clone()), steps);
-        let dr = self.program.supply.fresh("dr", normal.fun.result.tangent());
+        work.steps.extend(steps);
+        Ok(Work { def, ..work })
+    }
+
+    /// `mapᵀ ⊙ dr`: dr is the last parameter.
+    pub(in crate::derive) fn apply_map(&mut self, work: &Work) -> Def {
+        let (map, recording) = (&work.def, work.recording());
+        let dr = self.program.supply.fresh("dr", recording.fun.result.tangent());
         let params = [map.params.clone(), vec![dr.clone()]].concat();
         let body = Expr::prim(Prim::LmApply, [map.body.clone(), Expr::var(&dr)]);
         let body = renamed(&body, &mut self.program.supply);
-        let applied = Def::new(alone(&normal.fun.name, "reverse"), params, body);
-        let (applied, steps) = self.applied_with_steps(&applied)?;
-        stages.applied = (Some(applied.clone()), steps);
-        Ok((applied.body, dr))
+        Def::new(alone(&recording.fun.name, "reverse"), params, body)
+    }
+
+    /// The pair of value and cotangent as one block, in which all that the value needs comes first.
+    pub(in crate::derive) fn with_values(&mut self, work: &Work, of: &FunName) -> Def {
+        let (reverse, recording) = (&work.def, work.recording());
+        let dr = reverse.params.last().expect("the cotangent is a parameter").clone();
+        let supply = &mut self.program.supply;
+        let (s, unpack) = whole_argument(&recording.params, supply);
+        let ds = supply.fresh("ds", reverse.body.ty().clone());
+        let last = Binding { pattern: Pattern::Var(ds.clone()), rhs: reverse.body.clone() };
+        let result = Expr::tuple([recording.value.clone(), Expr::var(&ds)]);
+        let body = Expr::block([unpack, recording.values.clone(), vec![last]].concat(), result);
+        checked("recorded", Def::new(of.derived(Derivative::Vjp), vec![s, dr], body), |d| {
+            forms::with_map(&d.body).is_none()
+        })
+    }
+
+    /// The cotangent alone, of the pair.
+    pub(in crate::derive) fn cotangent(&mut self, both: &Def, of: &FunName) -> Def {
+        let (bindings, result) = both.body.as_block();
+        let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
+        Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent)
     }
 
     /// As `shared`, but that nothing is merged: nothing is computed twice.
-    fn shared_values(&mut self, def: &Def) -> Def {
+    pub(in crate::derive) fn shared_values(&mut self, def: &Def) -> Def {
         let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
             let before = def.clone();
@@ -172,20 +163,18 @@ impl Pipeline {
             def = self.watch.pass("cse", || cse::cse(&def, &self.effects));
             def =
                 self.watch.pass("dead_components", || dead_components::dead_components(&def, &mut self.program.supply));
-            def = checked("dead_components", def, |_| true);
             def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
             if def == before {
                 break;
             }
         }
-        checked("cse", def, |_| true)
+        def
     }
 
     /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
-    fn recorded_halves(&mut self, of: &FunName) -> Result<(Def, Def), Error> {
-        let both = self.value_and_cotangent(of)?;
+    pub(in crate::derive) fn recorded_halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
         // Where the arguments of the first halves are known.
-        let both = self.with_destinations(&both);
+        let both = self.with_destinations(both);
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
@@ -202,7 +191,7 @@ impl Pipeline {
         let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
         let (reverse, cotangent) = reader.as_block();
         let result = Expr::tuple([value, cotangent.clone()]);
-        self.in_halves(of, s, dr, Halves { forward, reverse: reverse.to_vec(), result })
+        self.in_halves(of, s, dr, partial_eval::Halves { forward, reverse: reverse.to_vec(), result })
     }
 
     /// The bindings that a value needs, or that show in another way, and all others.

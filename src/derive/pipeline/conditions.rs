@@ -1,0 +1,28 @@
+//! Decides which recipe makes a derivative.
+
+use super::pass::Task;
+use super::{Error, Pipeline};
+use crate::derive::Derivation;
+use crate::derive::recipes::When;
+use lm::term::{Derivative, Mode};
+
+impl Pipeline {
+    /// Returns whether the condition of a recipe holds for what is to be made.
+    pub(super) fn holds(&mut self, when: When, task: &Task) -> Result<bool, Error> {
+        let (of, derivative) = (&task.of, task.derivative());
+        let is_written = |derivative| self.written.contains(&of.unrestricted().derived(derivative));
+        let halves = || *derivative == Derivative::Rev && is_written(Derivative::SufRevPass);
+        Ok(match when {
+            When::Always => true,
+            When::Written => self.written.contains(&task.name()),
+            When::External => self.program.externals.contains_key(of),
+            When::PartOfWritten => of.varying().is_some() && (halves() || is_written(derivative.clone())),
+            When::HalvesWritten => halves(),
+            When::Symmetric => self.symmetry(of, task.mode())?.is_some(),
+            When::SymmetricWithValue => self.symmetry(of, task.mode())?.is_some_and(|parts| parts.has_value()),
+            When::Records => self.has_records(of) && self.symmetry(of, Mode::Reverse)?.is_none(),
+            When::RecordsInHalves => self.derivation_of(of) == Derivation::Split && self.holds(When::Records, task)?,
+            When::Pairs => self.is_paired(of) && self.symmetry(of, Mode::Forward)?.is_none(),
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs the passes on linear maps: the Jacobian, its simplification, its transposition, its application to a vector.
+//!
+//! ```text
+//! f --anf--> f --jacobian--> Df --simplify--> Df --apply--> fwd$f
+//!                                             Df --transpose--> Rf --apply--> rev$f
+//! ```
+//!
+//! Takes and gives: definitions.
+
+use super::pass::Work;
+use super::{Error, Pipeline, checked};
+use crate::derive::Derivation;
+use crate::derive::figures::fig06_jacobian::jacobian;
+use crate::derive::figures::fig09_11_category as category;
+use crate::derive::forms;
+use crate::derive::passes::{anf, apply, dce, inline_single_uses, simplify, transpose};
+use crate::derive::schedule::strategy;
+use lm::prim::Prim;
+use lm::rewriter::{OutOfFuel, Rewriter, Step};
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, Var};
+use lm::types::Type;
+
+/// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
+const FUEL_PER_NODE: usize = 1_000;
+
+impl Pipeline {
+    pub(in crate::derive) fn normal(&mut self, def: &Def) -> Def {
+        let mut normal = self.watch.pass("anf", || anf::anf(def, &mut self.program.supply));
+        if self.derivation_of(&def.fun.name) == Derivation::Split {
+            let supply = &mut self.program.supply;
+            normal =
+                self.watch.pass("category", || category::back(&category::prune(&category::convert(&normal)), supply));
+        }
+        checked("anf", normal, |d| forms::not_normal(&d.body).is_none())
+    }
+
+    /// The Jacobian of a definition in normal form.
+    pub(in crate::derive) fn jacobian(&mut self, normal: &Def) -> Result<Def, Error> {
+        let (written, externals) = (&self.written, &self.program.externals);
+        let by_hand = super::written::by_hand(written, externals);
+        let supply = &mut self.program.supply;
+        let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand))?;
+        Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
+    }
+
+    /// Applies the laws of a schedule, then removes dead code and names that are used once.
+    pub(in crate::derive) fn simplify(&mut self, mut work: Work, schedule: &str) -> Result<Work, Error> {
+        let (def, steps) = self.simplified(&work.def, schedule)?;
+        work.steps.extend(steps);
+        Ok(Work { def, ..work })
+    }
+
+    pub(in crate::derive) fn simplified(&mut self, def: &Def, schedule: &str) -> Result<(Def, Vec<Step>), Error> {
+        let (def, steps) =
+            self.rewriting("simplify", def, |def, cx| simplify::simplify(def, strategy(schedule), cx))?;
+        let def = self.watch.pass("dce", || dce::dce(&def, &self.effects));
+        let def = self.watch.pass("inline_single_uses", || inline_single_uses::inline_single_uses(&def, &self.effects));
+        Ok((def, steps))
+    }
+
+    /// `lmTranspose(∂f(s))`.
+    pub(in crate::derive) fn transposed_later(&mut self, jacobian: &Def, of: &FunName) -> Def {
+        let body = Expr::prim(Prim::LmTranspose, [jacobian.body.clone()]);
+        Def::new(of.derived(Derivative::Dt), jacobian.params.clone(), body)
+    }
+
+    /// Pushes the transposition of a Jacobian to the leaves.
+    pub(in crate::derive) fn transpose(&mut self, mut work: Work, of: &FunName) -> Result<Work, Error> {
+        let [map] = work.def.body.args_of_prim(Prim::LmTranspose).expect("a transposed Jacobian") else {
+            panic!("`lmTranspose` takes one map")
+        };
+        let jacobian = Def::new(of.derived(Derivative::D), work.def.params.clone(), map.clone());
+        let transposed = of.derived(Derivative::Dt);
+        let (def, steps) = self.rewriting("transpose", &jacobian, |def, cx| {
+            transpose::transpose(def, transposed, strategy("transpose"), cx)
+        })?;
+        work.steps.extend(steps);
+        Ok(Work { def, ..work })
+    }
+
+    /// Pushes applications to the leaves, until no map is left.
+    pub(in crate::derive) fn apply(&mut self, mut work: Work) -> Result<Work, Error> {
+        let (def, steps) = self.rewriting("apply", &work.def, |def, cx| apply::apply(def, strategy("apply"), cx))?;
+        work.steps.extend(steps);
+        Ok(Work { def, ..work })
+    }
+
+    /// A map at a point, as a function of the point and a vector.
+    ///
+    /// ```text
+    /// fwd$f(s, ds) = ∂f(s) ⊙ ds          rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr
+    /// ```
+    pub(in crate::derive) fn applied_to(&mut self, map: &Def, name: &FunName, mode: Mode) -> Def {
+        let vector = match mode {
+            Mode::Forward if map.params.len() == 1 => "dx",
+            Mode::Forward => "ds",
+            Mode::Reverse => "dr",
+        };
+        let supply = &mut self.program.supply;
+        let (from, _) = map.body.ty().as_lm().expect("a Jacobian is a linear map");
+        let dx = supply.fresh(vector, from.tangent());
+        let (s, mut unpack) = whole_argument(&map.params, supply);
+        let mut applied_to = Expr::var(&dx);
+        if mode == Mode::Forward && name.varying().is_none() && map.params.len() > 1 {
+            let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d{}", p.name()), p.ty().tangent());
+            let parts: Vec<Var> = map.params.iter().map(|p| d(p, supply)).collect();
+            applied_to = Expr::tuple(parts.iter().map(Expr::var).collect::<Vec<_>>());
+            unpack.push(Binding { pattern: Pattern::Tuple(parts), rhs: Expr::var(&dx) });
+        }
+        let body = Expr::prim(Prim::LmApply, [map.body.clone(), applied_to]);
+        let body = renamed(&Expr::block(unpack, body), supply);
+        Def::new(name.derived(mode.derivative()), vec![s, dx], body)
+    }
+
+    pub(in crate::derive) fn rewriting(
+        &mut self,
+        pass: &'static str,
+        def: &Def,
+        f: impl FnOnce(&Def, &mut Rewriter) -> Result<Def, OutOfFuel>,
+    ) -> Result<(Def, Vec<Step>), Error> {
+        let fuel = FUEL_PER_NODE * (def.body.size() + 100);
+        let mut rewriter = Rewriter::new(&mut self.program.supply, fuel);
+        rewriter.trace = self.trace.then(Vec::new);
+        let result = self.watch.fallible(pass, || f(def, &mut rewriter));
+        let steps = rewriter.trace.take().unwrap_or_default();
+        let function = || def.fun.name.clone();
+        result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
+    }
+}
+
+/// `let params = s`, with s their tuple; s is the parameter itself when there is one.
+pub(in crate::derive) fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
+    match params {
+        [one] => (one.clone(), vec![]),
+        many => {
+            let s = supply.fresh("s", Type::tuple(many.iter().map(|p| p.ty().clone())));
+            let unpack = Binding { pattern: Pattern::Tuple(many.to_vec()), rhs: Expr::var(&s) };
+            (s, vec![unpack])
+        }
+    }
+}
