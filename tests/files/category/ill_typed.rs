@@ -1,6 +1,7 @@
 //! Ill-typed terms are found.
 
 use super::*;
+use lm::libm::Libm;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
