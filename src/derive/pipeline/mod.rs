@@ -1,4 +1,4 @@
-//! Makes the derivatives that are asked for, by the recipes of [`recipes`](super::recipes).
+//! Makes the derivatives that are asked for, by the recipes of [`recipes`].
 //!
 //! ```text
 //! require f   =  make f and all that it calls
