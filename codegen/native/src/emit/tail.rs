@@ -8,8 +8,7 @@
 //! a function that calls itself last, and a jump of a call of another one; a test of the status in between would keep
 //! a frame for each call, which is left by a return that the processor does not foresee.
 
-use super::frame::Frame;
-use super::results::Incoming;
+use super::frame::{Frame, Incoming};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};

@@ -10,7 +10,7 @@
 //! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +
 //! x) + v, 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an element that is stored is no -0.
 
-use super::WINDOW;
+use super::fuser::WINDOW;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
