@@ -21,7 +21,6 @@ mod hosts;
 mod ks_round_trip;
 mod layers;
 mod licences;
-
 mod native_arrays;
 mod native_records;
 mod operators;

@@ -35,7 +35,9 @@ pub struct EndlessRule {
 impl From<EndlessRule> for Diagnostic {
     fn from(EndlessRule { rule, function, span }: EndlessRule) -> Diagnostic {
         let message = format!("the rule `{rule}` does not come to an end in `{function}`, where it is not applied");
-        Diagnostic::warning("W401", message).remedy("a rule should make a term simpler").at(span)
+        Diagnostic::warning("W401", message)
+            .remedy("write a rule that makes terms simpler and does not match its own result")
+            .at(span)
     }
 }
 
