@@ -199,7 +199,8 @@ fn holds(name: &str, part: &str, computed: &str) {
 
 #[test]
 fn the_passes_on_terms_are_listed() {
-    let row = |p: &passes::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
+    let row =
+        |p: &lmc::derive::postcondition::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
     let rows: String = passes::PASSES.iter().map(row).collect();
     holds("design", "passes", &format!("| pass | does | afterwards |\n| --- | --- | --- |\n{rows}"));
 }

@@ -8,7 +8,7 @@
 //! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
 
 use crate::derive::forms::smallest;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use crate::ks::diagnostic::Diagnostic;
 use lm::effect::Effects;
 use lm::law::{Law, Named};

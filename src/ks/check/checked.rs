@@ -21,7 +21,7 @@ pub struct CheckOptions {
 }
 
 /// See [`CheckOptions::record`].
-pub type Record = fn(Checked, &FunName) -> Result<Type, Diagnostic>;
+pub type Record = fn(Checked, &FunName) -> Result<Type, Box<Diagnostic>>;
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
