@@ -23,6 +23,9 @@ use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance};
 use lmc::ks::front;
 use lmc::ks::source::Source;
+use loops::ir::Module;
+use loops::lower::lower;
+use loops::{Checks, Selection};
 use native::{Jit, SourceInfo};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,7 +37,11 @@ struct Row {
 }
 
 /// The evaluators that are held to the naive one.
-const EVALUATORS: &[Row] = &[Row { name: "interpreter", run: interpreted }, Row { name: "native code", run: native }];
+const EVALUATORS: &[Row] = &[
+    Row { name: "interpreter", run: interpreted },
+    Row { name: "interpreter of loops", run: looped },
+    Row { name: "native code", run: native },
+];
 
 /// What a call printed, and how it ended.
 type Ended = (String, Result<Value, RuntimeError>);
@@ -59,9 +66,11 @@ impl Call {
     }
 }
 
-/// A program, with native code for some of its functions.
+/// A program, with loops and native code for some of its functions.
 struct Subject {
     program: Program,
+    /// The loops of the entries, after all passes.
+    loops: Option<Module>,
     jit: Option<Jit>,
     entries: Vec<FunName>,
 }
@@ -89,6 +98,15 @@ fn interpreted(subject: &Subject, call: &Call) -> Option<Ended> {
     });
     drop(interpreter);
     Some((printed(text), result))
+}
+
+fn looped(subject: &Subject, call: &Call) -> Option<Ended> {
+    let module = subject.loops.as_ref().filter(|_| call.applied.is_none())?;
+    let entry = subject.entries.iter().position(|name| *name == call.name)?;
+    let fun = &subject.program.defs[&call.name].fun;
+    let options = loops::interp::Options { depth: 40_000, ..Default::default() };
+    let outcome = loops::interp::call(module, module.exported[entry], fun, &call.args, options);
+    Some((outcome.output.clone(), outcome.value()))
 }
 
 fn native(subject: &Subject, call: &Call) -> Option<Ended> {
@@ -210,7 +228,11 @@ impl Plan<'_> {
         let info = SourceInfo::new(source.name(), source.text());
         let jit = self.natively.then(|| Jit::new(pipeline.program(), &entries, &info, &unoptimised()));
         let jit = jit.transpose().map_err(|error| error.to_string())?;
-        let subject = Subject { program: pipeline.into_program(), jit, entries };
+        let (mut module, _) = lower(pipeline.program(), &entries).map_err(|error| error.to_string())?;
+        module.keeps_order = true;
+        let ran = loops::passes::run(&mut module, &Selection::All, Checks::default(), &Timings::default());
+        ran.map_err(|error| error.to_string())?;
+        let subject = Subject { program: pipeline.into_program(), loops: Some(module), jit, entries };
         functions.iter().try_for_each(|f| self.function(&subject, f, tally))
     }
 
@@ -324,7 +346,7 @@ pub fn main_of(text: &str) -> Result<Tally, String> {
     let mut pipeline = Pipeline::new(checked);
     let main = FunName::base("main");
     pipeline.require(&main).map_err(|error| error.to_string())?;
-    let subject = Subject { program: pipeline.into_program(), jit: None, entries: vec![] };
+    let subject = Subject { program: pipeline.into_program(), loops: None, jit: None, entries: vec![] };
     let mut tally = Tally::default();
     agree(&subject, &Call::plain(main, vec![]), &mut tally)?;
     Ok(tally)
