@@ -1,12 +1,13 @@
-//! Linear maps as values, and what each does to a vector.
+//! Applies linear maps to vectors, forwards and in reverse.
 //!
 //! ```text
 //! (m ∘ n) ⊙ x = m ⊙ (n ⊙ x)         (m × n) ⊙ x = (m ⊙ x, n ⊙ x)       0 ⊙ x = 0
 //! (m ⊕ n) ⊙ x = m ⊙ x + n ⊙ x       (m ⋈ n) ⊙ (x, y) = m ⊙ x + n ⊙ y    1 ⊙ x = x      ...
 //! ```
 //!
-//! A map is the tree of the operators that built it: an independent meaning against which the laws
-//! are tested. Reverse application follows (RP), `(r ⊙ᴿ m) • x = r • (m ⊙ x)`, operator by operator.
+//! A map is the tree of the operators that built it. Its meaning owes nothing to the laws, which are tested against it.
+//! Reverse application follows (RP), `(r ⊙ᴿ m) • x = r • (m ⊙ x)`, operator by operator. `eval` follows (RP) by basis
+//! vectors instead.
 //!
 //! Source: working notes, Figs. 3-5. The infinite sum of L' is over the support of its argument,
 //! which is finite (`Value::Support`): that makes the notes' "fishy" semantics exact.
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use LinearMap::*;
 
-/// `m ⊙ x`.
+/// Returns `m ⊙ x`.
 pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, RuntimeError> {
     Ok(match m {
         Zero(_, t) => zero(t),
@@ -82,7 +83,7 @@ pub fn apply(cx: &mut Interpreter, m: &LinearMap, x: &Value) -> Result<Value, Ru
     })
 }
 
-/// `r ⊙ᴿ m`.
+/// Returns `r ⊙ᴿ m`.
 pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<Value, RuntimeError> {
     Ok(match m {
         Zero(s, _) => zero(s),
@@ -147,7 +148,7 @@ pub fn apply_reverse(cx: &mut Interpreter, r: &Value, m: &LinearMap) -> Result<V
     })
 }
 
-/// `Σ_i (f i) ⊙ g(i)` over the support of g; the witness is of the sum.
+/// Returns `Σ_i (f i) ⊙ g(i)` over the support of g; the witness is of the sum.
 fn over_support(
     cx: &mut Interpreter,
     f: &Closure,
@@ -166,7 +167,7 @@ fn over_support(
     cx.sum(images)?.or_else(|| witness.as_ref().map(zero)).ok_or(RuntimeError::shape_unknown())
 }
 
-/// The zero tangent of a value's shape.
+/// Returns the zero tangent of a value's shape.
 pub fn zero(shape: &Value) -> Value {
     match shape {
         Value::Float(_) => Value::Float(0.0),

@@ -25,7 +25,7 @@ pub enum Value {
     Tuple(Vec<Value>),
     /// A tensor.
     Tensor(Arc<Tensor>),
-    /// A record: what it was made of, shared, since records hold records.
+    /// A record: the value that it was made of. Shared, since records hold records.
     Record(Arc<Value>),
     /// A linear map.
     Map(Arc<LinearMap>),
@@ -37,12 +37,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// A tensor of rank 1.
+    /// Returns a tensor of rank 1.
     pub fn vector(elements: Vec<Value>) -> Value {
         Value::Tensor(Arc::new(Tensor::vector(elements)))
     }
 
-    /// The number, when the value is a Float.
+    /// Returns the number, when the value is a Float.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Value::Float(x) => Some(*x),
@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    /// The components, when the value is a tuple.
+    /// Returns the components, when the value is a tuple.
     pub fn as_tuple(&self) -> Option<&[Value]> {
         match self {
             Value::Tuple(parts) => Some(parts),
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// All Floats in the value, in order.
+    /// Returns all Floats in the value, in order.
     pub fn floats(&self) -> Vec<f64> {
         match self {
             Value::Float(x) => vec![*x],
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// Some value of a type, for `Op::Dummy`: zeros, of a tensor the empty one.
+    /// Returns some value of a type, for `Op::Dummy`: zeros, and the empty tensor.
     pub fn dummy(ty: &Type) -> Value {
         match ty {
             Type::Float => Value::Float(0.0),
@@ -91,8 +91,7 @@ impl Value {
     }
 }
 
-/// As `print` shows values: Float by the shortest decimal that reads back equal, a tuple inside
-/// brackets.
+/// Writes values as `print` does: a Float by the shortest decimal that reads back equal, a tuple inside brackets.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, vs: &[Value]| {
@@ -130,20 +129,20 @@ pub struct Closure {
     pub(crate) param: Var,
     pub(crate) body: Expr,
     pub(crate) env: Arc<Env>,
-    /// What is done to each value, in order.
+    /// The steps that follow a call, in order.
     pub(crate) then: Vec<Then>,
 }
 
-/// What is done to each value of a function.
+/// A step that follows each call of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Then {
-    /// It is a map, which is applied to this.
+    /// Applies the result, a map, to this.
     Apply(Value),
-    /// It is a map, which is applied to this in reverse.
+    /// Applies the result, a map, to this in reverse.
     ApplyReverse(Value),
-    /// The value of this function at the same place is added.
+    /// Adds the value of this function at the same place.
     Add(Value),
-    /// It is negated or scaled.
+    /// Negates or scales the result.
     Change(Change),
 }
 
@@ -155,12 +154,12 @@ pub(crate) enum Change {
 }
 
 impl Closure {
-    /// `λi. (self i) ⊙ x`.
+    /// Returns `λi. (self i) ⊙ x`.
     pub(crate) fn then_apply(self, x: &Value) -> Closure {
         self.then(Then::Apply(x.clone()))
     }
 
-    /// `λi. r ⊙ᴿ (self i)`.
+    /// Returns `λi. r ⊙ᴿ (self i)`.
     pub(crate) fn then_apply_reverse(self, r: &Value) -> Closure {
         self.then(Then::ApplyReverse(r.clone()))
     }
@@ -201,8 +200,8 @@ pub enum LinearMap {
     Index(Position, Arc<Tensor>),
     /// The sum of the elements of a tensor that the first witness shows: `H` of a tensor of ones.
     Sum(Arc<Tensor>, Option<Value>),
-    /// A linear recurrence of so many steps from (state, input) to (state, sum of outputs), step i by the
-    /// map f(i); with witnesses of both pairs. Figs. 12-15.
+    /// A linear recurrence from (state, input) to (state, sum of outputs): the number of steps, witnesses of both
+    /// pairs, and the map f(i) of step i. Figs. 12-15.
     Fold(i64, Value, Value, Closure),
     /// The Jacobian of a function at a recorded point: the second half of its reverse derivative, the record,
     /// and witnesses of both spaces.

@@ -149,7 +149,7 @@ impl Slots {
         Slots(slots)
     }
 
-    /// The variable that stands for each slot outside.
+    /// The variable that names each slot outside.
     pub fn vars(&self) -> Vec<Var> {
         let either = |(yes, no): &(Option<Var>, Option<Var>)| yes.as_ref().or(no.as_ref()).cloned();
         self.0.iter().filter_map(either).collect()

@@ -199,7 +199,8 @@ fn holds(name: &str, part: &str, computed: &str) {
 
 #[test]
 fn the_passes_on_terms_are_listed() {
-    let row = |p: &passes::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
+    let row =
+        |p: &lmc::derive::postcondition::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
     let rows: String = passes::PASSES.iter().map(row).collect();
     holds("design", "passes", &format!("| pass | does | afterwards |\n| --- | --- | --- |\n{rows}"));
 }
@@ -233,7 +234,10 @@ fn laws_of_figures() -> String {
 fn derivatives() -> String {
     let row = |derivative: Derivative| {
         let Entry { typing, title, recipes } = recipes::entry(&derivative);
-        format!("| `{}` | `{}` | {title} | {} |\n", derivative.word(), typing.text(), recipes.len())
+        // A type, and behind many blanks what its letters mean.
+        let (ty, letters) = typing.text().split_once("    ").unwrap_or((typing.text(), ""));
+        let letters = if letters.is_empty() { String::new() } else { format!(", {}", letters.trim()) };
+        format!("| `{}` | `{ty}`{letters} | {title} | {} |\n", derivative.word(), recipes.len())
     };
     let rows: String = Derivative::ALL.map(row).concat();
     format!("| derivative | type | is | recipes |\n| --- | --- | --- | --- |\n{rows}")

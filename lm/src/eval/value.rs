@@ -49,6 +49,9 @@ pub(super) struct Map {
 
 pub(super) type Forward = Box<dyn Fn(&Evaluator, &Val) -> Outcome>;
 
+/// The space of the values of a function at an Integer.
+pub(super) type SpaceAt = dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>;
+
 /// A vector space.
 #[derive(Clone)]
 pub(super) enum Space {
@@ -58,7 +61,7 @@ pub(super) enum Space {
     Tuple(Vec<Space>),
     Tensor(Vec<usize>, Vec<Space>),
     /// Of functions of an Integer, with the space of the values at each.
-    Functions(Rc<dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>>),
+    Functions(Rc<SpaceAt>),
     /// Nothing shows it.
     Unknown,
 }

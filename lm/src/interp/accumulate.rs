@@ -1,14 +1,14 @@
-//! Evaluation into destinations.
+//! Evaluates terms into destinations.
 //!
 //! ```text
 //! a + b            add a, then b            0         add nothing
-//! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//! $delta_at w i x  add x to element i       let, if   as always, then the body or the branch taken
 //! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
 //! g(e)             g's body, into the destination
 //! ```
 //!
-//! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
-//! ever made for one of them. What of a block goes where is planned by `destination`.
+//! So a sum of one-hot vectors costs what its numbers cost, as in native code: none of them becomes a vector of zeros.
+//! `destination` plans which values of a block go where.
 
 use super::calls::Calls;
 use super::interpreter::{Interpreter, located};
@@ -34,14 +34,15 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Whether the term was added where it was bound.
+    /// Returns whether the term was added where it was bound.
     fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
     }
 }
 
 impl Interpreter<'_> {
-    /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
+    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows what was added
+    /// before.
     pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match target {
             Target::Own => self.eval(e, env),
@@ -63,7 +64,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Whether a term need not be evaluated for anything but its value; found once.
+    /// Returns whether a term has nothing but its value, and remembers the answer.
     fn is_idle(&mut self, e: &Expr) -> bool {
         match self.idle.get(&e.address()) {
             Some((_, unread, is_idle)) if *unread == self.unread => *is_idle,
@@ -117,7 +118,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A block of which some bindings have destinations, to its value.
+    /// Evaluates a block, some bindings of which have destinations.
     pub(super) fn eval_into_own(&mut self, block: &Expr, env: &mut Env) -> Outcome {
         self.block_into(block, env, &Target::Own, None)
     }
@@ -140,7 +141,7 @@ impl Interpreter<'_> {
         self.eval_into(result, env, target, Some(&planned))
     }
 
-    /// The plan for a block, made once.
+    /// Returns the plan for a block, and remembers it.
     pub(super) fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
         match self.plans.get(&block.address()) {
             Some((_, known, unread, plan)) if *known == root && *unread == self.unread => plan.clone(),
@@ -241,7 +242,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
+    /// Adds `f(i)` for each i. Parts that go back to the caller are summed from the zero of w's shape.
     pub(super) fn sum_into(&mut self, w: Option<&Value>, n: &Value, f: &Closure, target: &Target) -> Outcome {
         let size = size_of(&Position::of(n))?;
         let roots = self.roots.len();
@@ -258,7 +259,7 @@ impl Interpreter<'_> {
         Ok(sum)
     }
 
-    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
+    /// Computes `(s, z) = f(i, s)` for each i in turn, and returns the last s and the sum of the z.
     pub(super) fn loop_into(&mut self, n: i64, f: &Closure, start: &Value, w: &Value, target: &Target) -> Outcome {
         let roots = self.roots.len();
         let sum = self.with_zeros(w, &target.component(1));
@@ -295,7 +296,7 @@ impl Interpreter<'_> {
         self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
     }
 
-    /// The value of a variable, or of a component of one, that nobody looks at again.
+    /// Takes the value out of a variable, or out of a component of one, that is not used again.
     fn take(&mut self, e: &Expr, env: &mut Env) -> Value {
         let (x, path) = selection(e).expect("a use of a variable");
         let mut value = env.get_mut(&x.id()).expect("a bound variable");
@@ -306,7 +307,8 @@ impl Interpreter<'_> {
         std::mem::replace(value, nothing())
     }
 
-    /// `$into(w, e)`: e, added to zeros of w's shape, or, of a pair with a value, the value and the rest so.
+    /// Evaluates `$into(w, e)`: adds e to zeros of w's shape. Of a pair with a value, it adds the second component
+    /// only.
     pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
         let roots = self.roots.len();
         let is_beside = beside_a_value(w, e) && !target.destination(&[]).takes_all();

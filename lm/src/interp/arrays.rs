@@ -1,4 +1,4 @@
-//! The value of each primitive on tensors.
+//! Defines the value of each primitive on tensors.
 
 use super::calls::Calls;
 use super::interpreter::{Interpreter, witness};
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 type Outcome = Result<Value, RuntimeError>;
 
-/// What `$BENCH` measures takes at least so long; a longer call is made once.
+/// `$BENCH` repeats a call until so much time has passed; a longer call is made once.
 pub const BENCH_TIME: Duration = Duration::from_millis(20);
 
 impl Interpreter<'_> {
-    /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
+    /// Returns the value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
     pub(super) fn array(&mut self, p: Prim, args: &[Value], ty: &Type) -> Option<Outcome> {
         Some(match (p, args) {
             (Prim::Build, [n, Function(f)]) => self.build(&Position::of(n), f),
@@ -65,7 +65,7 @@ impl Interpreter<'_> {
         Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
     }
 
-    /// The sum of `f(i)`, each added in place.
+    /// Returns the sum of `f(i)`, each of which is added in place.
     fn sum_build(&mut self, w: Option<&Value>, n: &Value, f: &Closure, ty: &Type) -> Outcome {
         if let Some(w) = w {
             return self.sum_into(Some(w), n, f, &Target::Own);
@@ -80,7 +80,7 @@ impl Interpreter<'_> {
         self.adding_to(first, |cx, target| positions.try_for_each(|i| calls.run(cx, i.value(), target).map(drop)))
     }
 
-    /// Zeros of the shape of `w`, with x at i.
+    /// Returns zeros of the shape of `w`, with x at i.
     fn delta_at(&mut self, w: &Value, i: &Value, x: &Value) -> Outcome {
         let mut zero = self.zero(w);
         let Value::Tensor(zeros) = &mut zero else { panic!("{w:?} is no tensor") };
@@ -94,7 +94,7 @@ impl Interpreter<'_> {
         sum.ok_or(RuntimeError::shape_unknown())
     }
 
-    /// The seconds that a call takes, measured over as many calls as make up [`BENCH_TIME`].
+    /// Returns the seconds that a call takes, measured over as many calls as fill [`BENCH_TIME`].
     fn seconds_per_call(&mut self, f: &Closure) -> Outcome {
         let start = Instant::now();
         let mut calls = Calls::of(f);
@@ -129,7 +129,7 @@ impl Interpreter<'_> {
         Ok(Value::vector(results))
     }
 
-    /// `v` with every `(i, x)` of `pairs` added at i, in order.
+    /// Returns `v` with every `(i, x)` of `pairs` added at i, in order.
     fn add_at(&mut self, v: &Value, pairs: &Tensor) -> Outcome {
         let Value::Tensor(v) = v else { panic!("{v:?} is no tensor") };
         let mut elements = v.elements().to_vec();
@@ -143,7 +143,8 @@ impl Interpreter<'_> {
     }
 }
 
-/// A tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of arrays.
+/// Returns a tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of
+/// arrays.
 fn unzip(v: &Tensor, ty: &Type) -> Value {
     let parts = ty.as_tuple().expect("`unzip` gives a tuple").len();
     let part = |k: usize| {

@@ -7,7 +7,7 @@ use crate::value::{Closure, Env, Value};
 
 type Outcome = Result<Value, RuntimeError>;
 
-/// The calls of one function value, one after the other, in one environment.
+/// A function value with the environment that its calls share.
 pub(super) struct Calls {
     f: Closure,
     env: Env,
@@ -18,12 +18,12 @@ impl Calls {
         Calls { f: f.clone(), env: (*f.env).clone() }
     }
 
-    /// `f(x)`.
+    /// Evaluates `f(x)`.
     pub(super) fn value(&mut self, cx: &mut Interpreter, x: Value) -> Outcome {
         self.run(cx, x, &Target::Own)
     }
 
-    /// `f(x)`, into a target.
+    /// Evaluates `f(x)` into a target.
     pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
         cx.counts.steps += 1;
         cx.counts.accesses += 2;

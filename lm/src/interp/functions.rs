@@ -1,4 +1,4 @@
-//! Functions as vectors: what L and L' take and give (working notes, sec. 2.7).
+//! Defines functions as vectors, which L and L' take and give (working notes, sec. 2.7).
 //!
 //! ```text
 //! (f + g)(i) = f(i) + g(i)        (k * f)(i) = k * f(i)        f • g = Σ_i f(i) • g(i)
@@ -12,7 +12,7 @@ use crate::runtime_error::RuntimeError;
 use crate::value::{Then, Value};
 
 impl Interpreter<'_> {
-    /// The value of a function at i, after one more step.
+    /// Returns the value of a function at i after one more step.
     pub(super) fn done(&mut self, then: &Then, value: Value, i: &Value) -> Result<Value, RuntimeError> {
         match (then, value) {
             (Then::Apply(x), Value::Map(m)) => map::apply(self, &m, x),
@@ -26,7 +26,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The value of a function at i; nothing where it is zero.
+    /// Returns the value of a function at i; `None` where it is zero.
     fn value_at(&mut self, g: &Value, i: &Value) -> Result<Option<Value>, RuntimeError> {
         match (g, i) {
             (Value::Function(f), _) => self.apply_closure(f, i.clone()).map(Some),

@@ -12,10 +12,10 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
-/// A call takes up to 17 KB of the stack in debug builds, and more where it stands deep in a term.
+/// The most calls within calls. A call takes up to 17 KB of the stack in debug builds, and more deep in a term.
 const CALL_DEPTH: usize = 40_000;
 
-/// A function that a built-in calls takes as much of the stack as so many calls.
+/// The number of calls that take as much of the stack as a function that a built-in calls.
 const CALLS_PER_CLOSURE: usize = 8;
 
 /// Evaluates terms of one program.
@@ -25,27 +25,27 @@ pub struct Interpreter<'a> {
     pub(super) depth: usize,
     /// The values that are being added to.
     pub(super) roots: Vec<Value>,
-    /// What is done with what nobody reads in the definition at hand.
+    /// The treatment of unused terms in the current definition.
     pub(super) unread: Unread,
-    /// The functions that print, once it is asked for.
+    /// The functions that print, filled when first needed.
     pub(super) effects: OnceCell<Effects>,
-    /// Whether terms that nobody reads were idle, by their address.
+    /// Whether unused terms were idle, by their address.
     pub(super) idle: HashMap<usize, (Expr, Unread, bool)>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
     pub(super) plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
     /// The addresses of terms in these blocks whose values may be taken.
     pub(super) only_uses: HashSet<usize>,
-    /// What has been done so far.
+    /// The operations so far.
     pub counts: Counts,
 }
 
 impl<'a> Interpreter<'a> {
-    /// An interpreter whose `print` writes nowhere.
+    /// Returns an interpreter whose `print` writes nowhere.
     pub fn new(program: &'a Program) -> Interpreter<'a> {
         Interpreter::with_output(program, std::io::sink())
     }
 
-    /// An interpreter whose `print` writes to `output`.
+    /// Returns an interpreter whose `print` writes to `output`.
     pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
         Interpreter {
             program,
@@ -61,7 +61,9 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// What is done inside of the body of a function, so many calls deeper.
+    /// Does work inside of the body of a function, so many calls deeper.
+    ///
+    /// Errors: calls are nested too deep.
     pub(super) fn deeper<T>(
         &mut self,
         calls: usize,
@@ -77,7 +79,7 @@ impl<'a> Interpreter<'a> {
         result
     }
 
-    /// What is done inside of the body of a function value.
+    /// Does work inside of the body of a function value.
     pub(super) fn inside_closure<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
@@ -94,7 +96,7 @@ pub(super) fn located(mut error: RuntimeError, span: Span) -> RuntimeError {
     error
 }
 
-/// A witness of `ty`, when the type alone gives one.
+/// Returns a witness of `ty`, when the type alone gives one.
 pub(super) fn witness(ty: &Type) -> Option<Value> {
     ty.has_fixed_shape().then(|| Value::dummy(ty))
 }

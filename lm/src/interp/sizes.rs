@@ -4,10 +4,12 @@ use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
 use crate::value::Value;
 
-/// A tensor of more elements than this is refused before it is made. Dimensionless.
+/// The most elements of a tensor: a larger one is refused before it is made.
 const MOST_ELEMENTS: usize = 1 << 28;
 
-/// A size that a tensor can have.
+/// Returns the size of a new tensor.
+///
+/// Errors: the size is negative or too large.
 pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
     let size = n.as_size().ok_or(RuntimeError::new(ErrorKind::NegativeSize(n.clone())))?;
     let count = size.iter().try_fold(1, |count: usize, &n| count.checked_mul(n));
@@ -17,7 +19,7 @@ pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
     Ok(size)
 }
 
-/// The place of the element at an index.
+/// Returns the number of the element at an index.
 ///
 /// Errors: the index is outside of the tensor.
 pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
@@ -28,7 +30,7 @@ pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
     })
 }
 
-/// The size of both tensors.
+/// Returns the size of both tensors.
 ///
 /// Errors: they have different sizes.
 pub(super) fn common_size<'a>(x: &'a Tensor, y: &Tensor) -> Result<&'a [usize], RuntimeError> {

@@ -12,7 +12,7 @@ use crate::value::{Closure, Env, LinearMap, Value};
 use std::sync::Arc;
 
 impl Interpreter<'_> {
-    /// Calls a function of the program, one value per parameter.
+    /// Calls a function of the program with one value per parameter.
     pub fn call(&mut self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
         self.call_into(name, args, &Target::Own)
     }
@@ -35,7 +35,7 @@ impl Interpreter<'_> {
         result
     }
 
-    /// The value of a term. Binders extend `env`: every binder is a different variable.
+    /// Evaluates a term. Binders extend `env`: every binder is a different variable.
     pub fn eval(&mut self, e: &Expr, env: &mut Env) -> Result<Value, RuntimeError> {
         self.counts.accesses += accesses(e);
         match e.kind() {
@@ -109,7 +109,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
+    /// Returns `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
     fn jacobian_of(&mut self, p: Prim, values: &[Value], args: &[Expr]) -> Result<Value, RuntimeError> {
         let mut supply = Supply::default();
         let params: Vec<Var> = args.iter().map(|a| supply.fresh("x", a.ty().clone())).collect();

@@ -1,4 +1,4 @@
-//! The full Jacobian, from linear-map combinators.
+//! Derives the full Jacobian, from linear-map combinators.
 //!
 //! ```text
 //! ∂f(x) = let ∂x = 1 in ∇[e]
@@ -19,8 +19,8 @@
 //! ```
 //!
 //! π(i), the element at i, is H of a one-hot tensor of maps, and lmSum is H of a tensor of ones.
-//! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
-//! that the branches are computed once.
+//! The work of a conditional or a loop is in the value and in the map. The pass `merge_calls` merges the branches, so
+//! that they are computed once.
 
 use lm::prim::{JacobianRule, Prim};
 use lm::scope;

@@ -1,4 +1,4 @@
-//! The shape of a function's result, without its values.
+//! Derives the shape of a function's result, without its values.
 //!
 //! ```text
 //! Σ[x] = σx, or shape(x) for a parameter      Σ[(e1, .., en)] = (Σ[e1], .., Σ[en])

@@ -1,24 +1,27 @@
-//! Derivatives of reverse derivatives, by symmetry of second derivatives.
+//! Derives reverse derivatives by symmetry of second derivatives.
 //!
 //! ```text
 //! fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
 //! rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
 //! ```
 //!
-//! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s; the second derivative of f
-//! in two directions does not ask for their order (Schwarz). So no record is differentiated, and any order is made
-//! of forward derivatives and one reverse. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr), so value
-//! and derivative come as one:
+//! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s. The order of the two directions
+//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are made
+//! of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr). So
+//! value and derivative come as one:
 //!
 //! ```text
 //! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
 //! vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
 //! ```
 //!
-//! To differentiate the text of `[rev f]` instead costs more with the length of data and the depth of calls, as what
-//! it adds in place has a tangent that is not. That is done in two cases. Where a function below has a reverse
-//! derivative by hand, which is differentiated as it stands. And for rev of rev, where no derivative is called: nothing
-//! grows then, and the operations are fewer. Neither can be where `[rev f]` keeps records.
+//! The text of `[rev f]` could be differentiated instead. That costs more with the length of data and the depth of
+//! calls, because the tangents of sums that are added in place are not added in place. It is done in two cases:
+//!
+//! * A function below has a reverse derivative by hand, which is differentiated as it is written.
+//! * For rev of rev, no derivative is called: nothing grows then, and the operations are fewer.
+//!
+//! Neither case is possible where `[rev f]` keeps records.
 //!
 //! Other definitions that keep records, or have the text of `[rev f]` in them, are differentiated in a form with f
 //! and its derivatives called, not their halves. Halves themselves are not differentiated.
@@ -108,7 +111,7 @@ impl Pipeline {
     }
 
     /// Returns whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
-    /// stands.
+    /// is written.
     fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = HashSet::from([f.as_written()]);
         let mut waiting = vec![f.as_written()];

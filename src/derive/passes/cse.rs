@@ -13,7 +13,7 @@
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
 
 use crate::derive::forms::shown;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};

@@ -18,7 +18,7 @@
 
 use crate::derive::call_points::{Meeting, Tuples};
 use crate::derive::forms;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::alpha;
 use lm::effect::Effects;
 use lm::prim::{Cost, Prim};

@@ -19,7 +19,7 @@
 //! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
 
 use crate::derive::call_points::{Meeting, Tuples, base, derivation};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};

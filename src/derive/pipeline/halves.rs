@@ -31,7 +31,7 @@ impl Halves {
 }
 
 impl Pipeline {
-    /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
+    /// Returns `(f(s), d$f(s, v))` as one block. The value shares no work with the derivative so far.
     pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
@@ -137,7 +137,7 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        // What depends on the cotangent, and nothing reads, stands here still.
+        // Bindings that depend on the cotangent, but that nothing reads, are still here.
         let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
         self.finished(&forward)
     }

@@ -1,4 +1,4 @@
-//! Makes the derivatives that are asked for, by the recipes of [`recipes`](super::recipes).
+//! Makes the derivatives that are asked for, by the recipes of [`super::recipes`].
 //!
 //! ```text
 //! require f   =  make f and all that it calls
@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by`, `run_before_sharing` and `run` here;
-//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own, which `lmc demo` shows. In debug builds each is checked again:
-//! scoping, and what the pass promises (its postcondition).
+//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own,
+//! which `lmc demo` shows. In debug builds each is checked again: scoping, and the postcondition of the pass.
 
 mod check;
 mod conditions;

@@ -186,9 +186,10 @@ impl Pass {
             }
             Pass::Back => {
                 let supply = &mut cx.program.supply;
+                let result = def.body.ty().clone();
                 let def = cx.watch.pass("back", || category::back(work.category(), supply));
                 work.category = None;
-                checked("back", def, |d| d.body.ty().as_lm().is_none())
+                checked("back", def, |back| back.body.ty() == &result)
             }
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,

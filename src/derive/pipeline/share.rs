@@ -4,9 +4,10 @@ use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
 use crate::derive::forms;
 use crate::derive::passes::{
-    Facts, add_destinations, anf, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries,
-    pair_recursive_calls, split_pairs,
+    add_destinations, anf, cse, dce, fuse_sums, literal_zeros, merge_calls, number_temporaries, pair_recursive_calls,
+    split_pairs,
 };
+use crate::derive::postcondition::Facts;
 use lm::term::{Def, Derivative, FunName, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};

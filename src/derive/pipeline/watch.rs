@@ -1,6 +1,7 @@
 //! Tells observers how long each pass took, and what it made.
 
-use crate::derive::passes::{self, Facts};
+use crate::derive::passes;
+use crate::derive::postcondition::{self, Facts};
 use lm::effect::Effects;
 use lm::term::Def;
 use lm::timing::Timings;
@@ -69,7 +70,7 @@ impl Watch {
 pub(in crate::derive) fn promised(name: &str, def: &Def, facts: &Facts) {
     if cfg!(debug_assertions)
         && let Some(pass) = passes::named(name)
-        && let Err(broken) = passes::check(pass, def, facts)
+        && let Err(broken) = postcondition::check(pass, def, facts)
     {
         panic!("{broken}");
     }

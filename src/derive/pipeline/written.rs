@@ -7,8 +7,9 @@ use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::{self, by_hand as jacobian_by_hand};
 use crate::derive::forms;
+use crate::derive::passes::dce;
 use crate::derive::passes::rules::{EndlessRule, rules};
-use crate::derive::passes::{Facts, dce};
+use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
@@ -67,7 +68,7 @@ impl Pipeline {
             let dx = supply.fresh("dx", fun.varying().tangent());
             let part = |k: usize| if varying.len() == 1 { Expr::var(&dx) } else { Expr::get(k + 1, Expr::var(&dx)) };
             let whole: Vec<Expr> =
-                args.iter().enumerate().map(|(i, e)| embedded(e, &[i + 1], &varying, &part)).collect();
+                args.iter().enumerate().map(|(i, e)| embedded(e, &[i + 1], varying, &part)).collect();
             let whole = if let [one] = whole.as_slice() { one.clone() } else { Expr::tuple(whole) };
             let body = Expr::app(Op::Call(by_hand.fun.clone()), vec![Expr::var(&s), whole]);
             (dx, body)
@@ -152,7 +153,7 @@ impl Pipeline {
     }
 }
 
-/// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
+/// Returns a test for functions that are not derived: some derivative is written by hand, or the function is external.
 pub(in crate::derive) fn by_hand(
     written: &HashSet<FunName>,
     externals: &IndexMap<FunName, Arc<Fun>>,

@@ -330,7 +330,8 @@ pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
 
 /// Every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|(name, ..)| *name).chain(written::DEFINITIONS.iter().map(|g| &*g.name))
+    let shown = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
+    shown.map(|row| &*row.name)
 }
 
 #[cfg(test)]

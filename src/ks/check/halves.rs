@@ -50,7 +50,7 @@ impl Checker {
         checked.program.supply = self.supply.clone();
         match record(checked, &f.name) {
             Ok(record) => Some(record),
-            Err(error) => self.fail(error, span),
+            Err(error) => self.fail(*error, span),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The arrangement of columns or rows as the blocks of a dense Jacobian.
+//! Arranges columns or rows as the blocks of a dense Jacobian.
 //!
 //! ```text
 //! block of (t1, ..) by s = (block of t1 by s, ..)          block of t by (s1, ..) = (block of t by s1, ..)

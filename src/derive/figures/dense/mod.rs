@@ -1,4 +1,4 @@
-//! Gradients, Jacobians and Hessians as values, dense.
+//! Derives gradients, Jacobians and Hessians as dense values.
 //!
 //! ```text
 //! grad$f(s) = rev$f(s, 1.0)          hvp$f(s, ds) = fwd$[grad f](s, ds)          hess$f(s) = jacfwd$[grad f](s)
@@ -21,8 +21,9 @@ mod inline;
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
-use crate::derive::passes::{Facts, hoist_residuals};
+use crate::derive::passes::hoist_residuals;
 use crate::derive::pipeline::{Error, Pipeline};
+use crate::derive::postcondition::Facts;
 use blocks::{Blocks, Position, along_axes, index, size};
 use lm::prim::Prim;
 use lm::scope::renamed;

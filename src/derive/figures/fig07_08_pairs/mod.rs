@@ -1,4 +1,4 @@
-//! Values paired with their derivatives: one traversal gives both, so they share all work.
+//! Pairs values with their derivatives: one traversal gives both, so they share all work.
 //!
 //! ```text
 //! ∇̄[k] = (k, 0)      ∇̄[x] = x̄      ∇̄[(e1, .., en)] = ∇̄[e1] ×̄ .. ×̄ ∇̄[en]

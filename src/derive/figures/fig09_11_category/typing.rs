@@ -1,4 +1,4 @@
-//! The type system of CL, `Γ ⊢ c : S => T`.
+//! Checks the types of CL, `Γ ⊢ c : S => T`.
 //!
 //! ```text
 //! I : S => S      K(k) : () => R      P[i1..im/n] : (s1, .., sn) => (s_i1, .., s_im)

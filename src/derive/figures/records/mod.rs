@@ -1,6 +1,6 @@
-//! The Jacobian with its values computed once: the map reads what the values recorded.
+//! Computes the values of a Jacobian once: the map reads what the values recorded.
 //!
-//! The Jacobian of `jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
+//! The Jacobian of `fig06_jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
 //! and once for the map. Here the value comes with a record of what the map needs of it:
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
 //! ```
 //!
-//! `plan` says what is recorded, and what is rather made again. Transposed and applied, the map part is the
+//! `plan` decides which values are recorded, and which ones are computed again. Transposed and applied, the map part is the
 //! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to
 //! be cut.
 //!
@@ -56,7 +56,7 @@ pub struct Callees<'a> {
     pub effects: &'a Effects,
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 pub enum Failure {
     /// The function has no derivative.
     NotDifferentiable(NotDifferentiable),

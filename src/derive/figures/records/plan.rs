@@ -1,6 +1,6 @@
-//! What is recorded of a block, for a map that reads some of its values.
+//! Decides which values of a block are recorded, for a map that reads some of them.
 //!
-//! What a value costs to make again decides:
+//! The cost of computing a value again decides:
 //!
 //! | weight | terms | |
 //! | --- | --- | --- |

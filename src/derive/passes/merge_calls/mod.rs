@@ -21,7 +21,7 @@ mod calls;
 use crate::derive::call_points::Tuples;
 use crate::derive::forms::shown;
 use crate::derive::partial_eval::{cut_conditional, depends_on};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
