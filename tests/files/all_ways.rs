@@ -7,8 +7,7 @@
 
 use super::each::{self, Outcome, alone};
 use common::all_ways::{Hard, Tally, demo, drawn, function, hard, some};
-use common::files;
-use common::generate_arrays;
+use common::{draw, files, ways};
 use common::native::Way;
 use common::random::{cases, seed};
 use common::ways::{Chosen, KINDS, covering, rows};
@@ -33,7 +32,7 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(each::demo("all_ways::demos_agree_in_some_ways", demo_agrees));
     tests.extend(alone!(
         "all_ways": hard_programs_run_in_lanes_and_on_threads, random_programs_agree_in_some_ways,
-        every_pair_of_choices_is_there,
+        hard_programs_agree_in_drawn_ways, demos_agree_in_drawn_ways, every_pair_of_choices_is_there,
     ));
     tests
 }
@@ -101,15 +100,32 @@ fn loops(hard: &Hard, derivation: Derivation, way: &Way) -> String {
 }
 
 fn random_programs_agree_in_some_ways() {
-    let (seed, count) = (seed(), cases(24));
-    println!("LMC_SEED={seed} LMC_CASES={count}");
-    let (mut random, mut in_lanes, ways) = (SplitMix::new(seed), 0, covering(2));
-    for number in 0..count {
-        let generated = generate_arrays::drawn(&mut random);
-        in_lanes += drawn(&generated, &some(&ways, number as usize, SPREAD), &mut random).in_lanes;
-    }
+    let (count, in_lanes) = draw::programs(24, |generated, random| {
+        let ways = [ways::drawn(random), ways::drawn(random)];
+        drawn(generated, &ways, random).in_lanes
+    });
     // Their loops do too little to be divided; those of the hard programs are.
     assert!(count < 10 || in_lanes > 0, "nothing runs in lanes");
+}
+
+/// As many functions and ways as are asked for, of all.
+fn hard_programs_agree_in_drawn_ways() {
+    let (mut random, all) = (SplitMix::new(seed()), hard());
+    for _ in 0..cases(4) {
+        let (one, way) = (&all[random.draw() as usize % all.len()], ways::drawn(&mut random));
+        println!("{}, {}", one.name, way.1.name);
+        function(&one.text, &one.name, &[way], random.draw());
+    }
+}
+
+/// As many demos and ways as are asked for, of all.
+fn demos_agree_in_drawn_ways() {
+    let mut random = SplitMix::new(seed());
+    for _ in 0..cases(2) {
+        let (one, way) = (&DEMOS[random.draw() as usize % DEMOS.len()], ways::drawn(&mut random));
+        println!("{}, {}", one.name, way.1.name);
+        demo(one, &[way]);
+    }
 }
 
 /// Every choice of one kind with every choice of another.

@@ -4,6 +4,7 @@
 use super::each::{self, Outcome, alone};
 use common::cost::{arguments, call, pipeline, point_of_size};
 use common::files;
+use common::random::{cases, seed};
 use common::generate_scaled::program;
 use common::shrink::smallest;
 use common::table::SEED;
@@ -25,7 +26,7 @@ pub fn tests() -> Vec<Trial> {
     let cases = "derivations::of_programs_that_went_wrong_or_might";
     tests.extend(each::program(cases, "tests/cases/gradcheck", of_case));
     tests.extend(alone!(
-        "derivations": of_40_random_programs, a_wrong_derivation_is_found_and_its_program_shrunk,
+        "derivations": of_random_programs, a_wrong_derivation_is_found_and_its_program_shrunk,
         failing_where_the_first_does_not_is_a_difference,
     ));
     tests
@@ -62,15 +63,12 @@ fn checkable(p: &Pipeline) -> Vec<FunName> {
     names.filter(|f| is_worth_checking(program, f)).cloned().collect()
 }
 
-fn of_40_random_programs() {
-    of_random_programs(40);
-}
-
-fn of_random_programs(count: u64) {
+fn of_random_programs() {
+    let (seed, count) = (seed(), u64::from(cases(40)));
+    println!("LMC_SEED={seed} LMC_CASES={count}");
     let mut made = 0;
     for number in 0..count {
-        let text = program(SEED, number);
-        let all = agree(&format!("program {number}"), &text, &|_| vec![FunName::base("f")]);
+        let all = agree(&format!("program {number}"), &program(seed, number), &|_| vec![FunName::base("f")]);
         made += usize::from(all.is_ok_and(|all| all.iter().all(|(_, value)| value.is_ok())));
     }
     assert_eq!(made, count as usize, "programs with all four derivatives");

@@ -35,7 +35,7 @@ fn case(path: &Path) -> Outcome {
     let changes = |ty: &Type| ty.is_differentiable();
     let any = program.defs.values().any(|d| changes(&d.fun.result) && d.fun.params.iter().any(changes));
     assert!(any, "no function can change");
-    agrees(path, &[unoptimised(), Options { opt_level: 1, ..Options::default() }])
+    agrees(path, &[unoptimised(), Options { opt_level: 0, ..Options::default() }])
 }
 
 fn agrees(path: &Path, ways: &[Options]) -> Outcome {

@@ -3,9 +3,8 @@
 //! the demos.
 
 use super::each::{self, Outcome, alone};
-use common::files;
-use common::generate_arrays::drawn;
-use common::native::{Case, Way};
+use common::{draw, files};
+use common::native::{Case, Way, unoptimised};
 use common::nests::nest;
 use libtest_mimic::Trial;
 use lm::random::SplitMix;
@@ -41,10 +40,10 @@ fn width(lanes: u32, checks: Checks, math: Math, opt_level: u8) -> Way {
 fn ways() -> Vec<Way> {
     vec![
         width(2, Checks::Full, Math::Exact, 0),
-        width(4, Checks::Hoisted, Math::Fast, 1),
+        width(4, Checks::Hoisted, Math::Fast, 0),
         width(8, Checks::None, Math::Exact, 1),
-        width(8, Checks::Full, Math::Fast, 2),
-        width(16, Checks::Hoisted, Math::Exact, 1),
+        width(8, Checks::Full, Math::Fast, 0),
+        width(16, Checks::Hoisted, Math::Exact, 0),
         way(native::Options::default()),
     ]
 }
@@ -82,8 +81,7 @@ fn sums_of_dear_terms_in_several_blocks() {
 }
 
 fn sums_of_iterations_side_by_side_keep_their_order() {
-    let exact = native::Options { opt_level: 1, ..native::Options::exact() };
-    let way = Way { limit: 0.0, same_errors: false, ..Way::new("exact", exact) };
+    let way = Way { limit: 0.0, same_errors: false, ..Way::new("exact", unoptimised()) };
     let mut side_by_side = 0;
     for number in 1..=5 {
         let path = files::path(&format!("tests/cases/lanes/sums_over_rows_columns_and_windows_{number}.ks"));
@@ -104,26 +102,19 @@ fn sums_of_iterations_side_by_side_keep_their_order() {
 }
 
 fn on_random_programs() {
-    let (seed, cases) = (common::random::seed(), common::random::cases(25));
-    println!("LMC_SEED={seed} LMC_CASES={cases}");
-    let mut random = SplitMix::new(seed);
-    let mut in_lanes = 0;
-    for _ in 0..cases {
-        let generated = drawn(&mut random);
+    let checks = [Checks::Hoisted, Checks::Full, Checks::Hoisted];
+    let ways: Vec<_> = [2, 4, 8].into_iter().zip(checks).map(|(w, c)| width(w, c, Math::Exact, 0)).collect();
+    let (cases, in_lanes) = draw::programs(25, |generated, random| {
         let last = generated.functions.last().expect("there is a function");
-        in_lanes += with_large_stack(|| {
-            let checks = [Checks::Hoisted, Checks::Full, Checks::Hoisted];
-            let ways: Vec<_> = [2, 4, 8].into_iter().zip(checks).map(|(w, c)| width(w, c, Math::Exact, 1)).collect();
-            let mut case = Case::new(&generated.text, &last.name, &ways);
-            for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {
-                case.agrees_at(last, sizes, &mut random);
-            }
-            for sizes in [&[1, 2][..], &[2, 3], &[3, 7, 8]] {
-                case.agrees_sized(sizes, true, random.draw());
-            }
-            case.loops_in_lanes()
-        });
-    }
+        let mut case = Case::new(&generated.text, &last.name, &ways);
+        for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {
+            case.agrees_at(last, sizes, random);
+        }
+        for sizes in [&[1, 2][..], &[2, 3], &[3, 7, 8]] {
+            case.agrees_sized(sizes, true, random.draw());
+        }
+        case.loops_in_lanes()
+    });
     println!("{in_lanes} loops in lanes");
     assert!(in_lanes > 0 || cases < 5, "nothing ran in lanes");
 }
@@ -137,7 +128,7 @@ fn nests_agree(cases: u32, each: usize) {
         .into_iter()
         .flat_map(|lanes| [Math::Fast, Math::Exact].map(|math| (lanes, math)))
         .map(|(lanes, math)| {
-            let options = native::Options { lanes, math, opt_level: 1, grain: 1, ..native::Options::default() };
+            let options = native::Options { lanes, math, opt_level: 0, grain: 1, ..native::Options::default() };
             // Hundreds of terms of up to a hundred may cancel.
             let floor = if math == Math::Fast { 1e-3 } else { 0.0 };
             Way { limit: NATIVE_FAST, floor, threads: vec![2, 4], ..way(options) }

@@ -5,6 +5,7 @@
 
 use super::each::{self, Outcome};
 use common::files::{self, expect};
+use common::native::unoptimised;
 use libtest_mimic::Trial;
 use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
@@ -53,7 +54,7 @@ fn interpreted(program: &Program) -> (String, Result<(), RuntimeError>) {
 
 fn jit(program: &Program, source: &Source) -> Result<Jit, native::Error> {
     let info = SourceInfo::new(source.name(), source.text());
-    Jit::new(program, &[FunName::base("main")], &info, &native::Options::exact())
+    Jit::new(program, &[FunName::base("main")], &info, &unoptimised())
 }
 
 /// What a program printed, and how it ended.

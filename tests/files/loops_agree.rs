@@ -3,11 +3,12 @@
 //!
 //! No code is generated. A pass that is wrong is named, with the function and the arguments.
 
-use super::each::{self, Outcome};
+use super::each::{self, Outcome, alone};
 use common::all_ways::{Hard, hard};
-use common::files;
+use common::{draw, files};
 use common::loops_agree::{Case, Tally, WAYS};
 use libtest_mimic::Trial;
+use lm::value::Value;
 use lmc::demos::Demo;
 use std::path::Path;
 
@@ -23,7 +24,23 @@ pub fn tests() -> Vec<Trial> {
         tests.extend(each::program("loops_agree::programs_agree_after_each_pass", folder, after_each_pass));
         tests.extend(each::program("loops_agree::programs_agree_after_each_pass_alone", folder, after_each_pass_alone));
     }
+    tests.extend(alone!("loops_agree": random_programs_agree_after_each_pass));
     tests
+}
+
+fn random_programs_agree_after_each_pass() {
+    let (cases, in_lanes) = draw::programs(20, |generated, random| {
+        let last = generated.functions.last().expect("there is a function");
+        let mut case = Case::new(&generated.text, &last.name);
+        for sizes in [[0, 2], [1, 1], [3, 2], [7, 8]] {
+            let args: Option<Vec<Value>> = last.params.iter().map(|ty| ty.value(sizes, random)).collect();
+            args.into_iter().for_each(|args| case.add(args));
+        }
+        let mut tally = Tally::default();
+        WAYS.iter().for_each(|way| case.agrees(*way, &mut tally));
+        tally.in_lanes
+    });
+    assert!(in_lanes > 0 || cases < 10, "nothing runs in lanes");
 }
 
 fn function(hard: &Hard) -> Outcome {

@@ -1,14 +1,18 @@
 //! One test for each file, demo and row of a table. `tests/lmc` has the tests that are written by hand.
 //!
-//! `BLESS=1` writes expectations anew; read the diff.
+//! `BLESS=1` writes expectations anew; read the diff. `LMC_SEED` and `LMC_CASES` choose what random tests draw, and
+//! `campaign --seed 1 --minutes 10` runs these for long.
 
 mod all_ways;
 mod allocation;
 mod bound;
 mod c_interface;
+mod campaign;
 mod category;
 mod cost_arrays;
 mod derivations;
+mod derivatives;
+mod derivatives_of_arrays;
 mod each;
 mod errors;
 mod gradcheck;
@@ -28,6 +32,7 @@ mod recorded;
 mod workspace;
 
 use libtest_mimic::{Arguments, Trial};
+use std::process::ExitCode;
 
 const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     all_ways::tests,
@@ -37,6 +42,8 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     category::tests,
     cost_arrays::tests,
     derivations::tests,
+    derivatives::tests,
+    derivatives_of_arrays::tests,
     errors::tests,
     gradcheck::tests,
     headers::tests,
@@ -55,7 +62,13 @@ const SUBJECTS: &[fn() -> Vec<Trial>] = &[
     workspace::tests,
 ];
 
-fn main() {
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((first, rest)) = args.split_first()
+        && first == "campaign"
+    {
+        return campaign::run(rest);
+    }
     let tests = SUBJECTS.iter().flat_map(|subject| subject()).collect();
-    libtest_mimic::run(&Arguments::from_args(), tests).exit();
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }

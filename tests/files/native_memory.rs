@@ -159,7 +159,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
     // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
     let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
-    let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 1, ..Options::default() };
+    let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 0, ..Options::default() };
     for text in programs {
         // All even: an odd one ends in the other of two states. All fill the lanes, of which there are up to 64.
         let (few, many) = ([16, 64, 1_024], [64, 256, 1_024]);
@@ -186,7 +186,7 @@ fn derivatives_give_back_jagged_tensors() {
           (sum (map (lam (r : Vec Float) (mul (sum r) (sum r))) scaled))))))";
     with_large_stack(|| {
         let rev = f().derived(Derivative::Rev);
-        for options in [unoptimised(), Options { opt_level: 1, ..Options::default() }] {
+        for options in [unoptimised(), Options { opt_level: 0, ..Options::default() }] {
             let jit = jit_with(text, std::slice::from_ref(&rev), &options);
             let point = |n| Value::Tuple(vec![triangle(5), Value::Integer(n)]);
             let peaks = [16, 64, 160].map(|n| peak(&jit, &rev, &[point(n), Value::Float(1.0)]));

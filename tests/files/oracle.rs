@@ -22,6 +22,12 @@ pub fn tests() -> Vec<Trial> {
             each::row("oracle::cases_by_one_derivation", &name, move || case(number, &path))
         }));
     }
+    // The campaign runs these.
+    tests.extend(each::demo("oracle::demos_by_all_derivations", demo_by_all).into_iter().map(ignored));
+    for folder in ["cost", "gradcheck", "ways"] {
+        let cases = each::program("oracle::cases_by_all_derivations", &format!("tests/cases/{folder}"), case_by_all);
+        tests.extend(cases.into_iter().map(ignored));
+    }
     tests.extend(each::program("oracle::programs_of_the_language", "tests/language", main));
     tests.extend(each::program("oracle::errors_of_the_language", "tests/language/errors", main));
     tests.extend(alone!("oracle": random_programs_agree));
@@ -45,6 +51,19 @@ fn demo(demo: &Demo) -> Outcome {
 
 fn case(number: usize, path: &Path) -> Outcome {
     seen(oracle::program(&files::text(path), by_number(number), number.is_multiple_of(SPREAD))?)
+}
+
+fn ignored(test: Trial) -> Trial {
+    test.with_ignored_flag(true)
+}
+
+fn demo_by_all(demo: &Demo) -> Outcome {
+    Derivation::ALL.into_iter().try_for_each(|derivation| seen(oracle::demo(demo, derivation)?))
+}
+
+fn case_by_all(path: &Path) -> Outcome {
+    let text = files::text(path);
+    Derivation::ALL.into_iter().try_for_each(|derivation| seen(oracle::program(&text, derivation, true)?))
 }
 
 fn main(path: &Path) -> Outcome {

@@ -2,12 +2,9 @@
 //! programs with stencils and on random ones. `loops_agree` runs each pass alone, without code.
 
 use super::each::{self, Outcome, alone};
-use common::files;
-use common::generate_arrays::drawn;
+use common::{draw, files};
 use common::native::{Case, Way};
 use libtest_mimic::Trial;
-use lm::random::SplitMix;
-use lmc::with_large_stack;
 use loops::{Checks, Forward, PASSES, Selection};
 use std::io::Write;
 use std::path::Path;
@@ -32,9 +29,9 @@ fn ways() -> Vec<Way> {
         Way::new("full checks", options(Selection::All, Checks::Full, 0)),
     ];
     for (name, forward) in [("all stored", Forward::Store), ("all computed again", Forward::Recompute)] {
-        ways.push(Way::new(name, native::Options { forward, ..Default::default() }));
+        ways.push(Way::new(name, native::Options { forward, opt_level: 0, ..Default::default() }));
     }
-    ways.push(Way::new("drop_checks", options(Selection::All, Checks::None, 2)));
+    ways.push(Way::new("drop_checks", options(Selection::All, Checks::None, 0)));
     ways
 }
 
@@ -51,22 +48,17 @@ fn check(path: &Path) -> Outcome {
 }
 
 fn on_random_programs() {
-    let (seed, cases) = (common::random::seed(), common::random::cases(25));
-    println!("LMC_SEED={seed} LMC_CASES={cases}");
-    let mut random = SplitMix::new(seed);
-    for _ in 0..cases {
-        let generated = drawn(&mut random);
+    draw::programs(25, |generated, random| {
         let last = generated.functions.last().expect("there is a function");
-        with_large_stack(|| {
-            let mut case = Case::new(&generated.text, &last.name, &ways());
-            for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {
-                case.agrees_at(last, sizes, &mut random);
-            }
-            for sizes in [&[1, 2][..], &[2, 3], &[3, 7, 8]] {
-                case.agrees_sized(sizes, true, random.draw());
-            }
-        });
-    }
+        let mut case = Case::new(&generated.text, &last.name, &ways());
+        for sizes in [[0, 2], [2, 0], [1, 1], [2, 3], [3, 2], [7, 8], [9, 1], [17, 2]] {
+            case.agrees_at(last, sizes, random);
+        }
+        for sizes in [&[1, 2][..], &[2, 3], &[3, 7, 8]] {
+            case.agrees_sized(sizes, true, random.draw());
+        }
+        0
+    });
 }
 
 /// The command line, with a program on standard input: what it prints, on both ways, and its status.

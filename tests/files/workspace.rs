@@ -3,10 +3,9 @@
 
 use super::each::{self, Outcome, alone};
 use common::cost::{arguments, point_of_demo};
-use common::generate_arrays::drawn;
+use common::draw;
 use libtest_mimic::Trial;
 use lm::interp::ErrorKind;
-use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
 use lmc::demos::Demo;
@@ -99,26 +98,19 @@ fn of_demo(demo: &Demo) -> Outcome {
 }
 
 fn of_random_programs() {
-    let (seed, cases) = (common::random::seed(), common::random::cases(40));
-    println!("LMC_SEED={seed} LMC_CASES={cases}");
-    let mut random = SplitMix::new(seed);
-    let mut taken = 0;
-    for _ in 0..cases {
-        let generated = drawn(&mut random);
+    let (cases, taken) = draw::programs(40, |generated, random| {
         let last = generated.functions.last().expect("there is a function");
-        taken += with_large_stack(|| {
-            let case = Case::new(&generated.text, &last.name);
-            let jits: Vec<Jit> = ways().iter().map(|way| case.jit(way, 0)).collect();
-            let mut taken = 0;
-            for sizes in [[0, 2], [1, 1], [2, 3], [9, 1], [17, 2]] {
-                let args: Option<Vec<Value>> = last.params.iter().map(|ty| ty.value(sizes, &mut random)).collect();
-                if let Some(args) = args {
-                    taken += jits.iter().map(|jit| case.agrees(jit, &args)).sum::<usize>();
-                }
+        let case = Case::new(&generated.text, &last.name);
+        let jits: Vec<Jit> = ways().iter().map(|way| case.jit(way, 0)).collect();
+        let mut taken = 0;
+        for sizes in [[0, 2], [1, 1], [2, 3], [9, 1], [17, 2]] {
+            let args: Option<Vec<Value>> = last.params.iter().map(|ty| ty.value(sizes, random)).collect();
+            if let Some(args) = args {
+                taken += jits.iter().map(|jit| case.agrees(jit, &args)).sum::<usize>();
             }
-            taken
-        });
-    }
+        }
+        taken
+    });
     assert!(taken > 2 * cases as usize || cases < 10, "{taken}");
 }
 

@@ -151,7 +151,7 @@ impl Case {
         pipeline.require(&FunName::base("f")).unwrap_or_else(|error| panic!("{text}: {error}"));
         let lanes = [Lanes::Off, Lanes::Width(2), Lanes::Width(4), Lanes::Width(8), Lanes::Width(16), Lanes::Auto];
         let way = |lanes| {
-            let options = native::Options { lanes, math: Math::Exact, opt_level: 1, ..native::Options::default() };
+            let options = native::Options { lanes, math: Math::Exact, opt_level: 0, ..native::Options::default() };
             let info = SourceInfo::new("case.ks", text);
             let jit = Jit::new(pipeline.program(), &[FunName::base("f")], &info, &options);
             (format!("{lanes:?}"), jit.unwrap_or_else(|e| panic!("{text}: {e}")))

@@ -9,8 +9,6 @@ mod code_size;
 mod compare;
 mod cost;
 mod counts;
-mod derivatives;
-mod derivatives_of_arrays;
 mod docs;
 mod error_format;
 mod explain;

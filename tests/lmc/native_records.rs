@@ -1,6 +1,7 @@
 //! Native reverse derivatives of recursive functions: the interpreter's values, memory linear in the depth,
 //! and records that outlive the scopes that made them, but not those that used them.
 
+use common::native::unoptimised;
 use lm::interp::{ErrorKind, Interpreter};
 use lm::term::{Derivative, FunName};
 use lm::value::Value;
@@ -26,7 +27,7 @@ fn rev() -> FunName {
 
 impl Case {
     fn new(name: &str, text: &str) -> Case {
-        Case::compiled(name, text, &native::Options::exact())
+        Case::compiled(name, text, &unoptimised())
     }
 
     fn compiled(name: &str, text: &str, options: &native::Options) -> Case {

@@ -8,6 +8,7 @@ pub mod agreement;
 pub mod all_ways;
 pub mod category;
 pub mod cost;
+pub mod draw;
 pub mod families;
 pub mod files;
 pub mod generate;

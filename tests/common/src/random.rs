@@ -16,6 +16,11 @@ pub fn seed() -> u64 {
     from_environment("LMC_SEED", 1)
 }
 
+/// Whether programs are to be large, as the campaign asks by `LMC_LARGE`.
+pub fn large() -> bool {
+    std::env::var_os("LMC_LARGE").is_some()
+}
+
 /// How many cases they draw.
 pub fn cases(otherwise: u32) -> u32 {
     from_environment("LMC_CASES", otherwise)

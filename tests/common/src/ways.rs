@@ -9,6 +9,7 @@
 //! into chunks, and is called on 2 and 4 threads, too.
 
 use super::native::Way;
+use lm::random::SplitMix;
 use lmc::derive::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
 use loops::{Checks, Forward};
@@ -34,6 +35,12 @@ pub type Row = [usize; KINDS.len()];
 /// Ways that have every combination of choices of so many kinds, with their derivations.
 pub fn covering(kinds: usize) -> Vec<Chosen> {
     rows(kinds).iter().map(|row| (Derivation::ALL[row[5]], way(row))).collect()
+}
+
+/// Returns any way.
+pub fn drawn(random: &mut SplitMix) -> Chosen {
+    let row = row(random.draw() as usize % KINDS.iter().product::<usize>());
+    (Derivation::ALL[row[5]], way(&row))
 }
 
 fn way(row: &Row) -> Way {

@@ -1,6 +1,7 @@
 //! `[CL f]` is f, and has its derivatives.
 
 use super::*;
+use common::native::unoptimised;
 use lm::term::Derivative;
 
 /// The tests.
@@ -105,11 +106,11 @@ fn cl_is_called_asked_for_and_written_by_hand() {
         assert_eq!(text, format!("{} 3 0 1 0", 12.0 * 2f64.sin()));
         let mut natively = Vec::new();
         let info = SourceInfo::new(source.name(), source.text());
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &native::Options::exact());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&main), &info, &unoptimised());
         jit.expect("native code").call_with_output(&main, &[], &mut natively).expect("it runs");
         assert_eq!(String::from_utf8_lossy(&natively), text);
         let entry = overloaded(Type::Float).derived(Derivative::Cl).derived(Derivative::Rev);
-        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &native::Options::exact());
+        let jit = Jit::new(pipeline.program(), std::slice::from_ref(&entry), &info, &unoptimised());
         let args = [Value::Float(0.5), Value::Float(2.0)];
         let found = jit.expect("native code").call(&entry, &args).expect("it runs");
         assert_eq!(Ok(found), Interpreter::new(pipeline.program()).call(&entry, &args));

@@ -37,7 +37,7 @@ pub fn tests() -> Vec<Trial> {
     let errors = "category::errors_mean_the_same";
     tests.extend(each::program(errors, "tests/language/errors", does_the_same));
     tests.extend(each::program("category::demos_mean_the_same", "demos", does_the_same));
-    tests.extend(alone!("category": derivatives_come_back, of_300_programs, chains_are_linear));
+    tests.extend(alone!("category": derivatives_come_back, of_random_programs, chains_are_linear));
     tests.extend([functions::tests(), ill_typed::tests(), notation::tests()].into_iter().flatten());
     tests
 }
@@ -103,8 +103,8 @@ fn derivatives_come_back() {
     });
 }
 
-fn random_programs(cases: u32) {
-    let config = common::random::config(cases);
+fn of_random_programs() {
+    let config = common::random::config(300);
     let plain = generate::programs(generate::Options { smooth: false, functions: 3, depth: 4 });
     let arrays = generate_arrays::programs(generate_arrays::Options { functions: 3, depth: 3, nodes: 9 });
     let outcome = with_large_stack(|| {
@@ -164,10 +164,6 @@ fn same_derivatives(text: &str, f: &FunName) -> Result<(), String> {
 /// A recursive function calls itself, and not its `[CL f]`.
 fn recursive(pipeline: &Pipeline, f: &FunName) -> bool {
     lmc::derive::call_order::is_recursive(pipeline.program(), f)
-}
-
-fn of_300_programs() {
-    random_programs(300);
 }
 
 /// `let x1 = x0 * x0 in let x2 = x1 * x1 in ..`

@@ -15,6 +15,7 @@ mod recursive;
 
 use crate::each::{self, Outcome, alone};
 use common::agreement::stages_come_back;
+use common::native::unoptimised;
 use common::{generate, generate_arrays};
 use libtest_mimic::Trial;
 use lm::interp::Interpreter;
@@ -97,10 +98,10 @@ fn second(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Exact and fast native code of some functions.
+/// Exact and fast native code of some functions, without optimisation.
 fn natively(p: &mut Pipeline, entries: &[FunName]) -> [Jit; 2] {
     entries.iter().for_each(|name| p.require(name).unwrap_or_else(|error| panic!("{name}: {error}")));
-    [native::Options::exact(), native::Options::default()].map(|options| {
+    [unoptimised(), native::Options { opt_level: 0, ..native::Options::default() }].map(|options| {
         let jit = Jit::new(p.program(), entries, &SourceInfo::new("test.ks", ""), &options);
         jit.unwrap_or_else(|error| panic!("{error}"))
     })

@@ -9,7 +9,11 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn random_programs_on_arrays_agree() {
-    programs_on_arrays(random::cases(150), generate_arrays::Options { functions: 3, depth: 3, nodes: 9 });
+    let options = match random::large() {
+        true => generate_arrays::Options { functions: 6, depth: 5, nodes: 20 },
+        false => generate_arrays::Options { functions: 3, depth: 3, nodes: 9 },
+    };
+    programs_on_arrays(random::cases(150), options);
 }
 
 fn programs_on_arrays(cases: u32, options: generate_arrays::Options) {

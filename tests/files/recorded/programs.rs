@@ -75,7 +75,7 @@ fn programs_with_records() {
                 reads_back(p).unwrap_or_else(|why| panic!("{why}\n{program}"));
                 let name = f.derived(Derivative::Rev);
                 let info = SourceInfo::new("test.ks", &text);
-                for options in [native::Options::exact(), native::Options::default()] {
+                for options in [unoptimised(), native::Options { opt_level: 0, ..native::Options::default() }] {
                     let jit = Jit::new(p.program(), std::slice::from_ref(&name), &info, &options);
                     let jit = jit.unwrap_or_else(|error| panic!("{error}\n{program}"));
                     for n in [0, 1, 2, 3, 9] {

@@ -16,7 +16,6 @@ mod types;
 
 use Ty::{Bool, Float, Integer, Row};
 use functions::results;
-use lm::random::SplitMix;
 use proptest::prelude::*;
 pub use types::{Size, Ty};
 use types::{count_of, sizes_of, vec};
@@ -70,15 +69,6 @@ const MOST_COST: f64 = 3_000.0;
 
 /// The depth of recursion, at most.
 const MOST_CALLS: i32 = 3;
-
-/// A random program of up to three functions, which is printed: tests show what they print when they fail.
-pub fn drawn(random: &mut SplitMix) -> Generated {
-    let length = 20 + random.draw() % 140;
-    let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-    let generated = program(&choices, Options { functions: 3, depth: 4, nodes: 10 });
-    println!("{}", generated.text);
-    generated
-}
 
 /// The program of these choices.
 pub fn program(choices: &[u32], options: Options) -> Generated {

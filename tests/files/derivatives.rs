@@ -9,8 +9,11 @@
 //!
 //! A failure is shrunk, and shown as KS text.
 
+use super::each::alone;
 use common::agreement::{all_ways, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
 use common::generate::{Options, programs, text};
+use common::native::unoptimised;
+use libtest_mimic::Trial;
 use lm::term::{FunName, Program};
 use lm::value::Value;
 use lmc::derive::call_order;
@@ -25,19 +28,13 @@ use proptest::test_runner::{TestError, TestRunner};
 
 const POINTS: usize = 2;
 
-#[test]
-fn of_500_programs() {
-    of_programs(500);
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    alone!("derivatives": of_random_programs)
 }
 
-#[test]
-#[ignore = "takes minutes; in release mode: cargo test --release --test derivatives -- --ignored"]
-fn of_10_000_programs() {
-    of_programs(10_000);
-}
-
-fn of_programs(cases: u32) {
-    let config = common::random::config(cases);
+fn of_random_programs() {
+    let config = common::random::config(500);
     let smooth = programs(Options { smooth: true, functions: 3, depth: 4 }).prop_map(Box::new);
     // Native code takes most of the time.
     let natively = prop::option::weighted(0.1, prop_oneof![Just(Math::Exact), Just(Math::Fast)]);
@@ -75,8 +72,8 @@ fn agrees(program: &Program, natively: Option<Math>) -> Result<(), String> {
 
 fn options(math: Math) -> native::Options {
     match math {
-        Math::Exact => native::Options::exact(),
-        Math::Fast => native::Options::default(),
+        Math::Exact => unoptimised(),
+        Math::Fast => native::Options { opt_level: 0, ..native::Options::default() },
     }
 }
 

@@ -10,8 +10,10 @@
 //! and every stage's text reads back. With LMC_NATIVE=exact or LMC_NATIVE=fast: interpreter = native. A failure is
 //! shrunk.
 
+use super::each::alone;
 use common::agreement::{all_ways, is_close, stages_come_back, ways_agree_at, with_unoptimised_jacobians};
-use common::generate_arrays::{Generated, Options, Signature, program, programs};
+use common::generate_arrays::{Generated, Options, Signature, programs};
+use libtest_mimic::Trial;
 use lm::interp::{ErrorKind, Interpreter};
 use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
@@ -35,22 +37,20 @@ const SIZES: [[usize; 2]; 6] = [[2, 3], [3, 2], [1, 5], [5, 1], [0, 2], [2, 0]];
 /// Operations of the reverse derivative for each of the function, loop steps included.
 const BOUND: f64 = 30.0;
 
-#[test]
-fn of_200_programs() {
-    of_programs(200, Options { functions: 3, depth: 3, nodes: 9 });
-}
-
-#[test]
-#[ignore = "takes minutes; in release mode: cargo test --release --test derivatives_of_arrays -- --ignored"]
-fn of_5_000_programs() {
-    of_programs(5_000, Options { functions: 6, depth: 5, nodes: 20 });
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    alone!("derivatives_of_arrays": of_random_programs)
 }
 
 /// The largest ratio of costs, and its program.
 type Worst = Mutex<(f64, String)>;
 
-fn of_programs(cases: u32, options: Options) {
-    let config = Config { max_shrink_iters: 400, ..common::random::config(cases) };
+fn of_random_programs() {
+    let options = match common::random::large() {
+        true => Options { functions: 6, depth: 5, nodes: 20 },
+        false => Options { functions: 3, depth: 3, nodes: 9 },
+    };
+    let config = Config { max_shrink_iters: 400, ..common::random::config(200) };
     let worst = Worst::default();
     let outcome = with_large_stack(|| {
         TestRunner::new(config)
@@ -237,48 +237,4 @@ fn cost(pipeline: &mut Pipeline, f: &Signature, worst: &Worst, generated: &Gener
         before = ratio;
     }
     Ok(())
-}
-
-/// Each kind of failure, with the smallest program found.
-#[test]
-#[ignore = "to look for failures: LMC_CASES=1000 cargo test --release --test derivatives_of_arrays survey -- --ignored --nocapture"]
-fn survey() {
-    let number = |name: &str, otherwise: u64| std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"));
-    let (seed, cases) = (number("LMC_SEED", 1), number("LMC_CASES", 1_000));
-    let mut random = SplitMix::new(seed);
-    let mut found: std::collections::BTreeMap<String, (usize, String, String)> = Default::default();
-    let worst = Worst::default();
-    for case in 0..cases {
-        let length = random.draw() % 160;
-        let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
-        let large = random.draw().is_multiple_of(4);
-        let (functions, depth, nodes) = if large { (6, 5, 20) } else { (2, 3, 6) };
-        let program = program(&choices, Options { functions, depth, nodes });
-        let start = std::time::Instant::now();
-        let outcome = with_large_stack(|| agrees_or_panics(&program, &worst));
-        let outcome = if start.elapsed().as_secs() > 20 {
-            Err(format!("slow: {:?} {outcome:?}", start.elapsed()))
-        } else {
-            outcome
-        };
-        let Err(why) = outcome else { continue };
-        let kind: String = if why.starts_with("panicked") {
-            why.lines().take(1).collect()
-        } else {
-            why.replace(char::is_numeric, "").chars().take(if why.contains("Report") { 20 } else { 60 }).collect()
-        };
-        let entry = found.entry(kind.clone()).or_insert((0, why.clone(), program.text.clone()));
-        entry.0 += 1;
-        if program.text.len() <= entry.2.len() {
-            (entry.1, entry.2) = (why, program.text.clone());
-        }
-        let _ = case;
-    }
-    let (ratio, program) = worst.into_inner().expect("the lock is free");
-    println!("SURVEY of {cases} cases, seed {seed}, worst ratio {ratio:.1}:\n{program}");
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_by_key(|(_, (n, ..))| std::cmp::Reverse(*n));
-    for (kind, (count, why, text)) in found {
-        println!("##### {count} x {kind}\n{}\n{text}", why.chars().take(1200).collect::<String>());
-    }
 }

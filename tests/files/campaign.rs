@@ -1,0 +1,170 @@
+//! Runs the random tests again and again, each time with another seed, and the long tests once: `./setup campaign`.
+//!
+//! Each test runs in a process of its own, so that a crash of native code is a finding, too, and only ends that test. The
+//! report counts programs, and holds for each disagreement the command that repeats it and what the test printed, with
+//! the smallest program found.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode, Output};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// A random test: its name, how many programs it draws in a round, and what it compares.
+type Draw = (&'static str, u32, &'static str);
+
+const DRAWS: &[Draw] = &[
+    ("derivatives::of_random_programs", 300, "numbers: forward, reverse, differences, every stage, native code"),
+    ("derivatives_of_arrays::of_random_programs", 60, "arrays: the same, of second order, and costs"),
+    ("derivations::of_random_programs", 60, "functions of a size: all derivations"),
+    ("bound::gradients_of_random_programs_are_cheap", 400, "functions of a size: the cheap-gradient bound"),
+    ("category::of_random_programs", 300, "numbers and arrays: through the category language and back"),
+    ("recorded::random_programs_on_arrays_agree", 60, "arrays: derivations that record, and their costs"),
+    ("recorded::random_programs_on_numbers_agree", 150, "numbers: derivations that record"),
+    ("recorded::second_derivatives_agree_with_finite_differences", 60, "arrays: second order of these"),
+    ("nested::second_derivatives_of_random_programs", 80, "numbers: all four second derivatives"),
+    ("nested::second_derivatives_of_random_programs_on_arrays", 40, "arrays: all four second derivatives"),
+    ("oracle::random_programs_agree", 60, "all kinds: interpreter and native code with the naive evaluator"),
+    ("loops_agree::random_programs_agree_after_each_pass", 40, "arrays: loops after each pass"),
+    ("all_ways::random_programs_agree_in_some_ways", 40, "arrays: native code in any of all ways to compile"),
+    ("all_ways::hard_programs_agree_in_drawn_ways", 30, "functions of cases/ways: the same"),
+    ("all_ways::demos_agree_in_drawn_ways", 10, "demos: the same"),
+    ("passes::on_random_programs", 30, "arrays: native code with passes and without"),
+    ("lanes::on_random_programs", 40, "arrays: loops in lanes"),
+    ("lanes::on_random_nests", 30, "nests of loops: lanes, threads, iterations side by side"),
+    ("workspace::of_random_programs", 40, "arrays: memory as it is told before a call"),
+];
+
+/// What ran of a test.
+#[derive(Default)]
+struct Counts {
+    rounds: u32,
+    failed: u32,
+    time: Duration,
+}
+
+/// A round of a test that failed.
+struct Finding {
+    name: &'static str,
+    seed: u64,
+    cases: u32,
+    output: Output,
+}
+
+/// What the command line asks for.
+struct Request {
+    seed: u64,
+    minutes: u64,
+    /// The tests whose names contain it.
+    only: String,
+}
+
+/// Runs a campaign: `--seed 1 --minutes 10 --only NAME`. Fails where there is a disagreement.
+pub fn run(args: &[String]) -> ExitCode {
+    let request = match request(args) {
+        Ok(request) => request,
+        Err(why) => {
+            eprintln!("{why}\ncampaign [--seed N] [--minutes N] [--only NAME]");
+            return ExitCode::from(2);
+        }
+    };
+    let draws: Vec<&Draw> = DRAWS.iter().filter(|(name, ..)| name.contains(&request.only)).collect();
+    let report = report(&request, &draws);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("campaign.md");
+    std::fs::write(&path, &report.text).unwrap_or_else(|error| eprintln!("{}: {error}", path.display()));
+    println!("{}", report.text);
+    println!("{} disagreements; this report is {}", report.findings, path.display());
+    if report.findings == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Errors: what is wrong with the command line.
+fn request(args: &[String]) -> Result<Request, String> {
+    let mut request = Request { seed: 1, minutes: 10, only: String::new() };
+    for pair in args.chunks(2) {
+        let [option, value] = pair else { return Err(format!("{} lacks its value", pair[0])) };
+        let number = || value.parse().map_err(|_| format!("{option} takes a number, not {value}"));
+        match option.as_str() {
+            "--seed" => request.seed = number()?,
+            "--minutes" => request.minutes = number()?,
+            "--only" => request.only = value.clone(),
+            _ => return Err(format!("there is no option {option}")),
+        }
+    }
+    Ok(request)
+}
+
+struct Report {
+    text: String,
+    findings: usize,
+}
+
+/// One round of each test after the other, on all processors, until the time is over.
+fn report(request: &Request, draws: &[&Draw]) -> Report {
+    let end = Instant::now() + Duration::from_secs(60 * request.minutes);
+    let next = Mutex::new(0);
+    let counts: Mutex<Vec<Counts>> = Mutex::new(draws.iter().map(|_| Counts::default()).collect());
+    let findings = Mutex::new(vec![]);
+    let work = || {
+        while Instant::now() < end && !draws.is_empty() {
+            let number = {
+                let mut next = next.lock().expect("no worker panics");
+                *next += 1;
+                *next - 1
+            };
+            let (i, seed) = (number % draws.len(), request.seed + (number / draws.len()) as u64);
+            let (name, cases, _) = *draws[i];
+            let start = Instant::now();
+            let output = round(name, cases, seed);
+            let mut counts = counts.lock().expect("no worker panics");
+            counts[i].rounds += 1;
+            counts[i].time += start.elapsed();
+            if !output.status.success() {
+                eprintln!("{name} disagrees with seed {seed}");
+                counts[i].failed += 1;
+                findings.lock().expect("no worker panics").push(Finding { name, seed, cases, output });
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let (counts, findings) = (counts.into_inner().expect("all ended"), findings.into_inner().expect("all ended"));
+    Report { text: told(request, draws, &counts, &findings), findings: findings.len() }
+}
+
+fn round(name: &str, cases: u32, seed: u64) -> Output {
+    let mut test = Command::new(std::env::current_exe().expect("this program has a path"));
+    test.args(["--exact", name, "--nocapture"]).env("LMC_LARGE", "1");
+    test.env("LMC_SEED", seed.to_string()).env("LMC_CASES", cases.to_string());
+    test.output().expect("this program starts")
+}
+
+fn told(request: &Request, draws: &[&Draw], counts: &[Counts], findings: &[Finding]) -> String {
+    let mut text = format!("# Campaign, from seed {}, {} minutes\n\n", request.seed, request.minutes);
+    text += "| test | compares | rounds | programs | seconds | rounds that disagree |\n";
+    text += "| --- | --- | --- | --- | --- | --- |\n";
+    for ((name, cases, compares), Counts { rounds, failed, time }) in draws.iter().zip(counts) {
+        let (programs, seconds) = (rounds * cases, time.as_secs());
+        let _ = writeln!(text, "| `{name}` | {compares} | {rounds} | {programs} | {seconds} | {failed} |");
+    }
+    for Finding { name, seed, cases, output } in findings {
+        let repeat = format!(
+            "LMC_LARGE=1 LMC_SEED={seed} LMC_CASES={cases} cargo test --release --test files -- --exact {name} --nocapture"
+        );
+        let _ = writeln!(text, "\n## `{name}`, seed {seed}\n\n    {repeat}\n\nEnds with {}.", output.status);
+        for (way, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
+            let _ = writeln!(text, "\nThe end of its {way}:\n\n```text\n{}\n```", end(bytes));
+        }
+    }
+    text
+}
+
+/// The last lines of a text.
+fn end(bytes: &[u8]) -> String {
+    const LINES: usize = 80;
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].join("\n")
+}
