@@ -199,7 +199,7 @@ impl Check<'_> {
         let direction = self.random.direction(&whole);
         let (ds, direction) = match self.f.varying() {
             None => (direction.clone(), direction),
-            Some(varying) => varied(&direction, fun.params.len() == 1, &varying),
+            Some(varying) => varied(&direction, fun.params.len() == 1, varying),
         };
         let y = match self.call(self.f, &parts, &whole) {
             Ok(y) => y,

@@ -1,4 +1,4 @@
-//! Type schemes: the typing rule of an operator, written as one line of text.
+//! Reads type schemes: the typing rule of an operator, written as one line of text.
 //!
 //! ```text
 //! (LM s t) (LM r s) -> (LM r t)             lower-case words are type variables
@@ -35,7 +35,7 @@ pub enum Scheme {
     Repeat(Box<Scheme>),
 }
 
-/// What type variables stand for, each with its name.
+/// The types of type variables, by name.
 pub type Named = Vec<(Arc<str>, Type)>;
 
 /// The typing rule of an operator: parameter schemes and result scheme.
@@ -65,7 +65,7 @@ impl Rule {
         Rule { params: schemes, result }
     }
 
-    /// The rule for exactly `n` arguments, repetitions written out; `None` when it cannot take `n`.
+    /// Returns the rule for exactly `n` arguments, repetitions written out; `None` when it cannot take `n`.
     pub fn at_arity(&self, n: usize) -> Option<(Vec<Scheme>, Scheme)> {
         let repeats = self.params.iter().filter(|p| matches!(p, Scheme::Repeat(_))).count();
         let fixed = self.params.len() - repeats;
@@ -79,13 +79,13 @@ impl Rule {
         Some((params, expand(&self.result, count, &shared)))
     }
 
-    /// The result type for the given argument types, or `None` when they do not fit.
+    /// Returns the result type for the given argument types, or `None` when they do not fit.
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         self.instance(args).map(|(_, result)| result)
     }
 
-    /// What the type variables stand for with the given argument types, in order of appearance, and
-    /// the result type; `None` when the arguments do not fit.
+    /// Returns the types of the type variables for the given argument types, in order of appearance, and the result
+    /// type; `None` when the arguments do not fit.
     pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         let (params, result) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
@@ -95,13 +95,13 @@ impl Rule {
         Some((bound.into_iter().map(|((name, _), ty)| (name, ty)).collect(), result))
     }
 
-    /// The types of the arguments, when there is no choice.
+    /// Returns the types of the arguments, when there is no choice.
     pub fn only_arguments(&self) -> Option<Vec<Type>> {
         let (params, _) = self.at_arity(self.params.len())?;
         params.iter().map(|p| known(p, &Vec::new())).collect()
     }
 
-    /// What the i-th argument, a function, is applied to, as far as the types of others tell.
+    /// Returns the type of what the i-th argument, a function, is applied to, if the types of the others tell.
     pub fn domain(&self, args: &[Option<Type>], i: usize) -> Option<Type> {
         let (params, _) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
@@ -110,8 +110,8 @@ impl Rule {
         if known_args.all(|(p, t)| matches_type(p, t, &mut bound)) { known(s, &bound) } else { None }
     }
 
-    /// Whether the rule says of every function among the arguments that it is one: a type variable
-    /// stands for functions in the core only.
+    /// Returns whether the rule has a function type for every function among the arguments. A type variable may be a
+    /// function in the core only.
     pub fn says_functions(&self, args: &[Type]) -> bool {
         let said = |(p, t): (&Scheme, &Type)| matches!(p, Scheme::Lam(..)) == matches!(t, Type::Lam(..));
         self.at_arity(args.len()).is_some_and(|(params, _)| params.iter().zip(args).all(said))
@@ -164,7 +164,7 @@ fn parse_compound<'a>(head: &str, mut rest: &'a [&'a str]) -> (Scheme, &'a [&'a 
     (scheme, rest)
 }
 
-/// The variables that stand outside every `..`: one value for all repetitions.
+/// Returns the variables that occur outside of every `..`: they have one type for all repetitions.
 fn fixed_vars(s: &Scheme, out: &mut Vec<Arc<str>>) {
     match s {
         Scheme::Var(name, _) => out.push(name.clone()),
@@ -202,7 +202,7 @@ fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
     }
 }
 
-/// The i-th repetition: variables that are not shared get the number i.
+/// Returns the i-th repetition: variables that are not shared get the number i.
 fn number(s: &Scheme, i: usize, shared: &[Arc<str>]) -> Scheme {
     let below = |s: &Scheme| Box::new(number(s, i, shared));
     match s {
@@ -244,7 +244,7 @@ fn matches_type(s: &Scheme, t: &Type, bound: &mut Bindings) -> bool {
     }
 }
 
-/// The type that `s` stands for, once its variables are bound.
+/// Returns the type that `s` means, once its variables are bound.
 fn known(s: &Scheme, bound: &Bindings) -> Option<Type> {
     Some(match s {
         Scheme::Var(name, i) => bound.iter().find(|((n, j), _)| n == name && i == j)?.1.clone(),

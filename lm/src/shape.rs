@@ -1,4 +1,4 @@
-//! Shapes and zeros, as terms.
+//! Makes terms for shapes and zeros.
 //!
 //! ```text
 //! shape(e) = size(e)      zero(e) = ts_zero(e)      where the elements of e are of fixed shape, Floats
@@ -9,7 +9,7 @@ use crate::prim::Prim;
 use crate::term::{Binding, Constant, Expr, Op, Pattern, Supply};
 use crate::types::Type;
 
-/// The shape of the value of a variable or another atom.
+/// Returns the shape of the value of a variable or another atom.
 pub fn of(e: &Expr, supply: &mut Supply) -> Expr {
     match e.ty() {
         ty if ty.has_fixed_shape() => unit(ty),
@@ -25,7 +25,7 @@ pub fn of(e: &Expr, supply: &mut Supply) -> Expr {
     }
 }
 
-/// The shape of the value of a term, which is computed.
+/// Returns the shape of the value of a term, which evaluates the term.
 pub fn of_term(e: Expr, supply: &mut Supply) -> Expr {
     if e.is_atom() {
         return of(&e, supply);
@@ -35,12 +35,12 @@ pub fn of_term(e: Expr, supply: &mut Supply) -> Expr {
     Expr::block(vec![Binding { pattern: Pattern::Var(t), rhs: e }], shape)
 }
 
-/// The shape of all values of a type of fixed shape.
+/// Returns the shape of all values of a type of fixed shape.
 pub fn unit(ty: &Type) -> Expr {
     Expr::tuple(ty.as_tuple().unwrap_or_default().iter().map(unit).collect::<Vec<_>>())
 }
 
-/// The size of a tensor of the given type, from its shape.
+/// Returns the size of a tensor of the given type, from its shape.
 pub fn size_of_shape(ty: &Type, shape: &Expr) -> Expr {
     match ty {
         Type::Tensor(_, element) if element.has_fixed_shape() => shape.clone(),
@@ -48,7 +48,7 @@ pub fn size_of_shape(ty: &Type, shape: &Expr) -> Expr {
     }
 }
 
-/// The zero of a type, of a shape, which is an atom; `None` for functions and linear maps.
+/// Returns the zero of a type. `shape` is its shape, an atom. `None` for functions and linear maps.
 pub fn zeros(ty: &Type, shape: &Expr, supply: &mut Supply) -> Option<Expr> {
     Some(match ty {
         Type::Float => Expr::prim(Prim::ZeroOf, [Expr::dummy(Type::Float)]),
@@ -73,7 +73,7 @@ pub fn zeros(ty: &Type, shape: &Expr, supply: &mut Supply) -> Option<Expr> {
     })
 }
 
-/// `build bounds (lam i. f(i))`.
+/// Returns `build bounds (lam i. f(i))`.
 pub fn over(rank: usize, bounds: Expr, supply: &mut Supply, f: impl FnOnce(&mut Supply, &Expr) -> Expr) -> Expr {
     let i = supply.fresh("i", Type::index(rank));
     let body = f(supply, &Expr::var(&i));

@@ -1,4 +1,4 @@
-//! Tensors: rectangular arrays of values, the last index running fastest.
+//! Defines tensors: rectangular arrays of values, the last index running fastest.
 
 use crate::value::Value;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::fmt;
 pub struct Position(Vec<i64>);
 
 impl Position {
-    /// The position that a value of an index type stands for.
+    /// Returns the position that a value of an index type means.
     ///
-    /// Panics for another value: the checker lets none pass.
+    /// Panics for another value, which the checker rules out.
     pub fn of(index: &Value) -> Position {
         let number = |v: &Value| match v {
             Value::Integer(i) => *i,
@@ -24,7 +24,7 @@ impl Position {
         }
     }
 
-    /// The value that stands for the position.
+    /// Returns the position as a value of its index type.
     pub fn value(&self) -> Value {
         match self.0.as_slice() {
             [one] => Value::Integer(*one),
@@ -32,7 +32,7 @@ impl Position {
         }
     }
 
-    /// As a size; `None` when one of the numbers is negative.
+    /// Returns the position as a size; `None` when one of the numbers is negative.
     pub fn as_size(&self) -> Option<Vec<usize>> {
         self.0.iter().map(|&n| usize::try_from(n).ok()).collect()
     }
@@ -64,7 +64,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor of a size, from its elements in order.
+    /// Returns a tensor of a size, from its elements in order.
     ///
     /// Panics when there are more or fewer elements than the size says.
     pub fn new(size: Vec<usize>, elements: Vec<Value>) -> Tensor {
@@ -72,32 +72,32 @@ impl Tensor {
         Tensor { size, elements }
     }
 
-    /// A tensor of rank 1.
+    /// Returns a tensor of rank 1.
     pub fn vector(elements: Vec<Value>) -> Tensor {
         Tensor { size: vec![elements.len()], elements }
     }
 
-    /// The tensor of the same size with other elements, one for each.
+    /// Returns the tensor of the same size with other elements, one for each.
     pub fn with(&self, elements: Vec<Value>) -> Tensor {
         Tensor::new(self.size.clone(), elements)
     }
 
-    /// The number of elements in each dimension.
+    /// Returns the number of elements in each dimension.
     pub fn size(&self) -> &[usize] {
         &self.size
     }
 
-    /// The elements, in order.
+    /// Returns the elements, in order.
     pub fn elements(&self) -> &[Value] {
         &self.elements
     }
 
-    /// The elements, in order, to be changed.
+    /// Returns the elements, in order, for changing.
     pub fn elements_mut(&mut self) -> &mut [Value] {
         &mut self.elements
     }
 
-    /// Where in the order the element at a position stands; `None` for a position outside.
+    /// Returns the number of the element at a position; `None` for a position outside.
     pub fn offset(&self, at: &Position) -> Option<usize> {
         let step = |offset: Option<usize>, (&i, &n): (&i64, &usize)| {
             let i = usize::try_from(i).ok().filter(|i| *i < n)?;
@@ -106,7 +106,7 @@ impl Tensor {
         at.0.iter().zip(&self.size).fold(Some(0), step)
     }
 
-    /// The positions of a tensor of a size, in order.
+    /// Returns the positions of a tensor of a size, in order.
     pub fn positions(size: &[usize]) -> impl Iterator<Item = Position> {
         let count: usize = size.iter().product();
         let size = size.to_vec();
@@ -123,7 +123,7 @@ impl Tensor {
     }
 }
 
-/// `[a, b, c]`; of higher rank, such a list for each index of the first dimension.
+/// Writes `[a, b, c]`; of higher rank, such a list for each index of the first dimension.
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         rows(f, &self.size, &self.elements)

@@ -1,4 +1,4 @@
-//! Types, and the tangent type of each.
+//! Defines the types, and the tangent type of each.
 //!
 //! ```text
 //! T ::= Float | Integer | Bool | String | (Tuple T1 .. Tn) | (Tensor d T) | (Lam S T) | (LM S T) | (Record f)
@@ -32,38 +32,38 @@ pub enum Type {
     Lam(Arc<Type>, Arc<Type>),
     /// A linear map from the first type's tangents to the second's.
     LM(Arc<Type>, Arc<Type>),
-    /// What the first half of a function's reverse derivative records for the second; named, since that of
-    /// a recursive function holds records of itself.
+    /// The record that the first half of a function's reverse derivative makes for the second. It has a name, since
+    /// the record of a recursive function holds records of the same type.
     Record(Arc<FunName>),
 }
 
 impl Type {
-    /// The n-tuple of the given types.
+    /// Returns the n-tuple of the given types.
     pub fn tuple(parts: impl IntoIterator<Item = Type>) -> Type {
         Type::Tuple(parts.into_iter().collect())
     }
 
-    /// The empty tuple.
+    /// Returns the empty tuple.
     pub fn unit() -> Type {
         Type::tuple([])
     }
 
-    /// `(Vec t)`.
+    /// Returns `(Vec t)`.
     pub fn vec(element: Type) -> Type {
         Type::Tensor(1, Arc::new(element))
     }
 
-    /// `(LM s t)`.
+    /// Returns `(LM s t)`.
     pub fn lm(s: Type, t: Type) -> Type {
         Type::LM(Arc::new(s), Arc::new(t))
     }
 
-    /// `(Lam s t)`.
+    /// Returns `(Lam s t)`.
     pub fn lam(s: Type, t: Type) -> Type {
         Type::Lam(Arc::new(s), Arc::new(t))
     }
 
-    /// The type of a small change to a value of this type.
+    /// Returns the type of a small change to a value of this type.
     ///
     /// A linear map, like a function, has no tangent of its own here: differentiation meets neither.
     pub fn tangent(&self) -> Type {
@@ -77,7 +77,7 @@ impl Type {
         }
     }
 
-    /// Whether a change to a value of this type can be anything but zero.
+    /// Returns whether a change to a value of this type can be anything but zero.
     pub fn is_differentiable(&self) -> bool {
         match self {
             Type::Float => true,
@@ -88,7 +88,7 @@ impl Type {
         }
     }
 
-    /// Whether every value of this type has the same shape, so that the type alone gives its zero.
+    /// Returns whether every value of this type has the same shape, so that the type alone gives its zero.
     pub fn has_fixed_shape(&self) -> bool {
         match self {
             Type::Float | Type::Integer | Type::Bool | Type::String | Type::LM(..) | Type::Record(_) => true,
@@ -97,7 +97,7 @@ impl Type {
         }
     }
 
-    /// Whether values of this type can be added: numbers, and what is made of them.
+    /// Returns whether values of this type can be added: numbers, and tuples, tensors and functions of numbers.
     pub fn has_sums(&self) -> bool {
         match self {
             Type::Float | Type::Integer => true,
@@ -108,7 +108,7 @@ impl Type {
         }
     }
 
-    /// Whether a linear map stands anywhere in this type.
+    /// Returns whether this type contains a linear map.
     pub fn mentions_lm(&self) -> bool {
         match self {
             Type::LM(..) => true,
@@ -119,7 +119,7 @@ impl Type {
         }
     }
 
-    /// Whether a record stands anywhere in this type.
+    /// Returns whether this type contains a record.
     pub fn mentions_record(&self) -> bool {
         match self {
             Type::Record(_) => true,
@@ -130,7 +130,7 @@ impl Type {
         }
     }
 
-    /// Whether a tensor or a function stands anywhere in this type.
+    /// Returns whether this type contains a tensor or a function.
     pub fn mentions_array(&self) -> bool {
         match self {
             Type::Tensor(..) | Type::Lam(..) => true,
@@ -140,7 +140,7 @@ impl Type {
         }
     }
 
-    /// The domain and codomain of a linear map type.
+    /// Returns the domain and codomain of a linear map type.
     pub fn as_lm(&self) -> Option<(&Type, &Type)> {
         match self {
             Type::LM(s, t) => Some((s, t)),
@@ -148,7 +148,7 @@ impl Type {
         }
     }
 
-    /// The component types of a tuple type.
+    /// Returns the component types of a tuple type.
     pub fn as_tuple(&self) -> Option<&[Type]> {
         match self {
             Type::Tuple(parts) => Some(parts),
@@ -156,7 +156,7 @@ impl Type {
         }
     }
 
-    /// The type of an index into a tensor of the given rank: Integer, or a tuple of Integers.
+    /// Returns the type of an index into a tensor of the given rank: Integer, or a tuple of Integers.
     pub fn index(rank: usize) -> Type {
         match rank {
             1 => Type::Integer,
@@ -164,7 +164,7 @@ impl Type {
         }
     }
 
-    /// The rank of the tensors that have indices of this type.
+    /// Returns the rank of the tensors that have indices of this type.
     pub fn rank_of_index(&self) -> Option<usize> {
         match self {
             Type::Integer => Some(1),
@@ -174,8 +174,10 @@ impl Type {
         }
     }
 
-    /// The type of the shape of a value of this type: unit where the type gives the shape, the size
-    /// of a tensor whose elements have shapes that the type gives, else the tensor of their shapes.
+    /// Returns the type of the shape of a value of this type.
+    ///
+    /// Where the type gives the shape, it is unit. The shape of a tensor is its size, if the type gives the shape of
+    /// the elements, and else the tensor of their shapes.
     pub fn shape(&self) -> Type {
         match self {
             Type::Float
@@ -192,7 +194,7 @@ impl Type {
     }
 }
 
-/// KS-Lisp spelling, parenthesised where the reader wants it.
+/// Writes the KS-Lisp spelling, in parentheses where the reader needs them.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

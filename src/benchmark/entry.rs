@@ -70,7 +70,7 @@ impl Point {
         let direction = random.direction(&whole);
         let tangent = match varying.varying() {
             None => direction,
-            Some(paths) => part_that_varies(&direction, one, &paths),
+            Some(paths) => part_that_varies(&direction, one, paths),
         };
         let cotangent = match result {
             Value::Float(_) => Value::Float(1.0),

@@ -50,6 +50,9 @@ impl Input {
         let checked = checked.map_err(|errors| shown(&source, &errors, format))?;
         let lines = source.text().lines().count();
         watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), checked.places.len()));
+        if !checked.warnings.is_empty() {
+            shown(&source, &checked.warnings, format);
+        }
         let mut input = Input::new(source, checked, format, watch);
         input.warn();
         Ok(input)

@@ -1,4 +1,4 @@
-//! Where calls of a function and of its derivatives meet: at one point, the value of the argument.
+//! Finds calls of a function and of its derivatives at one point, the value of the argument.
 
 use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ pub struct Meeting(FunName, Vec<Atom>);
 pub struct Tuples(HashMap<u32, Vec<Expr>>);
 
 impl Tuples {
-    /// Those that a term binds, wherever in it.
-    pub fn of(e: &Expr) -> Tuples {
+    /// Collects the tuples that a term binds, at any depth.
+    pub fn bound_in(e: &Expr) -> Tuples {
         let mut tuples = HashMap::new();
         e.visit_bindings(|b| {
             if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
@@ -30,19 +30,22 @@ impl Tuples {
         parts.map_or(std::slice::from_ref(whole), Vec::as_slice)
     }
 
-    /// Where g(s) meets others, for a call of g.
+    /// Returns the point g(s) of a call of g.
     pub fn of_value(&self, e: &Expr) -> Option<Meeting> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         self.at(&f.name, args)
     }
 
-    /// Where g(s) meets others, for a call of `[d g]` at s.
+    /// Returns the point g(s) of a call of `[d g]` at s.
     pub fn of_derivative(&self, e: &Expr) -> Option<Meeting> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         match derivation(f)? {
             Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
             Derivative::SufFwdPass => self.at(&base(f), args),
-            _ => None,
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::Shape => None,
+            Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl | Derivative::Wrt(_) => None,
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess => None,
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => None,
         }
     }
 

@@ -11,6 +11,7 @@ pub mod forms;
 pub mod partial_eval;
 pub mod passes;
 pub mod pipeline;
+pub mod postcondition;
 pub mod recipes;
 pub mod schedule;
 pub mod typing;

@@ -127,7 +127,7 @@ pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
     halves.result = result.clone();
 }
 
-/// Whether one of the variables occurs free in the term.
+/// Returns whether one of the variables occurs free in the term.
 pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
     e.any(|e| e.as_var().is_some_and(|x| late.contains(&x.id())))
 }
@@ -149,7 +149,7 @@ impl Slots {
         Slots(slots)
     }
 
-    /// The variable that stands for each slot outside.
+    /// The variable that names each slot outside.
     pub fn vars(&self) -> Vec<Var> {
         let either = |(yes, no): &(Option<Var>, Option<Var>)| yes.as_ref().or(no.as_ref()).cloned();
         self.0.iter().filter_map(either).collect()
@@ -166,12 +166,12 @@ impl Slots {
         if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
     }
 
-    /// What the first branch puts into the slots: its own variables, and dummies.
+    /// Returns the values of the slots in the first branch: its own variables, and dummies.
     pub fn of_first(&self) -> Vec<Expr> {
         self.parts(|(yes, _)| yes.as_ref())
     }
 
-    /// What the second branch puts into them.
+    /// Returns the values of the slots in the second branch.
     pub fn of_second(&self) -> Vec<Expr> {
         self.parts(|(_, no)| no.as_ref())
     }
@@ -185,14 +185,14 @@ impl Slots {
         self.0.iter().zip(&vars).map(part).collect()
     }
 
-    /// What the second branch's variables are called outside.
+    /// Renames the second branch's variables to those of the slots.
     pub fn renaming(&self) -> HashMap<u32, Expr> {
         let shared = self.0.iter().filter_map(|(yes, no)| Some((no.as_ref()?.id(), Expr::var(yes.as_ref()?))));
         shared.collect()
     }
 }
 
-/// What the reverse half of a branch needs of its forward half.
+/// Returns the variables that the reverse half of a branch reads from its forward half.
 fn exported(branch: &Halves) -> Vec<Var> {
     let bound: Vec<Var> = branch.forward.iter().flat_map(|b| b.pattern.vars().to_vec()).collect();
     record(&branch.reverse, &branch.result, &bound)

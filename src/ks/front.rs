@@ -37,8 +37,8 @@ pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 }
 
 /// The record that `[suffwdpass f]` gives, known once the derivation was done: the checker's one question to it.
-fn record(checked: Checked, f: &FunName) -> Result<Type, Diagnostic> {
-    pipeline::record(checked, f).map_err(Diagnostic::from)
+fn record(checked: Checked, f: &FunName) -> Result<Type, Box<Diagnostic>> {
+    pipeline::record(checked, f).map_err(|error| Box::new(Diagnostic::from(error)))
 }
 
 fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {

@@ -46,10 +46,10 @@ impl From<SyntaxError> for Diagnostic {
                 Diagnostic::error("E104", format!("the literal `{word}` is out of range for a Float"))
             }
             E::Escape(escape) => Diagnostic::error("E105", format!("unknown escape `{escape}` in a string"))
-                .remedy("the escapes are \\n \\t \\\\ \\\""),
+                .remedy("write one of the escapes \\n \\t \\\\ \\\""),
             E::UnclosedString => Diagnostic::error("E106", "this string is never closed").remedy("add a closing `\"`"),
             E::UnclosedComment => Diagnostic::error("E107", "this comment is never closed")
-                .remedy("add `|#`; comments nest, each `#|` needs its own"),
+                .remedy("add `|#`: comments nest, and each `#|` needs its own"),
             E::Unclosed(bracket) => Diagnostic::error("E108", format!("this `{bracket}` is never closed")),
             E::Stray(bracket) => Diagnostic::error("E109", format!("this `{bracket}` closes nothing")),
             E::Mismatched(open, close) => Diagnostic::error("E110", format!("`{open}` is closed by `{close}`")),
@@ -88,7 +88,7 @@ impl SyntaxError {
 fn number_remedy(text: &str) -> String {
     let digits = text.trim_end_matches('.');
     match digits.len() + 1 == text.len() && digits.chars().all(|c| c.is_ascii_digit() || "+-".contains(c)) {
-        true => format!("a Float has digits on both sides of the point: `{digits}.0`"),
-        false => "a name does not start with a digit".into(),
+        true => format!("write digits on both sides of the point: `{digits}.0`"),
+        false => "start a name with a letter".into(),
     }
 }

@@ -14,7 +14,8 @@ fn directory(test: &str) -> PathBuf {
     let write = |name: &str, text: &str| fs::write(path.join(name), text).expect("the program is written");
     write("wrong.ks", "(def f Float (x : Float)\n  (tuple \"\\q\" y))\n(def f Float (x : Float) x)\n");
     write("external.ks", "(edef e Float Float)\n(def f Float (x : Float) (e x))\n");
-    write("stops.ks", "(def main Integer ()\n  (div 1 0))\n");
+    write("stops.ks", "(def main Integer ()\n  (div 1 (sub 1 1)))\n");
+    write("doubtful.ks", "(def f Integer (n : Integer)\n  (div n 0))\n(def g Float (v : Vec Float) (index -1 v))\n");
     write("good.ks", "(def f Float (x : Float)\n  x)\n");
     path
 }
@@ -61,6 +62,20 @@ fn json_has_every_kind_of_error() {
         let first = objects.first().unwrap_or_else(|| panic!("{args:?} says nothing"));
         assert_eq!((&first["severity"], &first["code"], &first["line"]), (&"error".into(), &code, &line), "{args:?}");
     }
+}
+
+#[test]
+fn warnings_are_no_errors() {
+    let directory = directory("warnings_are_no_errors");
+    let output = lmc(&directory, &["check", "doubtful.ks"], "json");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let objects = objects(&output);
+    let found: Vec<_> = objects.iter().map(|o| (&o["severity"], &o["code"], &o["line"], &o["column"])).collect();
+    let warning = Value::from("warning");
+    let (division, index) = (Value::from("W403"), Value::from("W402"));
+    let places: [Value; 4] = [2, 10, 3, 37].map(Value::from);
+    let expected = [(&warning, &division, &places[0], &places[1]), (&warning, &index, &places[2], &places[3])];
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -75,11 +75,12 @@ fn errors(text: &str) -> Vec<&'static str> {
         fun.argument().is_differentiable() && fun.result.is_differentiable()
     };
     let wanted: Vec<_> = wanted.into_iter().filter(is_of_numbers).collect();
+    let warnings = checked.warnings.clone();
     let mut pipeline = Pipeline::new(checked);
     let failures = wanted.iter().filter_map(|name| pipeline.require(name).err());
     let mut codes: Vec<&str> = failures.map(|error| error.code()).collect();
-    let warnings = pipeline.take_endless_rules().into_iter().map(|rule| Diagnostic::from(rule).code);
-    codes.extend(warnings);
+    let endless = pipeline.take_endless_rules().into_iter().map(Diagnostic::from);
+    codes.extend(warnings.into_iter().chain(endless).map(|warning| warning.code));
     codes
 }
 

@@ -107,6 +107,34 @@ fn programs_settle() {
     });
 }
 
+/// The programs that test the language have it, too.
+#[test]
+fn language_tests_are_laid_out() {
+    lmc::with_large_stack(|| {
+        let ours = files().into_iter().filter(|path| path.starts_with(Path::new(TOP).join("tests/language")));
+        let texts: Vec<(PathBuf, String)> =
+            ours.map(|path| (path.clone(), fs::read_to_string(path).expect("a program"))).collect();
+        assert!(texts.len() > 70, "only {} programs were found", texts.len());
+        for (path, text) in texts {
+            assert_eq!(formatted(&text), text, "{}", path.display());
+        }
+    });
+}
+
+/// The asserts of a chain are broken together, and the last term goes below them.
+#[test]
+fn chains_of_asserts_are_lists() {
+    let parts: Vec<String> = (0..4).map(|i| format!("(assert (gt (index {i} v) 0.0) ")).collect();
+    let text = format!("(def f Float (v : Vec Float) {}(print (sum v)){})", parts.concat(), ")".repeat(4));
+    let lines: Vec<String> = (0..4).map(|i| format!("  (assert (gt (index {i} v) 0.0)\n")).collect();
+    let layout = format!("(def f Float (v : Vec Float)\n{}  (print (sum v))))))\n", lines.concat());
+    let short = "(def f Float (x : Float)\n  (assert (gt x 0.0) (assert (lt x 1.0) x)))\n";
+    lmc::with_large_stack(|| {
+        assert_eq!(settled(&text), layout);
+        assert_eq!(settled(short), short);
+    });
+}
+
 /// The demos of `lmc demo` and the models of `lmc gradbench` have the layout already.
 #[test]
 fn demos_are_laid_out() {

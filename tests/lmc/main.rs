@@ -19,13 +19,14 @@ mod fmt;
 mod gradbench;
 mod hosts;
 mod ks_round_trip;
+mod layers;
 mod licences;
-
 mod native_arrays;
 mod native_records;
 mod operators;
 mod pass_laws;
 mod prelude;
+mod recipes;
 mod recursion;
 mod robust;
 mod shell;

@@ -8,9 +8,10 @@ use lm::notation::ks;
 use lm::term::{Def, FunName, Program};
 use lm::types::Type;
 use lm::value::Value;
+use lmc::derive::passes;
 use lmc::derive::passes::laws::{PASS_LAWS, PassLaw};
-use lmc::derive::passes::{self, Facts};
 use lmc::derive::pipeline::Pipeline;
+use lmc::derive::postcondition::{self, Facts};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
@@ -61,7 +62,7 @@ fn keeps_postcondition(law: &PassLaw, made: &Def) {
     let directions = if law.pass == "hoist_residuals" { &made.params[made.params.len() - 1..] } else { &[] };
     let is_recursive = |f: &FunName| *f == FunName::base("g");
     let facts = Facts { directions, is_recursive: &is_recursive, ..Facts::new(&effects) };
-    passes::check(pass, made, &facts).unwrap_or_else(|broken| panic!("{}: {broken}", law.name));
+    postcondition::check(pass, made, &facts).unwrap_or_else(|broken| panic!("{}: {broken}", law.name));
 }
 
 #[test]

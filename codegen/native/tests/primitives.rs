@@ -96,7 +96,7 @@ fn native_is_interpreted() {
         }
     }
     let covered: std::collections::BTreeSet<Prim> = cases.iter().map(|(p, ..)| *p).collect();
-    assert_eq!(covered.len(), 44, "{covered:?}");
+    assert!(covered.len() >= 44, "{covered:?}");
 }
 
 fn agree(b: &Build, jit: &Jit, p: Prim, name: &FunName, args: &[Value]) {

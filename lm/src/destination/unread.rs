@@ -1,15 +1,16 @@
-//! What becomes of terms whose values nobody reads.
+//! Says what becomes of terms whose values are unused.
 //!
-//! In what the program says, they are evaluated: they may print, or stop the program. What a derivation made is not,
-//! unless it prints: an error in it goes with it, as where a pass drops dead bindings. Derivations count on that. They
-//! ask for a value and its derivative together, and give zeros for what a function does not depend on.
+//! In definitions of the program they are evaluated: they may print, or stop the program. In definitions that a
+//! derivation made they are dropped with their errors, unless they print, as a pass drops dead bindings. Derivations
+//! count on that: they ask for a value and its derivative together, and for zeros where a function does not depend on
+//! an argument.
 
 use super::selection;
 use crate::effect::Effects;
 use crate::prim::Prim;
 use crate::term::{Expr, FunName, Kind, Op, Program};
 
-/// What is done with a term that nobody reads.
+/// The treatment of a term whose value is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// It is evaluated.
@@ -19,12 +20,13 @@ pub enum Unread {
 }
 
 impl Unread {
-    /// What is done in a definition of the program.
+    /// Returns the treatment in a definition of the program.
     pub fn of(program: &Program, name: &FunName) -> Unread {
         if program.is_derived(name) { Unread::Dropped } else { Unread::Evaluated }
     }
 
-    /// Whether a term need not be evaluated for anything but its value. `effects` are those of the program.
+    /// Returns whether a term has nothing but its value: it neither prints, nor stops the program. `effects` are those
+    /// of the program.
     pub fn is_idle(self, e: &Expr, effects: &Effects) -> bool {
         match self {
             _ if selection(e).is_some() => true,
@@ -33,15 +35,15 @@ impl Unread {
         }
     }
 
-    /// Whether a term that is not idle passes on to its parts that nobody reads them. What the program says may stop it
-    /// where values of parts meet.
+    /// Returns whether the parts of an unused term that is not idle are unused as well. In a definition of the program
+    /// they are used where values of parts meet, which may stop the program.
     pub fn passes_on(self, e: &Expr) -> bool {
         let meets_nothing = matches!(e.kind(), Kind::Let(..) | Kind::App(Op::If | Op::Tuple, _));
         self == Unread::Dropped || meets_nothing
     }
 }
 
-/// Whether the term neither prints nor fails, for what it is made of: names, and zeros like them.
+/// Returns whether the term cannot print or fail, since it consists of names, and of zeros of their shapes.
 fn is_total(e: &Expr) -> bool {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => true,

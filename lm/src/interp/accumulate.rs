@@ -1,24 +1,27 @@
-//! Evaluation into destinations.
+//! Evaluates terms into destinations.
 //!
 //! ```text
 //! a + b            add a, then b            0         add nothing
-//! $delta_at w i x  add x to element i       let, if   as ever, then the body or the branch taken
+//! $delta_at w i x  add x to element i       let, if   as always, then the body or the branch taken
 //! sumbuild n f     add f(0), f(1), ...      (a, ..)   component by component
 //! g(e)             g's body, into the destination
 //! ```
 //!
-//! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
-//! ever made for one of them. What of a block goes where is planned by `destination`.
+//! So a sum of one-hot vectors costs what its numbers cost, as in native code: none of them becomes a vector of zeros.
+//! `destination` plans which values of a block go where.
 
-use super::arrays::size_of;
+use super::calls::Calls;
+use super::interpreter::{Interpreter, located};
+use super::sizes::size_of;
 use super::target::{Target, all_floats, nothing, without_unread};
-use super::{Closure, Env, Interpreter, RuntimeError, located};
+use super::terms::bind_pattern;
 use crate::destination::{Destination, Plan, Step, Unread, beside_a_value, plan, selection};
 use crate::effect::Effects;
 use crate::prim::Prim;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, Kind, Op};
-use crate::value::Value;
+use crate::value::{Closure, Env, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -31,43 +34,15 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Whether the term was added where it was bound.
+    /// Returns whether the term was added where it was bound.
     fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
     }
 }
 
-/// The calls of one function value, one after the other, in one environment.
-pub(super) struct Calls {
-    f: Closure,
-    env: Env,
-}
-
-impl Calls {
-    pub(super) fn of(f: &Closure) -> Calls {
-        Calls { f: f.clone(), env: (*f.env).clone() }
-    }
-
-    /// `f(x)`.
-    pub(super) fn value(&mut self, cx: &mut Interpreter, x: Value) -> Outcome {
-        self.run(cx, x, &Target::Own)
-    }
-
-    /// `f(x)`, into a target.
-    pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
-        cx.counts.steps += 1;
-        cx.counts.accesses += 2;
-        if !self.f.then.is_empty() {
-            let y = cx.apply_closure(&self.f, x)?;
-            return cx.distribute(y, target);
-        }
-        self.env.insert(self.f.param.id(), x);
-        cx.inside_closure(|cx| cx.eval_into(&self.f.body, &mut self.env, target, None), &self.f.body)
-    }
-}
-
 impl Interpreter<'_> {
-    /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
+    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows what was added
+    /// before.
     pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match target {
             Target::Own => self.eval(e, env),
@@ -89,7 +64,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Whether a term need not be evaluated for anything but its value; found once.
+    /// Returns whether a term has nothing but its value, and remembers the answer.
     fn is_idle(&mut self, e: &Expr) -> bool {
         match self.idle.get(&e.address()) {
             Some((_, unread, is_idle)) if *unread == self.unread => *is_idle,
@@ -143,7 +118,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// A block of which some bindings have destinations, to its value.
+    /// Evaluates a block, some bindings of which have destinations.
     pub(super) fn eval_into_own(&mut self, block: &Expr, env: &mut Env) -> Outcome {
         self.block_into(block, env, &Target::Own, None)
     }
@@ -161,12 +136,12 @@ impl Interpreter<'_> {
             }
             let inner = self.resolve(&destination, target, env)?;
             let value = self.eval_into(&b.rhs, env, &inner, Some(&planned))?;
-            super::bind_pattern(&b.pattern, value, env);
+            bind_pattern(&b.pattern, value, env);
         }
         self.eval_into(result, env, target, Some(&planned))
     }
 
-    /// The plan for a block, made once.
+    /// Returns the plan for a block, and remembers it.
     pub(super) fn plan(&mut self, block: &Expr, root: Destination) -> Arc<Plan> {
         match self.plans.get(&block.address()) {
             Some((_, known, unread, plan)) if *known == root && *unread == self.unread => plan.clone(),
@@ -267,7 +242,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
+    /// Adds `f(i)` for each i. Parts that go back to the caller are summed from the zero of w's shape.
     pub(super) fn sum_into(&mut self, w: Option<&Value>, n: &Value, f: &Closure, target: &Target) -> Outcome {
         let size = size_of(&Position::of(n))?;
         let roots = self.roots.len();
@@ -284,7 +259,7 @@ impl Interpreter<'_> {
         Ok(sum)
     }
 
-    /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
+    /// Computes `(s, z) = f(i, s)` for each i in turn, and returns the last s and the sum of the z.
     pub(super) fn loop_into(&mut self, n: i64, f: &Closure, start: &Value, w: &Value, target: &Target) -> Outcome {
         let roots = self.roots.len();
         let sum = self.with_zeros(w, &target.component(1));
@@ -321,7 +296,7 @@ impl Interpreter<'_> {
         self.adding_to(a, |cx, target| cx.eval_into(b, env, target, None).map(drop))
     }
 
-    /// The value of a variable, or of a component of one, that nobody looks at again.
+    /// Takes the value out of a variable, or out of a component of one, that is not used again.
     fn take(&mut self, e: &Expr, env: &mut Env) -> Value {
         let (x, path) = selection(e).expect("a use of a variable");
         let mut value = env.get_mut(&x.id()).expect("a bound variable");
@@ -332,7 +307,8 @@ impl Interpreter<'_> {
         std::mem::replace(value, nothing())
     }
 
-    /// `$into(w, e)`: e, added to zeros of w's shape, or, of a pair with a value, the value and the rest so.
+    /// Evaluates `$into(w, e)`: adds e to zeros of w's shape. Of a pair with a value, it adds the second component
+    /// only.
     pub(super) fn starting_at_zero(&mut self, w: &Expr, e: &Expr, env: &mut Env, target: &Target) -> Outcome {
         let roots = self.roots.len();
         let is_beside = beside_a_value(w, e) && !target.destination(&[]).takes_all();

@@ -1,26 +1,25 @@
-//! The value of each primitive on tensors.
+//! Defines the value of each primitive on tensors.
 
-use super::accumulate::Calls;
+use super::calls::Calls;
+use super::interpreter::{Interpreter, witness};
+use super::sizes::{common_size, offset, size_of};
 use super::target::{Target, all_floats, own_floats, shared_floats};
-use super::vector_space::common_size;
-use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
+use crate::value::Closure;
 use crate::value::Value::{self, Function, Integer, Tuple};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 type Outcome = Result<Value, RuntimeError>;
 
-/// A tensor of more elements than this is refused before it is made. Dimensionless.
-const MOST_ELEMENTS: usize = 1 << 28;
-
-/// What `$BENCH` measures takes at least so long; a longer call is made once.
+/// `$BENCH` repeats a call until so much time has passed; a longer call is made once.
 pub const BENCH_TIME: Duration = Duration::from_millis(20);
 
 impl Interpreter<'_> {
-    /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
+    /// Returns the value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
     pub(super) fn array(&mut self, p: Prim, args: &[Value], ty: &Type) -> Option<Outcome> {
         Some(match (p, args) {
             (Prim::Build, [n, Function(f)]) => self.build(&Position::of(n), f),
@@ -66,7 +65,7 @@ impl Interpreter<'_> {
         Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
     }
 
-    /// The sum of `f(i)`, each added in place.
+    /// Returns the sum of `f(i)`, each of which is added in place.
     fn sum_build(&mut self, w: Option<&Value>, n: &Value, f: &Closure, ty: &Type) -> Outcome {
         if let Some(w) = w {
             return self.sum_into(Some(w), n, f, &Target::Own);
@@ -81,7 +80,7 @@ impl Interpreter<'_> {
         self.adding_to(first, |cx, target| positions.try_for_each(|i| calls.run(cx, i.value(), target).map(drop)))
     }
 
-    /// Zeros of the shape of `w`, with x at i.
+    /// Returns zeros of the shape of `w`, with x at i.
     fn delta_at(&mut self, w: &Value, i: &Value, x: &Value) -> Outcome {
         let mut zero = self.zero(w);
         let Value::Tensor(zeros) = &mut zero else { panic!("{w:?} is no tensor") };
@@ -95,7 +94,7 @@ impl Interpreter<'_> {
         sum.ok_or(RuntimeError::shape_unknown())
     }
 
-    /// The seconds that a call takes, measured over as many calls as make up [`BENCH_TIME`].
+    /// Returns the seconds that a call takes, measured over as many calls as fill [`BENCH_TIME`].
     fn seconds_per_call(&mut self, f: &Closure) -> Outcome {
         let start = Instant::now();
         let mut calls = Calls::of(f);
@@ -130,7 +129,7 @@ impl Interpreter<'_> {
         Ok(Value::vector(results))
     }
 
-    /// `v` with every `(i, x)` of `pairs` added at i, in order.
+    /// Returns `v` with every `(i, x)` of `pairs` added at i, in order.
     fn add_at(&mut self, v: &Value, pairs: &Tensor) -> Outcome {
         let Value::Tensor(v) = v else { panic!("{v:?} is no tensor") };
         let mut elements = v.elements().to_vec();
@@ -144,17 +143,8 @@ impl Interpreter<'_> {
     }
 }
 
-/// A size that a tensor can have.
-pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
-    let size = n.as_size().ok_or(RuntimeError::new(ErrorKind::NegativeSize(n.clone())))?;
-    let count = size.iter().try_fold(1, |count: usize, &n| count.checked_mul(n));
-    if count.is_none_or(|count| count > MOST_ELEMENTS) {
-        return Err(RuntimeError::new(ErrorKind::TooLarge(n.clone())));
-    }
-    Ok(size)
-}
-
-/// A tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of arrays.
+/// Returns a tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of
+/// arrays.
 fn unzip(v: &Tensor, ty: &Type) -> Value {
     let parts = ty.as_tuple().expect("`unzip` gives a tuple").len();
     let part = |k: usize| {
@@ -165,12 +155,4 @@ fn unzip(v: &Tensor, ty: &Type) -> Value {
         Value::Tensor(Arc::new(v.with(v.elements().iter().map(component).collect())))
     };
     Tuple((0..parts).map(part).collect())
-}
-
-pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
-    let index = Position::of(i);
-    v.offset(&index).ok_or_else(|| {
-        let size = v.size().into();
-        RuntimeError::new(ErrorKind::IndexOutOfRange { index, size })
-    })
 }

@@ -1,8 +1,8 @@
-//! What the interpreter counts.
+//! Defines what the interpreter counts.
 
 use crate::term::{Expr, Kind, Op};
 
-/// How many operations on Floats were done, by kind.
+/// The number of operations on Floats, by kind.
 ///
 /// Source: Huot and Shaikhha, Denotationally correct, purely functional, efficient reverse-mode automatic
 /// differentiation, sec. 5.2 (the cost model).
@@ -31,19 +31,19 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All arithmetic: additions, multiplications and non-linear operations.
+    /// Returns the number of all arithmetic operations: additions, multiplications and non-linear operations.
     pub fn arithmetic(&self) -> u64 {
         self.additions + self.multiplications + self.nonlinear
     }
 
-    /// Counts Floats that are written into a new tensor by no step of a loop.
+    /// Counts Floats that are written into a new tensor outside of a loop's steps.
     pub(super) fn write(&mut self, floats: u64) {
         self.moves += floats;
         self.accesses += floats;
     }
 }
 
-/// What a term adds to [`Counts::accesses`] by itself, primitives apart.
+/// Returns what a term itself adds to [`Counts::accesses`], primitives apart.
 pub(super) fn accesses(e: &Expr) -> u64 {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Get(..) | Op::LmGet(..), _) => 1,

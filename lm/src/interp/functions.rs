@@ -1,4 +1,4 @@
-//! Functions as vectors: what L and L' take and give (working notes, sec. 2.7).
+//! Defines functions as vectors, which L and L' take and give (working notes, sec. 2.7).
 //!
 //! ```text
 //! (f + g)(i) = f(i) + g(i)        (k * f)(i) = k * f(i)        f • g = Σ_i f(i) • g(i)
@@ -6,43 +6,13 @@
 //!
 //! The sum is over all Integers, so one of the two must be of finite support ([`Value::Support`]).
 
-use super::vector_space::Change;
-use super::{Closure, Interpreter, RuntimeError};
+use super::interpreter::Interpreter;
 use crate::map;
-use crate::value::Value;
-
-/// What is done to each value of a function.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Then {
-    /// It is a map, which is applied to this.
-    Apply(Value),
-    /// It is a map, which is applied to this in reverse.
-    ApplyReverse(Value),
-    /// The value of this function at the same place is added.
-    Add(Value),
-    /// It is negated or scaled.
-    Change(Change),
-}
-
-impl Closure {
-    /// `λi. (self i) ⊙ x`.
-    pub(crate) fn then_apply(self, x: &Value) -> Closure {
-        self.then(Then::Apply(x.clone()))
-    }
-
-    /// `λi. r ⊙ᴿ (self i)`.
-    pub(crate) fn then_apply_reverse(self, r: &Value) -> Closure {
-        self.then(Then::ApplyReverse(r.clone()))
-    }
-
-    pub(super) fn then(mut self, then: Then) -> Closure {
-        self.then.push(then);
-        self
-    }
-}
+use crate::runtime_error::RuntimeError;
+use crate::value::{Then, Value};
 
 impl Interpreter<'_> {
-    /// The value of a function at i, after one more step.
+    /// Returns the value of a function at i after one more step.
     pub(super) fn done(&mut self, then: &Then, value: Value, i: &Value) -> Result<Value, RuntimeError> {
         match (then, value) {
             (Then::Apply(x), Value::Map(m)) => map::apply(self, &m, x),
@@ -56,7 +26,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The value of a function at i; nothing where it is zero.
+    /// Returns the value of a function at i; `None` where it is zero.
     fn value_at(&mut self, g: &Value, i: &Value) -> Result<Option<Value>, RuntimeError> {
         match (g, i) {
             (Value::Function(f), _) => self.apply_closure(f, i.clone()).map(Some),

@@ -1,18 +1,20 @@
-//! The value of each primitive.
+//! Defines the value of each primitive.
 
-use super::{ErrorKind, Interpreter, RuntimeError, witness};
-use crate::map::{self, LinearMap};
+use super::interpreter::{Interpreter, witness};
+use crate::map;
 use crate::prim::Prim;
 use crate::random::hash;
+use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;
 use crate::types::Type;
+use crate::value::LinearMap;
 use crate::value::Value::{self, Bool, Float, Integer, Map};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
 
 impl Interpreter<'_> {
-    /// The value of `p(args)`, of type `ty`.
+    /// Returns the value of `p(args)`, of type `ty`.
     pub(super) fn prim(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
         self.counts.accesses += accesses(p, args);
         match args {
@@ -80,7 +82,7 @@ impl Interpreter<'_> {
         Ok(Float(value))
     }
 
-    /// Primitives on several types, on vectors and on linear maps.
+    /// Evaluates primitives on several types, on vectors and on linear maps.
     fn other(&mut self, p: Prim, args: &[Value], ty: &Type) -> Outcome {
         if let Some(outcome) = self.array(p, args, ty) {
             return outcome;
@@ -132,7 +134,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Operands read and result written: of scalars, here; vector spaces count theirs Float by Float.
+/// Returns the number of operands and results, all scalars. Vector spaces count theirs Float by Float.
 fn accesses(p: Prim, args: &[Value]) -> u64 {
     let in_vector_space = matches!(p, Prim::Add | Prim::Sub | Prim::Neg | Prim::Mul | Prim::Dot)
         && args.iter().any(|arg| matches!(arg, Float(_)));
@@ -140,7 +142,7 @@ fn accesses(p: Prim, args: &[Value]) -> u64 {
     if in_vector_space || !args.iter().all(is_scalar) { 0 } else { args.len() as u64 + 1 }
 }
 
-/// The linear map that the operator `p` builds, of type `ty`.
+/// Returns the linear map that the operator `p` builds, of type `ty`.
 fn linear_map(p: Prim, args: &[Value], ty: &Type) -> LinearMap {
     let maps =
         || args.iter().map(|m| if let Map(m) = m { m.clone() } else { panic!("{m:?} is no linear map") }).collect();
@@ -172,7 +174,7 @@ fn fail(kind: ErrorKind) -> Outcome {
     Err(RuntimeError::new(kind))
 }
 
-/// A deterministic hash of an Integer, uniform in [0, 1): the finaliser of SplitMix64.
+/// Returns a hash of an Integer, uniform in `[0, 1)`: the finaliser of SplitMix64.
 pub fn ranhashdoub(k: i64) -> f64 {
     (hash(k as u64) >> 11) as f64 / (1u64 << 53) as f64
 }

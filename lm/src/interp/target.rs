@@ -1,18 +1,20 @@
-//! Where values go that are evaluated into destinations, and what is added there.
+//! Holds the targets that terms are evaluated into, and adds values there.
 
-use super::arrays::offset;
-use super::{Counts, Env, Interpreter, RuntimeError};
+use super::counts::Counts;
+use super::interpreter::Interpreter;
+use super::sizes::{common_size, offset};
 use crate::destination::{Destination, Step};
 use crate::map;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::Tensor;
 use crate::term::Expr;
-use crate::value::Value;
+use crate::value::{Env, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
 
-/// A part of one of the values that are being added to: the value's number, and the way from it, component
-/// by component and element by element, each from 0.
+/// A part of one of the values that are being added to: the value's number, and the way to the part. The way goes by
+/// components and elements, each counted from 0.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     root: usize,
@@ -25,21 +27,21 @@ impl Place {
     }
 }
 
-/// Where a value goes.
+/// The target of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
     /// Back to the caller.
     Own,
-    /// It is added there, and the caller gets nothing.
+    /// The value is added there, and the caller gets nothing.
     Add(Place),
     /// A tuple, each component with a target.
     Parts(Vec<Target>),
-    /// Nobody looks at it.
+    /// The value is unused.
     Nowhere,
 }
 
 impl Target {
-    /// The target as the planner sees it: paths from the target itself.
+    /// Returns the target as the planner sees it: paths from the target itself.
     pub(super) fn destination(&self, way: &[Step]) -> Destination {
         match self {
             Target::Own => Destination::Own,
@@ -52,7 +54,7 @@ impl Target {
         }
     }
 
-    /// The target with places of their own for parts that nobody looks at, if there are any.
+    /// Returns the target with places of their own for its unused parts; `None` where there are none.
     pub(super) fn kept(&self) -> Option<Target> {
         match self {
             Target::Own | Target::Add(_) => None,
@@ -75,12 +77,12 @@ impl Target {
     }
 }
 
-/// What the caller gets of a part that was added, or that nobody looks at.
+/// Returns what the caller gets for a part that was added, or that is unused.
 pub(super) fn nothing() -> Value {
     Value::Tuple(Vec::new())
 }
 
-/// A value, or what came back of it, without the parts that nobody looks at.
+/// Returns a value without its unused parts.
 pub(super) fn without_unread(value: Value, target: &Target) -> Value {
     match (target, value) {
         (Target::Nowhere, _) => nothing(),
@@ -98,7 +100,7 @@ impl Interpreter<'_> {
         Ok(place.below(offset(elements, &index)?))
     }
 
-    /// Zeros of w's shape: only those that go back to the caller are made.
+    /// Returns zeros of w's shape for the parts that go back to the caller.
     pub(super) fn zero_into(&mut self, w: &Value, target: &Target) -> Value {
         match (target, w) {
             (Target::Own, _) => self.zero(w),
@@ -110,7 +112,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The target with a value of zeros for each part that goes back to the caller.
+    /// Makes zeros for each part that goes back to the caller, and returns the target that adds to them.
     pub(super) fn with_zeros(&mut self, w: &Value, target: &Target) -> Target {
         match target {
             Target::Add(_) | Target::Nowhere => target.clone(),
@@ -126,7 +128,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What `with_zeros` made room for, from root `next` on, now that all was added.
+    /// Returns the sums that `with_zeros` started, from root `next` on.
     pub(super) fn collect(&mut self, target: &Target, next: &mut usize) -> Value {
         match target {
             Target::Add(_) | Target::Nowhere => nothing(),
@@ -138,7 +140,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The value, after `work` has added to it.
+    /// Returns the value after `work` has added to it.
     pub(super) fn adding_to(
         &mut self,
         value: Value,
@@ -152,7 +154,7 @@ impl Interpreter<'_> {
         outcome.map(|()| sum)
     }
 
-    /// A value to where it goes.
+    /// Adds a value where the target says, and returns the parts that go back to the caller.
     pub(super) fn distribute(&mut self, value: Value, target: &Target) -> Outcome {
         match (target, value) {
             (Target::Own, value) => Ok(value),
@@ -171,7 +173,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The value at a place, its own: a tensor that others see, too, is copied before.
+    /// Returns the value at a place, for changing. A shared tensor is copied first.
     pub(super) fn part(&mut self, place: &Place) -> &mut Value {
         let mut value = &mut self.roots[place.root];
         for &i in &place.way {
@@ -187,12 +189,12 @@ impl Interpreter<'_> {
         value
     }
 
-    /// `x := x + y`.
+    /// Does `x := x + y`.
     fn add_to(&mut self, x: &mut Value, y: &Value) -> Result<(), RuntimeError> {
         match (x, y) {
             (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
             (Value::Tensor(xs), Value::Tensor(ys)) => {
-                super::vector_space::common_size(xs, ys)?;
+                common_size(xs, ys)?;
                 count_copy(xs, &mut self.counts);
                 let places = Arc::make_mut(xs).elements_mut();
                 places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))
@@ -204,7 +206,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The zero of a shape: so many Floats are written.
+    /// Returns the zero of a shape, and counts its Floats as written.
     pub(super) fn zero(&mut self, shape: &Value) -> Value {
         let zero = map::zero(shape);
         if matches!(zero, Value::Tuple(_) | Value::Tensor(_)) {
@@ -214,14 +216,14 @@ impl Interpreter<'_> {
     }
 }
 
-/// A tensor that others see, too, is copied before it is changed.
+/// Counts the copy that is made of a shared tensor before it is changed.
 fn count_copy(tensor: &mut Arc<Tensor>, counts: &mut Counts) {
     if Arc::get_mut(tensor).is_none() {
         counts.write(tensor.elements().iter().map(own_floats).sum::<u64>());
     }
 }
 
-/// The number of Floats in a value.
+/// Returns the number of Floats in a value.
 pub(super) fn all_floats(x: &Value) -> u64 {
     match x {
         Value::Float(_) => 1,
@@ -232,12 +234,12 @@ pub(super) fn all_floats(x: &Value) -> u64 {
     }
 }
 
-/// The Floats in a value that are those of tensors.
+/// Returns the number of Floats in a value that belong to tensors.
 pub(super) fn shared_floats(x: &Value) -> u64 {
     all_floats(x) - own_floats(x)
 }
 
-/// The Floats of a value that are its own: those of a tensor were written when it was made.
+/// Returns the number of Floats in a value that belong to no tensor. A tensor's were written when it was made.
 pub(super) fn own_floats(x: &Value) -> u64 {
     match x {
         Value::Float(_) => 1,

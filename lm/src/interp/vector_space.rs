@@ -1,28 +1,21 @@
-//! The operations of vector spaces, on values of any type, component by component.
+//! Defines the operations of vector spaces on values of any type, component by component.
 //!
-//! They count each operation on Floats. Tensors that are added or multiplied must have one size.
+//! Each operation on Floats is counted. Tensors that are added or multiplied must have one size.
 
-use super::functions::Then;
-use super::{Closure, ErrorKind, Interpreter, RuntimeError};
-use crate::tensor::Tensor;
-use crate::value::Value;
+use super::interpreter::Interpreter;
+use super::sizes::common_size;
+use crate::runtime_error::RuntimeError;
+use crate::value::{Change, Closure, Then, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
 
-/// What an operation on two values does to their numbers.
+/// An operation on two values, by their numbers.
 struct Numbers {
     floats: fn(f64, f64) -> f64,
     integers: fn(i64, i64) -> i64,
-    /// What it does to the second, where there is no first.
+    /// The operation on the second value where there is no first.
     alone: fn(&mut Interpreter, &Value) -> Value,
-}
-
-/// An operation on one value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Change {
-    Negate,
-    Scale(f64),
 }
 
 impl Interpreter<'_> {
@@ -52,7 +45,7 @@ impl Interpreter<'_> {
         Ok(products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
     }
 
-    /// The sum from left to right; nothing for no terms.
+    /// Returns the sum from left to right; `None` for no terms.
     pub(crate) fn sum(&mut self, terms: Vec<Value>) -> Result<Option<Value>, RuntimeError> {
         let mut terms = terms.into_iter();
         let Some(first) = terms.next() else { return Ok(None) };
@@ -119,7 +112,7 @@ impl Interpreter<'_> {
         })
     }
 
-    /// The products of the Floats at the same places; what is discrete has none.
+    /// Collects the products of the Floats at the same places. Discrete values have none.
     fn multiply(&mut self, x: &Value, y: &Value, products: &mut Vec<f64>) -> Result<(), RuntimeError> {
         let mut all =
             |xs: &[Value], ys: &[Value]| xs.iter().zip(ys).try_for_each(|(x, y)| self.multiply(x, y, products));
@@ -141,21 +134,11 @@ impl Interpreter<'_> {
         }
     }
 
-    /// The products of a function's values with those of one of finite support.
+    /// Collects the products of a function's values with those of a function of finite support.
     fn multiply_over(&mut self, f: &Closure, support: &[Value], products: &mut Vec<f64>) -> Result<(), RuntimeError> {
         (0..).zip(support).try_for_each(|(i, y)| {
             let x = self.apply_closure(f, Value::Integer(i))?;
             self.multiply(&x, y, products)
         })
     }
-}
-
-/// The size of both tensors.
-///
-/// Errors: they have different sizes.
-pub(super) fn common_size<'a>(x: &'a Tensor, y: &Tensor) -> Result<&'a [usize], RuntimeError> {
-    if x.size() == y.size() {
-        return Ok(x.size());
-    }
-    Err(RuntimeError::new(ErrorKind::SizeMismatch { left: x.size().into(), right: y.size().into() }))
 }

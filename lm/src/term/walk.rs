@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(seen.len(), term.size());
         assert_eq!(seen[0], term.address());
         let constants: Vec<Atom> = [1.0, 2.0].map(|x| Atom::Const(Constant::Float(x))).into();
-        assert_eq!(term.find_map(|e| Atom::of(e)), Some(constants[0].clone()));
+        assert_eq!(term.find_map(Atom::of), Some(constants[0].clone()));
         assert!(term.any(|e| Atom::of(e) == Some(constants[1].clone())));
         assert!(!term.all(|e| e.is_atom()));
     }

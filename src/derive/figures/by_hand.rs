@@ -1,4 +1,4 @@
-//! Jacobians written by hand, `(def [D f] ...)`, as Jacobians that are derived look.
+//! Brings Jacobians that are written by hand, `(def [D f] ...)`, into the form of derived ones.
 //!
 //! ```text
 //! let Dy = m in b   =   b[Dy := m]

@@ -1,24 +1,27 @@
-//! Derivatives of reverse derivatives, by symmetry of second derivatives.
+//! Derives reverse derivatives by symmetry of second derivatives.
 //!
 //! ```text
 //! fwd$[rev f]((s, dr), (ds, ddr))  =  rev$[wrt$1 [jvp f]]((s, ds), (ddr, dr))
 //! rev$[rev f]((s, dr), dds)        =  (rev$[wrt$1 [fwd f]]((s, dds), dr), fwd$f(s, dds))
 //! ```
 //!
-//! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s; the second derivative of f
-//! in two directions does not ask for their order (Schwarz). So no record is differentiated, and any order is made
-//! of forward derivatives and one reverse. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr), so value
-//! and derivative come as one:
+//! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s. The order of the two directions
+//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are made
+//! of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr). So
+//! value and derivative come as one:
 //!
 //! ```text
 //! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
 //! vjp$[rev f]((s, dr), dds)        =  let (dt, (a, b)) = vjp$[fwd f]((s, dds), dr) in (b, (a, dt))
 //! ```
 //!
-//! To differentiate the text of `[rev f]` instead costs more with the length of data and the depth of calls, as what
-//! it adds in place has a tangent that is not. That is done in two cases. Where a function below has a reverse
-//! derivative by hand, which is differentiated as it stands. And for rev of rev, where no derivative is called: nothing
-//! grows then, and the operations are fewer. Neither can be where `[rev f]` keeps records.
+//! The text of `[rev f]` could be differentiated instead. That costs more with the length of data and the depth of
+//! calls, because the tangents of sums that are added in place are not added in place. It is done in two cases:
+//!
+//! * A function below has a reverse derivative by hand, which is differentiated as it is written.
+//! * For rev of rev, no derivative is called: nothing grows then, and the operations are fewer.
+//!
+//! Neither case is possible where `[rev f]` keeps records.
 //!
 //! Other definitions that keep records, or have the text of `[rev f]` in them, are differentiated in a form with f
 //! and its derivatives called, not their halves. Halves themselves are not differentiated.
@@ -36,7 +39,7 @@ use std::sync::Arc;
 pub(in crate::derive) struct Symmetry {
     /// f, what of it varies included.
     f: Fun,
-    /// What of (s, dr) varies, for the derivative.
+    /// The parts of (s, dr) that vary.
     paths: Vec<Path>,
     s: Expr,
     dr: Expr,
@@ -73,7 +76,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.with_value()), vec![parts.point, parts.vector], body))
     }
 
-    /// What a derivative of `of` is made of by symmetry, if that is the way.
+    /// Returns the ingredients of a derivative of `of` by symmetry, if symmetry is the way to it.
     pub(in crate::derive) fn symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
         let f = match whole.underived() {
@@ -107,8 +110,8 @@ impl Pipeline {
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
     }
 
-    /// Whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
-    /// stands.
+    /// Returns whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
+    /// is written.
     fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = HashSet::from([f.as_written()]);
         let mut waiting = vec![f.as_written()];
@@ -256,7 +259,7 @@ impl Symmetry {
         self.f.name.varying().is_none() && self.paths.contains(&vec![1])
     }
 
-    /// Whether a part of s (1) or of dr (2) varies.
+    /// Returns whether a part of s (1) or of dr (2) varies.
     fn varies(&self, parameter: usize) -> bool {
         self.paths.iter().any(|path| path[0] == parameter)
     }
@@ -299,7 +302,7 @@ impl Symmetry {
     }
 }
 
-/// What varies of f, as parts of the first parameter of its derivatives.
+/// Returns the parts of f that vary, as parts of the first parameter of its derivatives.
 fn in_first_parameter(f: &Fun) -> Vec<Path> {
     match f.name.varying() {
         None => vec![vec![1]],
@@ -336,14 +339,14 @@ fn one_or_tuple(mut parts: Vec<Expr>) -> Expr {
     if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
 }
 
-/// Whether a definition calls derivatives of other functions, or of its own.
+/// Returns whether a definition calls derivatives of other functions, or of its own.
 fn calls_derivatives(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);
     called.iter().any(|name| !name.derivations.is_empty())
 }
 
-/// Whether a definition takes, gives or binds a record.
+/// Returns whether a definition takes, gives or binds a record.
 pub(in crate::derive) fn keeps_records(def: &Def) -> bool {
     def.fun.params.iter().any(Type::mentions_record) || mentions_record(&def.body)
 }

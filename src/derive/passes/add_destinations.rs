@@ -13,7 +13,7 @@
 //!
 //! Takes and gives: terms without linear maps.
 
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;

@@ -9,7 +9,7 @@
 //! blocks, or functions whose bodies are.
 
 use crate::derive::forms;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
 
 /// The definition in normal form.

@@ -12,7 +12,7 @@
 //! below value bindings. Gives: no linear maps.
 
 use crate::derive::forms;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::law::{component_source, name_it};
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};

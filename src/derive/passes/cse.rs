@@ -13,11 +13,11 @@
 //! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
 
 use crate::derive::forms::shown;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The definition with common subexpressions shared.
 pub fn cse(def: &Def, effects: &Effects) -> Def {
@@ -274,16 +274,17 @@ fn rank(a: &Argument) -> u64 {
     }
 }
 
-/// The postcondition: no variable is bound to an operator on atoms that another variable in scope is bound to.
+/// The postcondition: no variable is bound to an operator on atoms that another variable in scope is bound to. Where
+/// variables of a pattern were bound to the first one's components, a variable for the whole is no name for them.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    Twice { effects: facts.effects, seen: HashSet::new() }.term(&def.body)
+    Twice { effects: facts.effects, seen: HashMap::new() }.term(&def.body)
 }
 
 /// A search for terms that are computed twice.
 struct Twice<'a> {
     effects: &'a Effects,
-    /// The operators on atoms in scope.
-    seen: HashSet<(Op, Vec<Atom>)>,
+    /// The operators on atoms in scope, and whether a variable holds the first of each; else a tuple of variables does.
+    seen: HashMap<(Op, Vec<Atom>), bool>,
 }
 
 impl Twice<'_> {
@@ -302,16 +303,19 @@ impl Twice<'_> {
     }
 
     fn binding(&mut self, b: &Binding, added: &mut Vec<(Op, Vec<Atom>)>) -> Option<Expr> {
-        let (Pattern::Var(_), Kind::App(op, args)) = (&b.pattern, b.rhs.kind()) else { return None };
+        let Kind::App(op, args) = b.rhs.kind() else { return None };
         let atoms = args.iter().map(Atom::of).collect::<Option<Vec<_>>>()?;
         if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(&b.rhs) {
             return None;
         }
-        let key = (op.clone(), atoms);
-        if !self.seen.insert(key.clone()) {
-            return Some(shown(b));
+        let (key, is_var) = ((op.clone(), atoms), matches!(b.pattern, Pattern::Var(_)));
+        match self.seen.get(&key) {
+            Some(first) => (*first && is_var).then(|| shown(b)),
+            None => {
+                self.seen.insert(key.clone(), is_var);
+                added.push(key);
+                None
+            }
         }
-        added.push(key);
-        None
     }
 }

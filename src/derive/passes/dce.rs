@@ -12,7 +12,7 @@
 //! Takes and gives: any term.
 
 use crate::derive::forms::smallest_binding;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::occurrences;

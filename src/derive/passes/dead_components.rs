@@ -10,7 +10,7 @@
 //! The first component of a scan, its state, stays. Takes and gives: normal form without linear maps.
 
 use crate::derive::forms::smallest_binding;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};

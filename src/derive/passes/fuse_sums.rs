@@ -18,7 +18,7 @@
 
 use crate::derive::call_points::{Meeting, Tuples};
 use crate::derive::forms;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::alpha;
 use lm::effect::Effects;
 use lm::prim::{Cost, Prim};
@@ -168,7 +168,7 @@ fn name(b: &Binding) -> &str {
 /// How many calls of a block can be one with another: that of a function where it calls a derivative of it, or of
 /// another derivative.
 fn meetings(block: &Expr) -> usize {
-    let tuples = Tuples::of(block);
+    let tuples = Tuples::bound_in(block);
     let (bindings, _) = block.as_block();
     let of =
         |rhs: &Expr| -> Vec<Meeting> { tuples.of_value(rhs).into_iter().chain(tuples.of_derivative(rhs)).collect() };

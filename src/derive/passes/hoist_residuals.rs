@@ -15,7 +15,7 @@
 
 use crate::derive::forms::shown;
 use crate::derive::partial_eval::{Halves, cut, depends_on};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::{Cost, Prim};
 use lm::scope::{occurrences, renamed};

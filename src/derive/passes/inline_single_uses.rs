@@ -11,7 +11,7 @@
 //! evaluated at most as often as before. Takes and gives: any term.
 
 use crate::derive::forms::smallest_binding;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};

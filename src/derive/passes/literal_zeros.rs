@@ -7,7 +7,7 @@
 //! Up to here a zero tangent is `ts_zero`, so that `x + 0 = x` is never applied to the program's own
 //! literals. Takes: terms without linear maps. Gives: the same without `ts_zero` of fixed shape.
 
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::term::{Def, Expr, Kind};
 use lm::types::Type;

@@ -18,7 +18,6 @@ pub mod literal_zeros;
 pub mod merge_calls;
 pub mod number_temporaries;
 pub mod pair_recursive_calls;
-mod postcondition;
 pub mod rules;
 pub mod simplify;
 pub mod split_pairs;
@@ -28,22 +27,7 @@ pub mod zeros_of_empty_sums;
 #[cfg(test)]
 mod tests;
 
-pub use postcondition::{Broken, Facts, check};
-
-use lm::term::{Def, Expr};
-
-/// A pass on terms.
-#[derive(Debug)]
-pub struct TermPass {
-    /// The name: of the file, in `--time-passes` and in `--dump-stages`.
-    pub name: &'static str,
-    /// What it does, from the definition's point of view.
-    pub purpose: &'static str,
-    /// What holds for each of its results, in words.
-    pub postcondition: &'static str,
-    /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; none if it holds.
-    pub violation: fn(&Def, &Facts) -> Option<Expr>,
-}
+use crate::derive::postcondition::TermPass;
 
 #[rustfmt::skip]
 /// The table, in the order in which the passes first run.

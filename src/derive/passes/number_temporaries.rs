@@ -3,7 +3,7 @@
 //! The components of a parameter keep the names that they had as parameters. Takes and gives: any term.
 
 use crate::derive::forms::shown;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::scope::substitute;
 use lm::term::{Binding, Def, Expr, Kind, Pattern, Supply, Var};
 use std::collections::HashMap;

@@ -19,7 +19,7 @@
 //! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
 
 use crate::derive::call_points::{Meeting, Tuples, base, derivation};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// The definition with such calls; `recursive` are the functions for which it is done.
 pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::of(&def.body) };
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 
@@ -214,7 +214,7 @@ fn retargeted(call: &Expr, f: Fun) -> Expr {
 
 /// The postcondition: a block that calls `[vjp g]` of a recursive g once at a point does not call g there.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    let tuples = Tuples::of(&def.body);
+    let tuples = Tuples::bound_in(&def.body);
     let mut found = None;
     def.body.visit(|e| found = found.take().or_else(|| value_beside_both(e.as_block().0, &tuples, facts)));
     found

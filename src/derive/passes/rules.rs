@@ -8,7 +8,7 @@
 //! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
 
 use crate::derive::forms::smallest;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use crate::ks::diagnostic::Diagnostic;
 use lm::effect::Effects;
 use lm::law::{Law, Named};
@@ -35,7 +35,9 @@ pub struct EndlessRule {
 impl From<EndlessRule> for Diagnostic {
     fn from(EndlessRule { rule, function, span }: EndlessRule) -> Diagnostic {
         let message = format!("the rule `{rule}` does not come to an end in `{function}`, where it is not applied");
-        Diagnostic::warning("W401", message).remedy("a rule should make a term simpler").at(span)
+        Diagnostic::warning("W401", message)
+            .remedy("write a rule that makes terms simpler and does not match its own result")
+            .at(span)
     }
 }
 

@@ -14,7 +14,7 @@
 //! definition. Gives: one without trivial bindings and without a redex of the laws.
 
 use crate::derive::forms::{smallest, smallest_binding};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};

@@ -11,7 +11,7 @@
 //! copied. Takes and gives: terms without linear maps.
 
 use crate::derive::forms::smallest;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::destination::selection;
 use lm::prim::Prim;
 use lm::scope::occurrences;

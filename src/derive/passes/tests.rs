@@ -1,6 +1,7 @@
 //! Breaks the postcondition of each pass once, and shows that the check sees it.
 
-use super::{Facts, PASSES, check};
+use super::PASSES;
+use crate::derive::postcondition::{Facts, check};
 use crate::ks::front;
 use crate::ks::source::Source;
 use crate::with_large_stack;

@@ -13,7 +13,7 @@
 //! Jacobian. Gives: the same with every bound map from the result's space.
 
 use crate::derive::forms::smallest;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::law::{is_free_to_copy, sum};
 use lm::prim::Prim;

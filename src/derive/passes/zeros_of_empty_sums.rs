@@ -9,7 +9,7 @@
 
 use crate::derive::figures::shape::Shapes;
 use crate::derive::forms::smallest;
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::shape;

@@ -1,4 +1,4 @@
-//! A value together with its derivative, and the two halves of the reverse derivative.
+//! Puts a value beside its derivative, and cuts the reverse derivative into two halves.
 //!
 //! ```text
 //! jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
@@ -24,14 +24,14 @@ pub(in crate::derive) struct Halves {
 }
 
 impl Halves {
-    /// Returns the half that a derivative is.
-    pub(in crate::derive) fn of(self, derivative: &Derivative) -> Def {
+    /// Returns the half that a derivative names.
+    pub(in crate::derive) fn half(self, derivative: &Derivative) -> Def {
         if *derivative == Derivative::SufRevPass { self.reverse } else { self.forward }
     }
 }
 
 impl Pipeline {
-    /// `(f(s), d$f(s, v))` as one block, in which the value stands apart from the derivative.
+    /// Returns `(f(s), d$f(s, v))` as one block. The value shares no work with the derivative so far.
     pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         // As simple as the derivative: what both do is seen to be the same only in the same form.
         let source = self.source(of)?;
@@ -137,7 +137,7 @@ impl Pipeline {
         };
         let bind = Binding { pattern: Pattern::Var(s.clone()), rhs: whole };
         let body = renamed(&Expr::block(vec![bind], body), supply);
-        // What depends on the cotangent, and nothing reads, stands here still.
+        // Bindings that depend on the cotangent, but that nothing reads, are still here.
         let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
         self.finished(&forward)
     }

@@ -7,8 +7,9 @@ use super::{Error, Pipeline, checked};
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::derive::figures::{self, by_hand as jacobian_by_hand};
 use crate::derive::forms;
+use crate::derive::passes::dce;
 use crate::derive::passes::rules::{EndlessRule, rules};
-use crate::derive::passes::{Facts, dce};
+use crate::derive::postcondition::Facts;
 use indexmap::IndexMap;
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
@@ -67,7 +68,7 @@ impl Pipeline {
             let dx = supply.fresh("dx", fun.varying().tangent());
             let part = |k: usize| if varying.len() == 1 { Expr::var(&dx) } else { Expr::get(k + 1, Expr::var(&dx)) };
             let whole: Vec<Expr> =
-                args.iter().enumerate().map(|(i, e)| embedded(e, &[i + 1], &varying, &part)).collect();
+                args.iter().enumerate().map(|(i, e)| embedded(e, &[i + 1], varying, &part)).collect();
             let whole = if let [one] = whole.as_slice() { one.clone() } else { Expr::tuple(whole) };
             let body = Expr::app(Op::Call(by_hand.fun.clone()), vec![Expr::var(&s), whole]);
             (dx, body)
@@ -107,7 +108,9 @@ impl Pipeline {
 
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     ///
-    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```text
+    /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
@@ -129,12 +132,13 @@ impl Pipeline {
                 let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
                 Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
             }
-            _ => {
+            Derivative::SufRevPass => {
                 let reverse = self.source(&of.derived(Derivative::Rev))?;
                 let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
                 let body = renamed(&reverse.body, &mut self.program.supply);
                 Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
             }
+            derivative => unreachable!("no derivative by hand gives [{derivative} f]"),
         }
     }
 
@@ -149,7 +153,7 @@ impl Pipeline {
     }
 }
 
-/// Tells the functions of which some derivative is written by hand, or that nobody but the user can differentiate.
+/// Returns a test for functions that are not derived: some derivative is written by hand, or the function is external.
 pub(in crate::derive) fn by_hand(
     written: &HashSet<FunName>,
     externals: &IndexMap<FunName, Arc<Fun>>,

@@ -116,7 +116,10 @@ impl Checker {
             self.called.push((row.name.to_string(), types(&args)));
         }
         match row.meaning {
-            Meaning::Core(prim) | Meaning::Primitive(prim) => Some(apply(Op::Prim(prim), args, span)),
+            Meaning::Core(prim) | Meaning::Primitive(prim) => {
+                self.warn_of_literals(prim, &args, span);
+                Some(apply(Op::Prim(prim), args, span))
+            }
             Meaning::Argument => args.pop(),
             Meaning::MulInteger => {
                 let n = apply(Op::Prim(Prim::ToFloat), vec![args.pop()?], span);

@@ -21,7 +21,7 @@ pub struct CheckOptions {
 }
 
 /// See [`CheckOptions::record`].
-pub type Record = fn(Checked, &FunName) -> Result<Type, Diagnostic>;
+pub type Record = fn(Checked, &FunName) -> Result<Type, Box<Diagnostic>>;
 
 /// A program without errors.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +36,8 @@ pub struct Checked {
     pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.
     pub prelude: IndexMap<FunName, Def>,
+    /// What the user should know of a program that is legal, in order of place.
+    pub warnings: Vec<Diagnostic>,
     /// Where each of the user's definitions has its name.
     pub places: IndexMap<FunName, Span>,
 }

@@ -26,6 +26,7 @@ pub struct Checker {
     /// The records that were asked for; none where there is an error.
     pub(super) records: IndexMap<FunName, Option<Type>>,
     pub(super) errors: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
     /// The built-ins that the program calls in its own text, with the types of their arguments.
     #[cfg(test)]
     pub(super) called: Vec<(String, Vec<Type>)>,
@@ -45,6 +46,7 @@ impl Checker {
             unsound: IndexSet::new(),
             records: IndexMap::new(),
             errors: Vec::new(),
+            warnings: Vec::new(),
             #[cfg(test)]
             called: Vec::new(),
         }

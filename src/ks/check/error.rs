@@ -51,7 +51,7 @@ pub fn reserved(name: impl Display) -> Diagnostic {
 pub fn duplicate_definition(name: impl Display, argument: &Type) -> Diagnostic {
     Diagnostic::error("E209", format!("`{name}` is defined twice on the argument type `{argument}`"))
         .label("defined again here")
-        .remedy("a name may be defined again only on another argument type")
+        .remedy("rename one of them, or give it another argument type")
 }
 
 /// A name twice in one `group` of names: a parameter list or a pattern.
@@ -99,13 +99,13 @@ pub fn wrong_pattern(variables: usize, found: &Type) -> Diagnostic {
 /// `get$i$n` of a tuple of another length, or of no tuple.
 pub fn wrong_projection(name: impl Display, found: &Type) -> Diagnostic {
     Diagnostic::error("E218", format!("`{name}` cannot be applied to a value of type `{found}`"))
-        .remedy("`get$i$n` takes a tuple of n components")
+        .remedy("write n as the number of components that the tuple has: `get$i$n`")
 }
 
 /// `get$i$n` with i out of range.
 pub fn bad_projection(name: impl Display) -> Diagnostic {
     Diagnostic::error("E219", format!("`{name}` names no component of a tuple"))
-        .remedy("in `get$i$n`, i is from 1 to n")
+        .remedy("count components from 1 to n: `get$i$n`")
 }
 
 pub fn wrong_main() -> Diagnostic {
@@ -124,14 +124,14 @@ pub fn not_supported(what: &str) -> Diagnostic {
 }
 
 pub fn lambda_as_value() -> Diagnostic {
-    Diagnostic::error("E223", "a function may stand only as an argument of a call")
+    Diagnostic::error("E223", "a `lam` can only be an argument of a call")
         .remedy("write it where it is used: `(build n (lam (i : Integer) e))`")
 }
 
 /// A function as an argument of what does not call it.
 pub fn lambda_as_argument(name: impl Display) -> Diagnostic {
-    Diagnostic::error("E223", format!("`{name}` takes values, and a function is none"))
-        .remedy("`(build n f)` is the tensor of the first n values of a function of Integers")
+    Diagnostic::error("E223", format!("`{name}` takes values, and a function is not a value"))
+        .remedy("write `(build n f)` for the tensor of the first n values of a function of Integers")
 }
 
 pub fn wrong_shape(tensor: &Type, found: &Type) -> Diagnostic {
@@ -140,8 +140,8 @@ pub fn wrong_shape(tensor: &Type, found: &Type) -> Diagnostic {
 
 /// A definition that passes larger functions to itself without end.
 pub fn endless_functions(name: impl Display) -> Diagnostic {
-    Diagnostic::error("E225", format!("`{name}` calls itself with ever other functions"))
-        .remedy(format!("a call of `{name}` within `{name}` can pass on the functions that it was given"))
+    Diagnostic::error("E225", format!("`{name}` calls itself with a new function each time"))
+        .remedy(format!("within `{name}`, pass on the functions that it was given"))
 }
 
 pub fn derivative_of_second_order(name: impl Display) -> Diagnostic {
@@ -151,7 +151,10 @@ pub fn derivative_of_second_order(name: impl Display) -> Diagnostic {
 
 /// A rule whose sides have different types.
 pub fn sides_disagree(name: impl Display, template: &Type, found: &Type) -> Diagnostic {
-    Diagnostic::error("E227", format!("the rule `{name}` replaces a `{template}` by a `{found}`"))
+    Diagnostic::error(
+        "E227",
+        format!("the rule `{name}` replaces a term of type `{template}` by one of type `{found}`"),
+    )
 }
 
 pub fn unbound_pattern(name: impl Display, variable: impl Display) -> Diagnostic {
@@ -161,26 +164,41 @@ pub fn unbound_pattern(name: impl Display, variable: impl Display) -> Diagnostic
 /// A half of a reverse derivative whose record is not known where it is called.
 pub fn unknown_record(half: impl Display) -> Diagnostic {
     Diagnostic::error("E229", format!("the type of the record of `{half}` depends on itself"))
-        .remedy("call it from a function that it does not call itself, directly or not")
+        .remedy("call it from a function outside of this recursion")
 }
 
 /// One half of a reverse derivative by hand.
 pub fn one_half(written: impl Display, missing: impl Display) -> Diagnostic {
     Diagnostic::error("E230", format!("`{written}` is written by hand, but not `{missing}`"))
-        .remedy("write both: the second half takes the record that the first gives")
+        .remedy("write both halves: the second takes the record that the first gives")
 }
 
 /// Two `gdef`s that choose different derivations for one function.
 pub fn two_derivations(of: impl Display, first: &str, second: &str) -> Diagnostic {
-    let message = format!("the derivatives of `{of}` are asked for by two derivations, {first} and {second}");
-    Diagnostic::error("E231", message).remedy("choose one")
+    let message = format!("two `gdef`s choose different derivations for `{of}`: {first} and {second}");
+    Diagnostic::error("E231", message).remedy("choose one derivation for all derivatives of a function")
 }
 
 /// A gradient of a function whose result is no Float.
 pub fn no_gradient(name: impl Display, of: impl Display, result: &Type) -> Diagnostic {
-    Diagnostic::error("E232", format!("`{name}` is asked for, but `{of}` gives `{result}`, not Float")).remedy(format!(
-        "`[jac {of}]` has all derivatives; `[rev {of}]` takes a cotangent, and gives the gradient of one sum of them"
-    ))
+    Diagnostic::error("E232", format!("`{name}` needs a function that gives a Float, but `{of}` gives `{result}`"))
+        .remedy(format!(
+            "write `[jac {of}]` for all derivatives, or `[rev {of}]`, whose cotangent says which sum to differentiate"
+        ))
+}
+
+/// A warning: an index that no tensor has.
+pub fn negative_index(index: i64) -> Diagnostic {
+    Diagnostic::warning("W402", format!("the index {index} is out of range in every tensor"))
+        .label("indices start at 0")
+        .remedy("write the last element as `(index (sub (size v) 1) v)`")
+}
+
+/// A warning: an Integer division by the literal 0.
+pub fn division_by_zero() -> Diagnostic {
+    Diagnostic::warning("W403", "this division fails whenever it runs")
+        .label("the divisor is zero")
+        .remedy("divide by another Integer, or by a Float: `(div x 0.0)` is infinite or no number")
 }
 
 fn plural(count: usize) -> &'static str {

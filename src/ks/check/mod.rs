@@ -20,6 +20,7 @@ mod generic;
 mod halves;
 mod head;
 mod lets;
+mod literals;
 mod names;
 mod program;
 mod scope;
@@ -42,17 +43,20 @@ use checker::Checker;
 pub fn check(forms: &[Sexp], prelude: &[Sexp], options: CheckOptions) -> Result<Checked, Vec<Diagnostic>> {
     let mut checker = Checker::new(options);
     let checked = checker.program(forms, prelude);
-    let mut errors = checker.errors;
-    errors.sort_by_key(|e| e.span.map(|s| s.start));
-    // A body that is looked at for several calls has its errors once.
+    let errors = each_once(checker.errors);
+    if errors.is_empty() { Ok(Checked { warnings: each_once(checker.warnings), ..checked }) } else { Err(errors) }
+}
+
+/// Sorts by place. A body that is checked for several calls has its mistakes once.
+fn each_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    found.sort_by_key(|e| e.span.map(|s| s.start));
     let mut reported: Vec<Diagnostic> = Vec::new();
-    errors.retain(|e| {
-        !reported.contains(e) && {
-            reported.push(e.clone());
-            true
+    for diagnostic in found {
+        if !reported.contains(&diagnostic) {
+            reported.push(diagnostic);
         }
-    });
-    if errors.is_empty() { Ok(checked) } else { Err(errors) }
+    }
+    reported
 }
 
 #[cfg(test)]

@@ -98,7 +98,8 @@ impl Case {
         let point = if let [one] = &args[..] { one.clone() } else { Value::Tuple(args.clone()) };
         let f = self.entries[0].clone();
         let Ok(y) = self.add_call(f.clone(), args) else { return };
-        for name in self.entries[1..].to_vec() {
+        for i in 1..self.entries.len() {
+            let name = self.entries[i].clone();
             let at = if name == f.derived(Derivative::Fwd) { &point } else { &y };
             let direction = Random::new(7).direction(at);
             _ = self.add_call(name, vec![point.clone(), direction]);

@@ -1,6 +1,5 @@
 //! Holds the state of a function under construction.
 
-use super::results::Incoming;
 use indexmap::IndexMap;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PhiValue, PointerValue, VectorValue};
@@ -9,6 +8,9 @@ use loops::analyses::divergence::Divergence;
 use loops::ir::{Function, Local, Operand};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
+
+/// Where control comes from, and with what.
+pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.

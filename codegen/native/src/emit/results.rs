@@ -8,6 +8,7 @@
 //! Few travel in registers. The work that LLVM has with structures as values grows with the cube of
 //! their size (1,000 results took minutes), with memory it grows as it should.
 
+use super::frame::Incoming;
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FunctionType, StructType};
@@ -16,9 +17,6 @@ use loops::ir::{Function, Ty};
 
 /// How many results are few.
 const FEW: usize = 3;
-
-/// Where control comes from, and with what.
-pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
 
 /// What a call gave: the status, and where the results are.
 pub(super) struct CallOutcome<'ctx> {

@@ -8,8 +8,7 @@
 //! a function that calls itself last, and a jump of a last call of another function. A test of the status would keep a
 //! frame for each call, and the processor would not foresee the returns.
 
-use super::frame::Frame;
-use super::results::Incoming;
+use super::frame::{Frame, Incoming};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};

@@ -1,14 +1,14 @@
-//! Inlining, for a derivative at a point that is applied in many directions.
+//! Inlines calls in a derivative at a point that is applied in many directions.
 //!
 //! ```text
 //! g(a)  =  let x = a in b                                                  (def g (x) b)
 //! ```
 //!
-//! A Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once what does not depend on the direction
-//! (`dense`). A call is in the way of that: `fwd$g(s, ds)` depends on the direction as a whole, though most of what g
-//! computes of s does not. So calls become what they call, up to a size; outside of loops only, whose bodies are not
-//! cut, and where the loops have passes of their own for what does not vary (`loops::passes`). Recursive functions
-//! stay calls, and so do those in templates of the program's rules, which are to find them, and those with effects.
+//! A dense Jacobian takes `[fwd f]` or `[rev f]` at one point, and computes once the part that does not depend on the
+//! direction. A call prevents that: `fwd$g(s, ds)` depends on the direction as a whole, though most of the work of g
+//! depends on s only. So calls are inlined, up to a size, and outside of loops only: bodies of loops are not cut, and
+//! the loops have passes of their own for what does not vary (`loops::passes`). These calls stay: of recursive
+//! functions, of functions with effects, and of functions in templates of the program's rules, which look for them.
 
 use crate::derive::call_order;
 use crate::derive::pipeline::{Error, Pipeline};
@@ -16,10 +16,10 @@ use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
-/// No definition grows beyond so many nodes.
+/// The nodes of the largest definition that inlining makes.
 const MOST_NODES: usize = 2_000;
 
-/// So deep in calls of calls, at most.
+/// The depth of calls of calls that are inlined.
 const MOST_ROUNDS: usize = 16;
 
 impl Pipeline {

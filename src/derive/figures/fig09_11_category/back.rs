@@ -1,4 +1,4 @@
-//! The meaning of CL, which is the way back.
+//! Converts CL back to terms: the meaning of CL.
 //!
 //! ```text
 //! t ◇ I = t      t ◇ P[i1..im/n] = (t.i1, .., t.im)      t ◇ K(k) = k      t ◇ F(f) = f(t)

@@ -1,4 +1,4 @@
-//! Conversion to CL.
+//! Converts terms to CL.
 //!
 //! ```text
 //! C[k]Γ = P[/n] ; K(k)           C[x]Γ = P[φ(Γ, x)/n]            C[f(e)]Γ = C[e]Γ ; F(f)
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! n is the size of Γ. Source: working notes, Fig. 10. There the call rule is printed the other way round, a
-//! variable as `F(π(Γ, x))`, and `K(k)` stands in any environment, though Fig. 11 types it in the empty one.
+//! variable as `F(π(Γ, x))`, and `K(k)` is allowed in any environment, though Fig. 11 types it in the empty one.
 //! Takes: any definition. Gives: CL, in proportion to it.
 
 use super::{Argument, Def, Term};

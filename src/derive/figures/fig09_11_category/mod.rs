@@ -1,4 +1,4 @@
-//! CL, the category language: terms without variables.
+//! Defines CL, the category language: terms without variables.
 //!
 //! ```text
 //! c ::= I | K(k) | P[i1..im/n] | F(f) | c1 ; c2 | (c1, .., cn) | IF(c1, c2, c3) | L(x, c, c) | B[p](.., i, c, ..)
@@ -16,7 +16,7 @@
 //!   `B[fold](p, e, c, c)` fold's. Arguments that are functions are written as `i, e`, the others as they are.
 //! * `F(f)` is any function or primitive, also projections, assertions, records and the operators on linear maps.
 //! * L binds a tuple's components, too: `L((x, y), cr, cb)`.
-//! * `K(_)` is a value that nobody looks at.
+//! * `K(_)` is a value that is not read.
 //!
 //! The type system: `typing`. To CL: `convert`. The environment of the free variables only: `prune`. The
 //! meaning of a term, which is the way back: `back`. The text, for people: `print`.
@@ -53,7 +53,7 @@ pub enum Term {
     Identity,
     /// `K(k)`, of the empty environment.
     Constant(Constant),
-    /// `K(_)`, a value of the type that nobody looks at, of the empty environment.
+    /// `K(_)`, a value of the type that is not read, of the empty environment.
     Dummy(Type),
     /// `P[i1..im/n]`: these of n values, numbered from 1, each at most once.
     Pruning {
@@ -68,7 +68,7 @@ pub enum Term {
         op: Op,
         /// How many arguments it is given.
         arity: usize,
-        /// Where it is called.
+        /// The place of the call.
         span: Span,
     },
     /// `c1 ; c2`: c1, then c2 of what it gives.
@@ -81,11 +81,11 @@ pub enum Term {
     Let(Pattern, Box<Term>, Box<Term>),
     /// `B[p](..)`.
     Binder {
-        /// What takes the functions.
+        /// The operator that takes the functions.
         op: Op,
         /// All its arguments.
         args: Vec<Argument>,
-        /// Where it is called.
+        /// The place of the call.
         span: Span,
     },
 }

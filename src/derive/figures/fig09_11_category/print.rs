@@ -1,4 +1,4 @@
-//! CL as text, for people; it is not read back.
+//! Prints CL, for people; the text is not read back.
 //!
 //! ```text
 //! f2 : Float => Float

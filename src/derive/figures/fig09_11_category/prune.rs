@@ -1,4 +1,4 @@
-//! Pruning: each term works in the environment of its free variables only.
+//! Prunes CL: each term works in the environment of its free variables only.
 //!
 //! ```text
 //! c   =   P[i1..im/n] ; c'      i1 .. im: the values of the environment that c uses, in order

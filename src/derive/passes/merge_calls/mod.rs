@@ -21,7 +21,7 @@ mod calls;
 use crate::derive::call_points::Tuples;
 use crate::derive::forms::shown;
 use crate::derive::partial_eval::{cut_conditional, depends_on};
-use crate::derive::passes::Facts;
+use crate::derive::postcondition::Facts;
 use calls::{Role, role_of, value_beside};
 use lm::effect::Effects;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
@@ -37,7 +37,7 @@ pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 /// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
 /// depends on the parameters `late` is merged with what does not: a split cuts between the two.
 pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
-    let tuples = Tuples::of(&def.body);
+    let tuples = Tuples::bound_in(&def.body);
     let mut pass = MergeCalls {
         records,
         effects,

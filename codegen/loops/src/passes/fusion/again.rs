@@ -9,7 +9,7 @@
 //! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
 //! worth while whether or not they pass anything on: they load the same, and `loop_versioning` has one loop to make two of.
 
-use super::Done;
+use super::fuser::Done;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{For, Local, Memory, Operand, Stmt};

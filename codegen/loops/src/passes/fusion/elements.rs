@@ -10,7 +10,7 @@
 //! moved if there is one load, which reads each element once at most. It stands in no loop, or in one, at the index
 //! plus or minus what does not change in the loop.
 
-use super::WINDOW;
+use super::fuser::WINDOW;
 use super::order::is_released;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};

@@ -10,8 +10,8 @@
 //! one of them may stop with an error, or the second checks again what the first has checked (`again`). `zero` and
 //! `move` of whole buffers are loops, too, where there is a loop to merge them with.
 
+use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use super::states::next;
-use super::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};

@@ -19,6 +19,7 @@ mod again;
 mod elements;
 mod equal;
 mod forward;
+mod fuser;
 mod handed;
 mod merge;
 mod neighbours;
@@ -30,16 +31,11 @@ mod states;
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Callees, StmtEffects};
-use crate::ir::{Block, Local, LocalInfo, Memory, Stmt};
+use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
+use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
 use std::collections::HashSet;
-
-/// So many statements are looked at for one: the work grows with the length of a block only.
-const WINDOW: usize = 64;
-
-/// Loops do not grow beyond so many statements: the work to compare them stays small, and registers suffice.
-const MOST_STATEMENTS: usize = 160;
 
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
@@ -89,26 +85,6 @@ fn has_loops(block: &Block) -> bool {
     let mut found = false;
     block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(_)));
     found
-}
-
-/// What is known while loops are merged.
-struct Fuser<'a> {
-    aliases: &'a Aliases,
-    callees: Callees<'a>,
-    locals: &'a mut Vec<LocalInfo>,
-    equal: Equal,
-    changed: bool,
-    /// The way in which loops run that pass elements on to neighbours, when those are merged.
-    way: Option<Way>,
-    /// The indices of such loops.
-    merged: HashSet<Local>,
-}
-
-/// A statement of a block, what it does, and how many statements are in it.
-struct Done {
-    stmt: Stmt,
-    effects: StmtEffects,
-    len: usize,
 }
 
 impl<'a> Fuser<'a> {

@@ -16,7 +16,7 @@
 //! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `parallelize` does not
 //! divide loops that carry something; but memory is what stages wait for.
 
-use super::{Done, Fuser, MOST_STATEMENTS};
+use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};

@@ -7,7 +7,7 @@
 //! What was checked before the second loop is checked before it still, and errors come in their order; but memory may
 //! be exhausted before another error comes, or after it.
 
-use super::Done;
+use super::fuser::Done;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::StmtEffects;
 use crate::ir::{Local, Memory, Stmt};

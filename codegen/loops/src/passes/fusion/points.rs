@@ -11,7 +11,7 @@
 //! So (0 + v) + x = (0 + x) + v, and 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an
 //! element that is stored is no -0.
 
-use super::WINDOW;
+use super::fuser::WINDOW;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;

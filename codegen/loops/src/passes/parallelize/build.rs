@@ -1,8 +1,8 @@
 //! Makes the loops over chunks, in place of the loops that are divided.
 
 use super::cost::let_integer;
-use super::legality::{ChunkPart, Plan, is_short, parts};
-use super::private::Private;
+use super::legality::{ChunkPart, is_short, parts};
+use super::planner::{Plan, Private};
 use crate::analyses::independence::{Best, bests, carried, prepare};
 use crate::ir;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};

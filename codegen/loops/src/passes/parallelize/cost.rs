@@ -13,20 +13,12 @@
 //!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
-use super::Planner;
+use super::planner::{Planner, WorkEstimate};
 use super::slice::IndexSlice;
 use super::vectors::runs_on_vectors;
 use crate::ir::{self, Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::libm::Speed;
 use std::collections::{HashMap, HashSet};
-
-/// A sum of products of Integers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct WorkEstimate {
-    terms: Vec<(i64, Vec<Local>)>,
-    /// For sizes that an iteration finds out first: those of the first iteration.
-    samples: Vec<(Local, IndexSlice)>,
-}
 
 /// A number of iterations.
 #[derive(Clone, Copy)]

@@ -1,21 +1,12 @@
 //! Chooses the loops that can be divided. Their iterations are independent (`independence`) and give back to the arena
 //! what they take. They watch no stack, and what several of them add to can be copied (`private`).
 
-use super::Planner;
-use super::cost::{WorkEstimate, estimate};
-use super::private::Private;
+use super::cost::estimate;
+use super::planner::{Plan, Planner};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::independence::{Carried, Independence};
 use crate::ir::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
 use std::collections::HashSet;
-
-/// How to divide a loop.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) private: Vec<Private>,
-    /// Of one iteration.
-    pub(super) cost: WorkEstimate,
-}
 
 /// A body of so few statements is short.
 const SHORT: usize = 16;

@@ -5,22 +5,10 @@
 //! b = alloc m; for t in 0..m { r = alloc n; store b[t] = r }  rows, each of a number of its own
 //! ```
 
-use super::Planner;
+use super::planner::{Planner, Private};
 use super::slice::IndexSlice;
-use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt, Ty};
+use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt};
 use std::collections::HashSet;
-
-/// How to make a copy of zeros.
-#[derive(Clone, Debug)]
-pub(super) struct Private {
-    /// What is added to.
-    pub(super) buffer: Local,
-    pub(super) ty: Ty,
-    /// Its elements.
-    pub(super) count: Operand,
-    /// How many numbers are in the element at an index, where elements are buffers.
-    pub(super) row: Option<IndexSlice>,
-}
 
 impl Planner<'_> {
     /// Returns how to copy a buffer that a loop adds to, or to what lies in it.

@@ -1,9 +1,8 @@
 //! Checks what passes promise. Debug builds do it after each run.
 //!
 //! For every pass: each variable is bound before it is used, and once; the body has the type of the function's result.
-//! For each pass: its own postcondition (`super::PASSES`).
+//! For each pass: its own postcondition ([`super::passes::PASSES`]).
 
-use super::TermPass;
 use lm::effect::Effects;
 use lm::notation::infix;
 use lm::notation::infix::Format;
@@ -11,6 +10,19 @@ use lm::notation::names::Names;
 use lm::term::{Def, Expr, FunName, Rule, Var};
 use lm::verify;
 use std::fmt;
+
+/// A pass on terms.
+#[derive(Debug)]
+pub struct TermPass {
+    /// The name: of the file, in `--time-passes` and in `--dump-stages`.
+    pub name: &'static str,
+    /// What it does, from the definition's point of view.
+    pub purpose: &'static str,
+    /// What holds for each of its results, in words.
+    pub postcondition: &'static str,
+    /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; none if it holds.
+    pub violation: fn(&Def, &Facts) -> Option<Expr>,
+}
 
 /// What postconditions ask about, besides the definition.
 #[derive(Clone, Copy)]

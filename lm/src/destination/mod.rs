@@ -1,18 +1,16 @@
-//! Destinations: which bindings of a block may be evaluated right into the place where they are added.
+//! Plans destinations: which bindings of a block are evaluated right into the place where they are added.
 //!
 //! ```text
 //! let t = sumbuild(w, n, f) in (t.1, $delta_at(x, k, t.2))          added to D, a pair
 //!   =  add f's sum into D.1 and, its second component, into D.2[k]
 //! ```
 //!
-//! A block is evaluated into a destination; what is added to it in the end and used nowhere else needs
-//! no place of its own. Without that, each step of a loop would make a vector of zeros of the size of
-//! all that the loop touches.
+//! A block is evaluated into a destination. A value that is added to it in the end, and used nowhere else, needs no
+//! place of its own. Without the plan, each step of a loop would make zeros as large as all that the loop touches.
 //!
 //! Source: destination-passing style, Shaikhha, Fitzgibbon, Vytiniotis and Peyton Jones, Efficient
-//! differentiable programming in a functional array-processing language, 2019, there for values that are
-//! stored; here they are added. Takes: normal form, or terms near it. Used by the interpreter and by the
-//! native code.
+//! differentiable programming in a functional array-processing language, 2019. There values are stored, here they are
+//! added. Takes: normal form, or terms near it. Used by the interpreter and by the native code.
 
 mod unread;
 
@@ -44,12 +42,12 @@ pub enum Destination {
     Parts(Vec<Destination>),
     /// The first where the condition, an atom, holds, else the second.
     Choice(Expr, Box<Destination>, Box<Destination>),
-    /// Nobody looks at it: it is evaluated, if at all, for what it prints and to fail where it fails ([`Unread`]).
+    /// The value is unused. [`Unread`] says whether it is evaluated, to print and to fail where it does.
     Nowhere,
 }
 
 impl Destination {
-    /// The destination of the i-th of n components, from 1.
+    /// Returns the destination of the i-th of n components, from 1.
     pub fn component(&self, i: usize) -> Destination {
         match self {
             Destination::Own | Destination::Nowhere => self.clone(),
@@ -59,8 +57,9 @@ impl Destination {
         }
     }
 
-    /// Whether nothing of the value goes back to the caller, so that its terms may come one after the other. Where
-    /// nobody reads it, but it is evaluated, the terms have to meet: their sizes may differ.
+    /// Returns whether nothing of the value goes back to the caller, so that its terms may be added one by one.
+    ///
+    /// An unused value that is evaluated does not count: its terms have to meet, since their sizes may differ.
     fn is_added_to(&self, unread: Unread) -> bool {
         match self {
             Destination::Add(_) => true,
@@ -70,7 +69,7 @@ impl Destination {
         }
     }
 
-    /// Whether it is a place of the value's own, as a whole.
+    /// Returns whether the whole value gets a place of its own.
     pub fn is_own(&self) -> bool {
         match self {
             Destination::Own => true,
@@ -81,7 +80,7 @@ impl Destination {
 }
 
 impl Destination {
-    /// Whether nothing of what goes there comes back, so that the terms of a sum may go there one by one.
+    /// Returns whether nothing goes back to the caller, so that the terms of a sum may be added one by one.
     pub fn takes_all(&self) -> bool {
         match self {
             Destination::Own => false,
@@ -104,13 +103,13 @@ fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
 pub struct Plan {
     /// The destinations of its variables, by number; all others have places of their own.
     destinations: HashMap<u32, Destination>,
-    /// The addresses of terms that are the only use of what a binding of the block makes, or of a part of
-    /// that: who evaluates one may take the value and change it.
+    /// The addresses of terms that are the only use of a bound value, or of a part of it: whoever evaluates one may
+    /// take the value and change it.
     only_uses: HashSet<usize>,
 }
 
 impl Plan {
-    /// The destination of what a binding binds.
+    /// Returns the destination of the value of a binding.
     pub fn of(&self, pattern: &Pattern) -> Destination {
         let of = |x: &Var| self.destinations.get(&x.id()).cloned().unwrap_or(Destination::Own);
         match pattern {
@@ -119,12 +118,12 @@ impl Plan {
         }
     }
 
-    /// Whether some binding has a destination other than a place of its own.
+    /// Returns whether some binding has a destination other than a place of its own.
     pub fn has_destinations(&self) -> bool {
         !self.destinations.is_empty()
     }
 
-    /// Whether the term, a variable or a component of one, was added where it was bound.
+    /// Returns whether the term, a variable or a component of one, was added where it was bound.
     pub fn is_added(&self, e: &Expr) -> bool {
         let Some((x, path)) = selection(e) else { return false };
         let whole = self.destinations.get(&x.id()).cloned().unwrap_or(Destination::Own);
@@ -132,13 +131,13 @@ impl Plan {
         !part.is_own()
     }
 
-    /// The addresses of terms whose values may be taken.
+    /// Returns the addresses of terms whose values may be taken.
     pub fn only_uses(&self) -> impl Iterator<Item = usize> {
         self.only_uses.iter().copied()
     }
 }
 
-/// The plan for a block that is evaluated into `root`.
+/// Returns the plan for a block that is evaluated into `root`.
 pub fn plan(block: &Expr, root: &Destination, unread: Unread) -> Plan {
     let (bindings, result) = block.as_block();
     let mut planner = Planner { uses: HashMap::new(), claims: Claims::new(), bound: HashMap::new(), unread };
@@ -232,7 +231,7 @@ impl Planner {
         self.consume(&b.rhs, &plan.of(&b.pattern));
     }
 
-    /// Whether the indices on the way are known before binding `i`.
+    /// Returns whether the indices on the way are known before binding `i`.
     fn is_ready(&self, destination: &Destination, i: usize) -> bool {
         match destination {
             Destination::Own | Destination::Nowhere => true,
@@ -307,8 +306,8 @@ impl Planner {
     }
 }
 
-/// The destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part that
-/// nobody uses goes nowhere: its zeros, say, are not made.
+/// Returns the destination of the part of a variable at a path, of type `ty`, from those of some of its parts. A part
+/// that is not used goes nowhere: its zeros, say, are not made.
 fn gather(ty: &Type, path: &[usize], claims: &[(Path, Destination)], uses: &[Use]) -> Destination {
     if let Some((_, destination)) = claims.iter().find(|(claimed, _)| claimed == path) {
         return destination.clone();
@@ -325,19 +324,20 @@ fn gather(ty: &Type, path: &[usize], claims: &[(Path, Destination)], uses: &[Use
     if parts.iter().all(Destination::is_own) { Destination::Own } else { Destination::Parts(parts) }
 }
 
-/// Whether `$into(witness, e)` has a witness of e's second component only: the first is a value, which is not added to
-/// zeros, so that the witness has a unit for it. The types tell.
+/// Returns whether `$into(witness, e)` has a witness of e's second component only.
+///
+/// Then the first component is a value, which is not added to zeros, and the witness has a unit for it. The types tell.
 pub fn beside_a_value(witness: &Expr, e: &Expr) -> bool {
     witness.ty().tangent() != *e.ty()
 }
 
-/// Whether one is a part of the other.
+/// Returns whether one is a part of the other.
 fn overlap(a: &[usize], b: &[usize]) -> bool {
     a.starts_with(b) || b.starts_with(a)
 }
 
-/// Whether evaluating the term into a destination is better than adding its value to it; or it is
-/// another name of what is.
+/// Returns whether evaluating the term into a destination is better than adding its value to it. So it is for another
+/// name of such a term.
 fn is_producer(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::If | Op::Tuple | Op::Call(_), _) | Kind::Let(..) => true,
@@ -349,7 +349,7 @@ fn is_producer(e: &Expr) -> bool {
     }
 }
 
-/// A variable, or a component of a component .. of one.
+/// Returns the variable and the path, when the term is a variable or a component of a component .. of one.
 pub fn selection(e: &Expr) -> Option<(&Var, Vec<usize>)> {
     match e.kind() {
         Kind::Var(x) => Some((x, Vec::new())),
@@ -362,7 +362,7 @@ pub fn selection(e: &Expr) -> Option<(&Var, Vec<usize>)> {
     }
 }
 
-/// An index that costs nothing to look at again.
+/// Returns whether an index costs nothing to evaluate again.
 fn is_index(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Tuple, parts) => parts.iter().all(is_index),
