@@ -7,7 +7,7 @@
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
 //! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
-//! are left to `share`.
+//! are left to `gvn`.
 //!
 //! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
 //! does not count if it only chooses the sign of a zero, for nothing could be dropped then.

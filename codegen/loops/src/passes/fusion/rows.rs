@@ -8,7 +8,7 @@
 //! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nothing else has the rows, or b, which is
 //! made here, too. Only loads and moves use b, and only loads and moves use what is loaded from it. So a row holds
 //! nothing but what it was filled with. The same holds of a buffer that is no row. What nobody reads then is left to
-//! `sweep`.
+//! `dce`.
 
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
