@@ -13,8 +13,8 @@
 //! next. Therefore every element that the two loops do not touch at one distance from the index must be of that kind.
 //!
 //! Cost model: a store and a load less for each element, and a loop less. Loops with loops or functions of libm in them
-//! stay as they are, since `vectorize` makes more of them than LLVM does of what carries something. `parallelize` does not
-//! divide loops that carry something; but memory is what stages wait for.
+//! stay as they are, since `vectorize` makes more of them than LLVM does of what carries something. `parallelize` does
+//! not divide loops that carry something; but memory is what stages wait for.
 
 use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
