@@ -1,4 +1,4 @@
-//! What can go wrong between a checked program and its loops.
+//! Lists the errors between a checked program and its loops.
 
 use lm::term::Span;
 

@@ -1,4 +1,4 @@
-//! What a function looks like from C.
+//! Describes a function as C sees it.
 //!
 //! ```text
 //! a Float, Integer, Bool or String      itself; a result, through a pointer
@@ -36,7 +36,7 @@ pub enum CForm {
 }
 
 impl CForm {
-    /// The name of the structure in C.
+    /// Returns the name of the structure in C.
     pub fn structure(&self) -> Option<String> {
         match self {
             CForm::Scalar(_) => None,
@@ -46,7 +46,7 @@ impl CForm {
         }
     }
 
-    /// The definition of the structure in C.
+    /// Returns the definition of the structure in C.
     pub fn definition(&self) -> Option<String> {
         let name = self.structure()?;
         let element = match self.base() {
@@ -64,7 +64,7 @@ impl CForm {
         Some(format!("#ifndef {guard}\n#define {guard}\n{body}\n#endif\n"))
     }
 
-    /// How many fields the function between C and the rest gets for it: see `lower::interface`.
+    /// Returns how many fields the function between C and the rest gets for it: see `lower::interface`.
     pub fn fields(&self) -> usize {
         match self {
             CForm::Scalar(_) => 1,
@@ -73,7 +73,7 @@ impl CForm {
         }
     }
 
-    /// What the elements are, of a tensor.
+    /// Returns what the elements are, of a tensor.
     pub fn base(&self) -> Option<Scalar> {
         match self {
             CForm::Scalar(scalar) => Some(*scalar),
@@ -82,7 +82,7 @@ impl CForm {
     }
 }
 
-/// The type of a scalar in C, ready for a name.
+/// Returns the type of a scalar in C, ready for a name.
 pub fn c_type(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Float => "double ",
@@ -125,7 +125,7 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// Which parameters of the function tell whether there is storage for a result.
+    /// Returns which parameters of the function tell whether there is storage for a result.
     pub fn storage_flags(&self) -> Vec<usize> {
         let mut next = self.inputs.iter().map(|input| input.form.fields()).sum();
         let tensors = self.outputs.iter().filter(|output| !matches!(output.form, CForm::Scalar(_)));
@@ -137,13 +137,13 @@ impl Interface {
         tensors.map(place).collect()
     }
 
-    /// Whether there are structures among the parameters.
+    /// Returns whether there are structures among the parameters.
     pub fn has_tensors(&self) -> bool {
         self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, CForm::Scalar(_)))
     }
 }
 
-/// The inputs and the outputs of a definition; a type that has no form in C, otherwise.
+/// Returns the inputs and the outputs of a definition; a type that has no form in C, otherwise.
 pub fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     for param in &def.params {

@@ -1,4 +1,4 @@
-//! How values lie in components.
+//! Lays out values in components.
 //!
 //! ```text
 //! a Float, Integer, Bool or String    itself
@@ -13,7 +13,7 @@
 use crate::ir::{MOST_DIMENSIONS, Scalar, Ty};
 use lm::types::Type;
 
-/// The components of a type; the first part of it that has no layout, otherwise.
+/// Returns the components of a type; the first part of it that has no layout, otherwise.
 pub fn components(ty: &Type) -> Result<Vec<Ty>, Type> {
     let mut out = Vec::new();
     push_components(ty, &mut out)?;

@@ -1,4 +1,4 @@
-//! What is known of the arguments of entries before they are called: numbers that take the place of parameters.
+//! Replaces arguments of entries, and sizes in them, by numbers that are known before the call.
 //!
 //! ```text
 //! n=10              the Integer n; t.2=10 is the second component of a tuple t
@@ -48,7 +48,7 @@ impl FromStr for Known {
 }
 
 impl Known {
-    /// What is known, as it is written.
+    /// Returns what is known, as it is written.
     fn place(&self) -> String {
         [&self.parameter].into_iter().chain(&self.path).cloned().collect::<Vec<_>>().join(".")
     }
@@ -87,7 +87,7 @@ pub fn specialise(module: &mut Module, program: &Program, entries: &[FunName], a
     Ok(())
 }
 
-/// Whether a function's first parameters are those of what it is derived of.
+/// Returns whether a function's first parameters are those of what it is derived of.
 fn takes_argument_first(name: &FunName) -> bool {
     name.derivations.iter().all(|derivative| match derivative {
         Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp | Derivative::Wrt(_) => true,

@@ -1,4 +1,4 @@
-//! What C callers and generated code share: the context, the error in it, the kinds of written values.
+//! Defines what C callers and generated code share: the context, the error in it, the kinds of printed values.
 //!
 //! The layout is that of `lmc_context` in the header (`header`); generated code reaches the fields by
 //! their numbers in these structures (`emit::support`). A test compiles the header and compares.
@@ -74,7 +74,7 @@ pub struct Arena {
 pub const DEFAULT_STACK: u64 = 1 << 20;
 
 impl Context {
-    /// No callbacks, default stack, no error.
+    /// Returns no callbacks, default stack, no error.
     pub fn new() -> Context {
         let error = Error {
             code: 0,

@@ -1,15 +1,15 @@
-//! How much address space the process may have.
+//! Tells how much address space the process may have.
 
 use std::fs;
 
-/// The limit that the process has (`ulimit -v`), in bytes; none where it has none, or where that is not known.
+/// Returns the limit that the process has (`ulimit -v`), in bytes; none where it has none, or where that is not known.
 ///
 /// Stacks and arenas are reserved, and mostly not touched, so they are to leave room for what is.
 pub fn address_space() -> Option<u64> {
     limit(&fs::read_to_string("/proc/self/limits").ok()?)
 }
 
-/// The soft limit, which comes first behind the name.
+/// Returns the soft limit, which comes first behind the name.
 fn limit(limits: &str) -> Option<u64> {
     let row = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     row.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! What can go wrong between a checked program and a file of native code.
+//! Lists the errors between loops and a file of native code.
 
 use std::path::PathBuf;
 

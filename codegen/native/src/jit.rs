@@ -1,4 +1,4 @@
-//! Native code in memory, called with values of the interpreter.
+//! Compiles into memory, and calls the code with values of the interpreter.
 
 use crate::abi::{self, Kind};
 use crate::emit::{COUNTERS, packed_name, query_name};
@@ -115,7 +115,7 @@ impl Jit {
         Ok(Jit { linked, module, functions, queries, free, counters, stack_bytes, arena_bytes, pool: None, peak })
     }
 
-    /// How Floats are computed.
+    /// Returns how Floats are computed.
     pub fn math(&self) -> Math {
         self.module.options().math
     }
@@ -139,12 +139,12 @@ impl Jit {
         self.pool.as_ref().map_or(abi::Threads::NONE, Pool::threads)
     }
 
-    /// The module that was compiled.
+    /// Returns the module that was compiled.
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// The address of a function's entry point of the C interface, valid as long as `self`.
+    /// Returns the address of a function's entry point of the C interface, valid as long as `self`.
     pub fn address(&self, name: &FunName) -> Option<usize> {
         let symbol = &self.module.entry(name)?.symbol;
         self.linked.address(&symbol.name).ok()
@@ -191,7 +191,7 @@ impl Jit {
         result
     }
 
-    /// A call that can be made again and again, for measurements.
+    /// Returns a call that can be made again and again, for measurements.
     ///
     /// Panics when the function is no entry, and as [`Jit::call`].
     pub fn prepare(&self, name: &FunName, args: &[Value]) -> Prepared<'_> {
@@ -228,13 +228,16 @@ impl Jit {
         Prepared { function, query, fun, free, counters, input, results, has_result: false, context }
     }
 
-    /// How many bytes of the arena the last call had in use at once.
+    /// Returns how many bytes of the arena a call would have in use at once, as its slice tells
+    /// (`loops::analyses::slices`). Returns none if the function has no slice, or the code was not compiled to tell:
+    /// see [`Jit::asking`].
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of the arena a call would have in use at once, as its slice tells (`loops::analyses::slices`): none where
-    /// the function has no slice, or the code was not compiled to tell: see [`Jit::asking`].
+    /// Returns how many bytes of the arena a call would have in use at once, as its slice tells
+    /// (`loops::analyses::slices`): none where the function has no slice, or the code was not compiled to tell: see
+    /// [`Jit::asking`].
     ///
     /// Panics as [`Jit::prepare`]. Errors: those of the program that depend on sizes; others may not be found.
     pub fn workspace(&self, name: &FunName, args: &[Value]) -> Option<Result<u64, RuntimeError>> {
@@ -279,7 +282,7 @@ impl Prepared<'_> {
         Some(if status == 0 { Ok(bytes) } else { Err(runtime_error(&self.context.error)) })
     }
 
-    /// What the last call gave. Panics when there was none, or it failed.
+    /// Returns what the last call gave. Panics when there was none, or it failed.
     pub fn result(&self) -> Value {
         assert!(self.has_result, "{} has been called", self.fun.name);
         // SAFETY: the words are of that type; what they point to stays until the next call, which needs `&mut self`.

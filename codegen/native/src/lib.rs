@@ -1,4 +1,4 @@
-//! Native code: from loops to objects, libraries and callable memory.
+//! Makes native code: from loops to objects, libraries and callable memory.
 //!
 //! ```text
 //! lm::term --lower--> loops --passes--> loops --emit--> LLVM --> so, a, obj, asm, llvm-ir, JIT

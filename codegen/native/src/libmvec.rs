@@ -1,4 +1,4 @@
-//! libmvec: glibc's functions of libm on vectors of 2, 4 or 8 Floats, at most 4 ulp off.
+//! Knows libmvec, the functions of libm that glibc has for vectors of 2, 4 or 8 Floats. They are at most 4 ulp off.
 //!
 //! ```text
 //! _ZGVbN2v_exp   SSE      _ZGVdN4v_exp   AVX2      _ZGVeN8v_exp   AVX-512      _ZGVeN8vv_pow
@@ -47,7 +47,7 @@ pub(crate) fn note(widest: u32) -> String {
     format!("{LIBRARY} has {} for vectors of up to {widest} Floats", names.join(", "))
 }
 
-/// Whether an object calls one of its functions.
+/// Returns whether an object calls one of its functions.
 pub(crate) fn is_needed(object: &[u8]) -> bool {
     let buffer = MemoryBuffer::create_from_memory_range_copy(object, "lmc");
     let file = buffer.create_binary_file(None).expect("LLVM made the object");

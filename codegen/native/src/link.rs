@@ -1,4 +1,4 @@
-//! Linking: an object to a shared library, with the first linker found.
+//! Links an object to a shared library, with the first linker found.
 
 use crate::error::Error;
 use std::ffi::OsStr;

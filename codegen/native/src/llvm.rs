@@ -1,4 +1,4 @@
-//! The one place that goes past inkwell's safe interface: what inkwell lacks, through `llvm_sys`.
+//! Calls `llvm_sys` for what the safe interface of inkwell lacks. No other file does.
 //!
 //! * aliases of functions (`LLVMAddAlias2`), and which functions an instruction names;
 //! * addresses of array elements, which inkwell has, but unsafe, and vectors of them, which it has not;
@@ -71,7 +71,7 @@ pub(crate) fn drop_aliases(module: &Module, goes: impl Fn(&str) -> bool) {
     }
 }
 
-/// The functions that an instruction names, one that it calls among them.
+/// Returns the functions that an instruction names, one that it calls among them.
 pub(crate) fn functions_in<'ctx>(instruction: InstructionValue<'ctx>) -> Vec<FunctionValue<'ctx>> {
     let instruction = instruction.as_value_ref();
     // SAFETY: the instruction is alive, and has so many operands; what is cast to a function is one, or null, for which
@@ -82,7 +82,7 @@ pub(crate) fn functions_in<'ctx>(instruction: InstructionValue<'ctx>) -> Vec<Fun
     }
 }
 
-/// The address of an array's element.
+/// Returns the address of an array's element.
 pub(crate) fn element<'ctx>(
     builder: &Builder<'ctx>,
     ty: impl BasicType<'ctx>,
@@ -106,7 +106,7 @@ pub(crate) fn any_element<'ctx>(
     address.expect("the builder stands in a block")
 }
 
-/// The addresses of elements, one for each lane; one of base and index is a vector at least.
+/// Returns the addresses of elements, one for each lane; one of base and index is a vector at least.
 pub(crate) fn elements<'ctx>(
     builder: &Builder<'ctx>,
     ty: impl BasicType<'ctx>,
@@ -166,8 +166,8 @@ pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hin
 
 /// Sets what is the same for all that LLVM does in this process.
 ///
-/// What is left of a loop, after vectors of its iterations side by side, is made shorter vectors of, too: LLVM does
-/// that by itself where a vector has 16 elements, which those of Floats never have.
+/// The remainder of a loop over several vectors is made into shorter vectors, too. LLVM does so by itself only for
+/// vectors of 16 elements, which vectors of Floats never have.
 pub(crate) fn set_options() {
     static DONE: Once = Once::new();
     let options = [c"lmc", c"-epilogue-vectorization-minimum-VF=4"].map(CStr::as_ptr);
@@ -184,7 +184,7 @@ pub(crate) fn load_library(path: &Path) -> bool {
     unsafe { LLVMLoadLibraryPermanently(path.as_ptr()) == 0 }
 }
 
-/// Whether the running process has a symbol.
+/// Returns whether the running process has a symbol.
 pub(crate) fn is_loaded(symbol: &str) -> bool {
     let symbol = CString::new(symbol).expect("names of the language hold no NUL");
     // SAFETY: the name is NUL-terminated.
@@ -217,7 +217,7 @@ impl Linked {
         Ok(linked)
     }
 
-    /// The address of a symbol, valid as long as `self`.
+    /// Returns the address of a symbol, valid as long as `self`.
     ///
     /// Errors: LLVM's, as text: there is no such symbol, or the code needs one that is nowhere.
     pub(crate) fn address(&self, symbol: &str) -> Result<usize, String> {

@@ -1,4 +1,4 @@
-//! From loops to what LLVM makes of them: emission, optimisation, code.
+//! Generates code with LLVM: emits loops, optimises, and writes the output.
 //!
 //! A long module goes through LLVM in parts, on as many threads as there are cores (`partition`); the result does not
 //! depend on how many. What people read, IR and assembly, is of one piece: there may be more inlined in it.
@@ -33,7 +33,7 @@ pub(crate) enum OutputForm {
 const OPTIMISATION: &str = "LLVM optimisation";
 const CODE: &str = "LLVM code";
 
-/// The optimised code of what was asked for.
+/// Returns the optimised code of what was asked for.
 pub(crate) fn generate(request: &Request, form: OutputForm, options: &Options) -> Result<Vec<u8>, Error> {
     let context = Context::create();
     let timings = &options.timings;
@@ -81,8 +81,8 @@ fn optimised(module: &Module, options: &Options) -> Result<Target, Error> {
     if is_long { Target::new(cpu, 0) } else { Ok(target) }
 }
 
-/// Instructions beyond which a module is compiled at level 1, registers allocated at level 0, if a function has so
-/// many, or one block in it: what comes above takes time with the square of a block's length.
+/// If a function has more instructions than this, or one block has, the module is compiled at level 1, and registers
+/// are allocated at level 0. Higher levels take time with the square of the length of a block.
 const LONG_FUNCTION: usize = 60_000;
 const LONG_BLOCK: usize = 3_000;
 
@@ -106,7 +106,7 @@ fn threads() -> usize {
     address_space().map_or(cores, |bytes| cores.min((bytes / ROOM) as usize).max(1))
 }
 
-/// The objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
+/// Returns the objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
 pub(crate) fn objects(
     bitcode: &[u8],
     parts: &[ModulePart],

@@ -1,15 +1,15 @@
-//! The passes of LLVM that a module goes through.
+//! Lists the passes of LLVM that a module goes through.
 //!
-//! Level 2 is LLVM's own pipeline, `default<O2>`, without the passes that change nothing in what we emit: our passes
-//! have done their work (constraint elimination, copies of memory, loops that feed each other), or the language gives
-//! them nothing to do (coroutines, OpenMP, exceptions, switches, profiles). What each of the others is worth was
-//! measured on the demos, leaving it out, by the instructions that run: jump threading 8 % (`ba`), unswitching 24 %
-//! (`cnn`), the vectoriser of loops 50 % (`kmeans`, `lstm`; also where loops run in lanes, for what is left of them),
-//! dead stores 4 %, unrolling 2 %. Levels 1 and 3 are LLVM's.
+//! Level 2 is LLVM's own pipeline, `default<O2>`, without the passes that change nothing in what we emit. Some have
+//! nothing left to do after our passes: constraint elimination, copies of memory, loops that feed each other. Others
+//! find nothing in this language: coroutines, OpenMP, exceptions, switches, profiles. The worth of each other pass was
+//! measured on the demos by leaving it out and counting the instructions that run. Jump threading is worth 8 % (`ba`),
+//! unswitching 24 % (`cnn`), dead stores 4 %, unrolling 2 %. The vectoriser of loops is worth 50 % (`kmeans`, `lstm`),
+//! also for what is left of loops in lanes. Levels 1 and 3 are LLVM's.
 //!
-//! The vectoriser of statements that stand side by side (`slp-vectorizer`) is left out at all levels: that of LLVM 19
-//! makes gathers of loads and puts them before a store that they may see (`tests/language/scattered_twice.ks` had a
-//! wrong gradient). It was worth 0 to 10 %: what stands side by side is mostly made lanes of before.
+//! The vectoriser of neighbouring statements (`slp-vectorizer`) is left out at all levels. That of LLVM 19 makes
+//! gathers of loads, and puts them before a store that they may see. `tests/language/scattered_twice.ks` had a wrong
+//! gradient. It was worth 0 to 10 %: what stands side by side is mostly made lanes of before.
 
 /// A stage of the pipeline: what it is for, and its passes as LLVM writes them.
 type Stage = (&'static str, &'static str);
@@ -44,7 +44,7 @@ const STAGES: [Stage; 5] = [
     ),
 ];
 
-/// The pipeline of a level, as LLVM writes it.
+/// Returns the pipeline of a level, as LLVM writes it.
 pub(crate) fn pipeline(level: u8) -> String {
     match level {
         2 => STAGES.map(|(_, passes)| passes).join(","),

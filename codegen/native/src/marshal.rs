@@ -1,4 +1,4 @@
-//! Values of the interpreter as native code has them: words, with buffers in memory of this process.
+//! Turns values of the interpreter into the words of native code, with buffers in memory of this process, and back.
 
 use lm::tensor::Tensor;
 use lm::types::Type;
@@ -79,12 +79,12 @@ fn text(s: &str) -> CString {
     CString::new(until_nul).expect("there is no NUL before the first")
 }
 
-/// How many words a value takes.
+/// Returns how many words a value takes.
 pub(crate) fn count(ty: &Type) -> usize {
     layout(ty).len()
 }
 
-/// The value that the words stand for.
+/// Returns the value that the words stand for.
 ///
 /// # Safety
 ///

@@ -1,4 +1,4 @@
-//! A compiled program: loops, and on demand what LLVM makes of them.
+//! Holds a compiled program: its loops, and on demand the output of LLVM.
 
 use crate::emit::Request;
 use crate::error::Error;
@@ -71,17 +71,17 @@ pub fn compile(
 }
 
 impl Module {
-    /// The functions that have symbols.
+    /// Returns the functions that have symbols.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry of a function, when it is one.
+    /// Returns the entry of a function, when it is one.
     pub fn entry(&self, name: &FunName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.def.fun.name == *name)
     }
 
-    /// How it is compiled.
+    /// Returns how it is compiled.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -102,12 +102,12 @@ impl Module {
         })
     }
 
-    /// The lowered program, after the passes.
+    /// Returns the lowered program, after the passes.
     pub fn loops(&self) -> &ir::Module {
         &self.loops
     }
 
-    /// The entries as C calls them.
+    /// Returns the entries as C calls them.
     ///
     /// Errors: [`Error::NoInterface`].
     pub(crate) fn interfaces(&self) -> Result<Vec<&Interface>, Error> {
@@ -119,12 +119,12 @@ impl Module {
         Ok(self.outside.iter().flatten().collect())
     }
 
-    /// Where the program came from.
+    /// Returns where the program came from.
     pub fn source(&self) -> &SourceInfo {
         &self.source
     }
 
-    /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
+    /// Returns the optimised code; with `packed`, the form of the entries that the JIT calls as well.
     pub(crate) fn code(&self, form: OutputForm, packed: bool) -> Result<Vec<u8>, Error> {
         self.make(form, packed, false, false)
     }
@@ -135,12 +135,12 @@ impl Module {
         self.make(OutputForm::Object, true, true, false)
     }
 
-    /// An object with the packed form of the entries, and of the queries of their workspaces.
+    /// Returns an object with the packed form of the entries, and of the queries of their workspaces.
     pub(crate) fn asking_code(&self) -> Result<Vec<u8>, Error> {
         self.make(OutputForm::Object, true, false, true)
     }
 
-    /// The slices that tell the workspaces of the entries, as the JIT calls them or as C does.
+    /// Returns the slices that tell the workspaces of the entries, as the JIT calls them or as C does.
     fn slices(&self, packed: bool) -> Slices {
         let wanted = |(i, outside): (usize, &Outside)| match outside {
             _ if packed => Some(Wanted { function: FunId(i), absent: vec![] }),

@@ -1,4 +1,4 @@
-//! How to compile.
+//! Holds the options of a compilation.
 
 use lm::timing::Timings;
 use loops::ir::Vectors;
@@ -68,8 +68,9 @@ impl Options {
 pub enum Math {
     /// As the program says: sums in its order, each operation rounded, functions of libm.
     Exact,
-    /// Sums in the order that vectors like; in lanes, exp in line, at most 1 ulp off libm's; on other vectors, and for
-    /// other functions, libmvec, at most 4 ulp off. What is computed is the same in each run on one kind of machine.
+    /// Sums are in the order that suits vectors. In lanes, exp is in line and at most 1 ulp off libm. On other vectors,
+    /// and for other functions, libmvec is at most 4 ulp off. What is computed is the same in each run on one kind of
+    /// machine.
     #[default]
     Fast,
 }
@@ -90,7 +91,7 @@ impl Lanes {
     /// The most that a loop may have.
     pub const MOST: u32 = 64;
 
-    /// What loops run in, given how many Floats a vector holds.
+    /// Returns what loops run in, given how many Floats a vector holds.
     pub(crate) fn of(self, floats: u32) -> Vectors {
         match self {
             Lanes::Off => Vectors::default(),

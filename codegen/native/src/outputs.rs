@@ -1,4 +1,4 @@
-//! The kinds of output, and files of them.
+//! Lists the kinds of output, and writes files of them.
 //!
 //! A file is written under a temporary name in the same directory and renamed: nobody sees half of one.
 //! The same program and options give the same bytes.
@@ -37,7 +37,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: &[Kind] = &[Kind::So, Kind::A, Kind::Obj, Kind::Asm, Kind::LlvmIr, Kind::Loops, Kind::Header];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kind::So => "so",
@@ -52,7 +52,7 @@ impl Kind {
 }
 
 impl Module {
-    /// The content of a file of that kind.
+    /// Returns the content of a file of that kind.
     ///
     /// Errors: LLVM's; for `so` those of linking.
     pub fn output(&self, kind: Kind) -> Result<Vec<u8>, Error> {
@@ -124,7 +124,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A name that no other thread or process uses at the moment.
+/// Returns a name that no other thread or process uses at the moment.
 fn unique() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! What one core of the machine at hand can do at most, measured: two kernels, compiled as programs are.
+//! Measures what one core of this machine can do at most, with two kernels that are compiled as programs are.
 //!
 //! ```text
 //! arithmetic   x = x * a + b on independent chains of vectors, nothing loaded or stored
@@ -51,8 +51,8 @@ type Triad = unsafe extern "C" fn(count: u64, s: f64, a: *mut f64, b: *const f64
 /// The widths of vectors that are tried: those of SSE2, AVX and AVX-512.
 const LANES: [u32; 3] = [2, 4, 8];
 
-/// Chains of operations that do not wait for each other: enough for what a core has under way (two units, four to
-/// eight cycles each), and few enough for sixteen registers.
+/// Chains of operations that do not wait for each other. They are enough for what a core has under way (two units, four
+/// to eight cycles each), and few enough for sixteen registers.
 const CHAINS: u32 = 12;
 
 /// Measures, in about half a second. `cpu` is as in [`crate::Options::target_cpu`].
@@ -75,7 +75,7 @@ pub fn peaks(cpu: Option<&str>) -> Result<Peaks, Error> {
     Ok(Peaks { operations: best.0, lanes: best.1, bytes, arrays: 24 * count, cached_bytes })
 }
 
-/// The best of several runs: what else the machine does only makes a run slower.
+/// Returns the best of several runs: what else the machine does only makes a run slower.
 fn best(runs: usize, work: f64, mut run: impl FnMut()) -> f64 {
     let one = |run: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -111,8 +111,8 @@ fn bytes(kernel: Triad, count: usize, times: usize) -> f64 {
     best(RUNS, (24 * count * times) as f64, || (0..times).for_each(|_| run(&mut a, &b, &c)))
 }
 
-/// The elements of an array: the three of them are four times as large as the largest cache, at least 128 MiB, but take
-/// no more than an eighth of the memory.
+/// Returns the elements of an array. The three arrays are four times as large as the largest cache and at least 128
+/// MiB, but take at most an eighth of the memory.
 fn triad_length() -> usize {
     const LEAST: usize = 128 << 20;
     let wanted = LEAST.max(4 * largest_cache().unwrap_or(0));
@@ -247,7 +247,7 @@ impl<'ctx> Kernels<'ctx> {
         next
     }
 
-    /// A vector of one parameter.
+    /// Returns a vector of one parameter.
     fn splat(&self, ty: VectorType<'ctx>, function: FunctionValue<'ctx>, param: u32) -> VectorValue<'ctx> {
         let value = function.get_nth_param(param).expect("the kernel has that parameter");
         let zero = self.context.i32_type().const_zero();
@@ -257,7 +257,7 @@ impl<'ctx> Kernels<'ctx> {
     }
 }
 
-/// What a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("the kernels are well-typed and the builder stands in a block")
 }

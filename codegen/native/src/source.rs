@@ -1,4 +1,4 @@
-//! Where things stand in the source, for run-time errors.
+//! Finds lines and columns in the source, for run-time errors.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ pub struct SourceInfo {
 }
 
 impl SourceInfo {
-    /// A file name as errors show it, and the text that spans point into.
+    /// Returns a file name as errors show it, and the text that spans point into.
     pub fn new(name: &str, text: &str) -> SourceInfo {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         SourceInfo { name: name.into(), text: text.into(), line_starts }
     }
 
-    /// The file name.
+    /// Returns the file name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The line and the column (in characters) of a byte, both from 1.
+    /// Returns the line and the column (in characters) of a byte, both from 1.
     pub fn position(&self, offset: u32) -> (i32, i32) {
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|&start| start <= offset);

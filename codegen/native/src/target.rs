@@ -1,4 +1,4 @@
-//! The machine that code is for.
+//! Describes the processor that code is for.
 
 use crate::error::Error;
 use crate::llvm;
@@ -14,7 +14,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// The given processor, or the one at hand for `None` and `native`.
+    /// Returns the given processor, or the one at hand for `None` and `native`.
     ///
     /// Errors: LLVM has no code generator, or does not know the processor.
     pub(crate) fn new(cpu: Option<&str>, level: u8) -> Result<Target, Error> {
@@ -47,14 +47,14 @@ impl Target {
         &self.features
     }
 
-    /// How many Floats a vector of the processor holds: 2, 4 or 8.
+    /// Returns how many Floats a vector of the processor holds: 2, 4 or 8.
     pub(crate) fn doubles(&self) -> u32 {
         self.doubles
     }
 }
 
-/// The processor at hand, without the AVX10 features: what they say of vector width, the AVX-512
-/// features say already.
+/// Returns the processor at hand, without the AVX10 features: what they say of vector width, the AVX-512 features say
+/// already.
 fn host() -> (String, String, u32) {
     let cpu = TargetMachine::get_host_cpu_name().to_string();
     let features = TargetMachine::get_host_cpu_features().to_string();
@@ -94,7 +94,7 @@ const CPUS: [(u32, &str); 3] = [
     ),
 ];
 
-/// How many Floats a processor's vectors hold, for those that LLVM knows.
+/// Returns how many Floats a processor's vectors hold, for those that LLVM knows.
 fn known(cpu: &str) -> Option<u32> {
     let has = |list: &str| list.split_whitespace().any(|known| known == cpu);
     CPUS.iter().find(|(_, list)| has(list)).map(|(doubles, _)| *doubles)

@@ -1,10 +1,10 @@
-//! What is taken from the arena and given back.
+//! Tells whether a block gives back to the arena what it takes.
 
 use crate::ir::{Block, Local, Memory, Stmt};
 use std::collections::HashSet;
 
-/// Whether the arena is at the end of a loop's body as it was at its start, and no mark from outside is used in it;
-/// `set` is what the loop sets, `takes` tells which functions take from the arena.
+/// Returns whether the arena is at the end of a loop's body as it was at its start, and the body uses no mark from
+/// outside. `set` holds the locals that the loop sets, and `takes` the functions that take from the arena.
 pub fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool]) -> bool {
     let mut own = true;
     body.visit(&mut |stmt| {
@@ -16,8 +16,8 @@ pub fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool]) -> boo
 }
 
 impl Block {
-    /// Whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes` tells
-    /// which functions take from the arena.
+    /// Returns whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes`
+    /// tells which functions take from the arena.
     pub fn gives_back(&self, takes: &[bool]) -> bool {
         let mut set = HashSet::new();
         self.visit(&mut |stmt| set.extend(stmt.targets()));

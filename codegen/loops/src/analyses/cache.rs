@@ -42,7 +42,7 @@ pub fn written(module: &Module) -> Vec<Written> {
     Analyses::default().written(module)
 }
 
-/// A number for all that [`Aliases::of`] looks at.
+/// Returns a number for all that [`Aliases::of`] looks at.
 fn fingerprint(function: &Function, written: &[Written]) -> u64 {
     let mut hasher = DefaultHasher::new();
     function.params.hash(&mut hasher);

@@ -1,8 +1,8 @@
-//! What loops do, by kind, as the loops say it: before LLVM, which may do less.
+//! Counts the work of loops by kind. LLVM may do less.
 //!
-//! A block is run from its start to its end, or the call fails: so its own statements are counted once for each time
-//! that it is entered, without what stands in blocks inside. Only how many bytes `zero`, `move` and `slide` touch is
-//! not known when compiling.
+//! A block runs from its start to its end, or the call fails. So its own statements count once for each time that it is
+//! entered. Statements of inner blocks count with these. Only how many bytes `zero`, `move` and `slide` touch is not
+//! known when compiling.
 
 use crate::ir::{Block, Function, Memory, Module, Op, Scalar, Stmt, Ty};
 use std::ops::{AddAssign, Index, IndexMut};
@@ -41,7 +41,7 @@ impl Work {
         Work::Stored,
     ];
 
-    /// A word for it.
+    /// Returns a word for it.
     pub fn name(self) -> &'static str {
         match self {
             Work::Additions => "additions",
@@ -61,7 +61,7 @@ impl Work {
 pub struct Counts([u64; Work::ALL.len()]);
 
 impl Counts {
-    /// What counters in the order of [`Work::ALL`] hold.
+    /// Returns what counters in the order of [`Work::ALL`] hold.
     pub fn new(counters: [u64; Work::ALL.len()]) -> Counts {
         Counts(counters)
     }
@@ -99,7 +99,7 @@ impl AddAssign for Counts {
 }
 
 impl Op {
-    /// What it counts as; None for work on Integers, Bools and signs.
+    /// Returns what it counts as; None for work on Integers, Bools and signs.
     pub fn work(self) -> Option<Work> {
         match self {
             Op::AddF | Op::SubF => Some(Work::Additions),
@@ -133,7 +133,7 @@ impl Block {
         }
     }
 
-    /// What the statements of the block itself do each time, where that is known when compiling.
+    /// Returns what the statements of the block itself do each time, where that is known when compiling.
     pub fn counts(&self, function: &Function) -> Counts {
         let mut counts = Counts::default();
         self.stmts.iter().for_each(|stmt| counts += stmt.counts(function));

@@ -1,4 +1,4 @@
-//! What a statement does, with all in its blocks: what a pass must know to let it change places with another.
+//! Tells what a statement and its blocks do. A pass that swaps statements asks for it.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{FunId, Local, Memory, Op, Operand, Stmt};
@@ -46,7 +46,7 @@ pub struct Callees<'a> {
 }
 
 impl StmtEffects {
-    /// Those of a statement.
+    /// Returns those of a statement.
     pub fn of(stmt: &Stmt, aliases: &Aliases, callees: Callees) -> StmtEffects {
         let mut effects = StmtEffects::default();
         effects.add(stmt, callees);
@@ -125,7 +125,8 @@ impl StmtEffects {
         self.accesses.extend(a.local().map(|buffer| Access { buffer, at: None, writes, deep: true }));
     }
 
-    /// Whether a later statement must come after this one, because of what it uses, the memory, the arena or errors.
+    /// Returns whether a later statement must come after this one, because of what it uses, the memory, the arena or
+    /// errors.
     pub fn orders(&self, later: &StmtEffects, aliases: &Aliases) -> bool {
         !later.used.is_disjoint(&self.set)
             || self.may_leave && later.may_leave
@@ -133,19 +134,19 @@ impl StmtEffects {
             || self.touches(later, aliases)
     }
 
-    /// Whether a later statement may be right only because this one left the function otherwise.
+    /// Returns whether a later statement may be right only because this one left the function otherwise.
     pub fn guards(&self, later: &StmtEffects) -> bool {
         self.may_leave && later.needs_checks
     }
 
-    /// Whether the order of what the two do to memory matters.
+    /// Returns whether the order of what the two do to memory matters.
     pub fn touches(&self, later: &StmtEffects, aliases: &Aliases) -> bool {
         self.accesses.iter().any(|a| later.accesses.iter().any(|b| a.meets(b, aliases)))
     }
 }
 
 impl Access {
-    /// Whether the two may touch the same memory, of which one is a write.
+    /// Returns whether the two may touch the same memory, of which one is a write.
     pub fn meets(&self, other: &Access, aliases: &Aliases) -> bool {
         let shows = |a: &Access, b: &Access| a.deep && aliases.shows(b.buffer, &aliases.reach(a.buffer));
         let both_deep = || {
@@ -160,7 +161,7 @@ impl Access {
     }
 }
 
-/// Whether a statement without blocks takes from the arena, gives back, or looks at its top.
+/// Returns whether a statement without blocks takes from the arena, gives back, or looks at its top.
 fn takes_or_looks(stmt: &Stmt, takes: &[bool]) -> bool {
     match stmt {
         Stmt::Call(_, FunId(callee), _) => takes[*callee],

@@ -1,4 +1,4 @@
-//! Facts about functions, which passes and the emission ask for. An analysis changes nothing.
+//! Finds facts about functions, for passes and for emission. An analysis changes nothing.
 
 pub mod alias;
 pub mod arena_balance;

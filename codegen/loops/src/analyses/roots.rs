@@ -1,4 +1,4 @@
-//! Sets of roots of memory (`crate::analyses::alias::Aliases`): bits, in words of which those that are 0 are left out.
+//! Sets of roots of memory (`crate::analyses::alias::Aliases`), as bits. Words of which no bit is set are left out.
 //!
 //! In a long function, buffers that went through memory together may be parts of very many roots; these are mostly
 //! neighbours, 32 to a word.
@@ -46,23 +46,23 @@ impl Roots {
         Roots { words: vec![(root.number() / 64, 1 << (root.number() % 64))] }
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.words.iter().map(|(_, word)| word.count_ones() as usize).sum()
     }
 
-    /// Whether a root is among them.
+    /// Returns whether a root is among them.
     pub fn contains(&self, root: &Root) -> bool {
         let place = self.words.binary_search_by_key(&(root.number() / 64), |(place, _)| *place);
         place.is_ok_and(|at| self.words[at].1 >> (root.number() % 64) & 1 == 1)
     }
 
-    /// Whether the two have none in common.
+    /// Returns whether the two have none in common.
     pub fn is_disjoint(&self, other: &Roots) -> bool {
         let (few, many) = if self.words.len() < other.words.len() { (self, other) } else { (other, self) };
         let mut rest = &many.words[..];
@@ -107,7 +107,7 @@ impl Roots {
         new
     }
 
-    /// Whether all of another set is in this one. Few words are looked up, many are gone through.
+    /// Returns whether all of another set is in this one. Few words are looked up, many are gone through.
     fn covers(&self, other: &Roots) -> bool {
         if 8 * other.words.len() < self.words.len() {
             return other.words.iter().all(|(place, word)| self.word(*place) & word == *word);
@@ -137,13 +137,13 @@ impl Roots {
         self.words.iter().flat_map(bits)
     }
 
-    /// Those that are not in another set.
+    /// Returns those that are not in another set.
     pub fn without(&self, other: &Roots) -> Roots {
         let rest = self.words.iter().map(|(place, word)| (*place, word & !other.word(*place)));
         Roots { words: rest.filter(|(_, word)| *word != 0).collect() }
     }
 
-    /// Those for which something holds.
+    /// Returns those for which something holds.
     pub fn filtered(&self, holds: impl Fn(&Root) -> bool) -> Roots {
         let mut kept = Roots::new();
         for (place, word) in &self.words {

@@ -1,4 +1,4 @@
-//! All rules of loops, checked: those of form, and that loops in lanes can run in lanes.
+//! Checks all rules of loops: the rules of form, and that loops in lanes can run in lanes.
 
 use super::alias::Aliases;
 use super::cache::Analyses;
@@ -38,8 +38,8 @@ fn at_once(module: &Module) -> Check {
     Ok(())
 }
 
-/// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still
-/// be; that iterations are independent is known of those it was made of.
+/// Returns what is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes
+/// may still be; that iterations are independent is known of those it was made of.
 fn written_out(module: &Module, function: &Function, effects: &FunctionEffects) -> Check {
     let function = jam::expanded(function, module.vectors.floats);
     is_well_formed(module, &function)?;
@@ -47,7 +47,7 @@ fn written_out(module: &Module, function: &Function, effects: &FunctionEffects) 
     each_loop("written out", &function, |looped| in_lanes(&function, &aliases, looped))
 }
 
-/// A loop with lanes can run in them.
+/// Returns a loop with lanes can run in them.
 fn in_lanes(function: &Function, aliases: &Aliases, looped: &For) -> Check {
     if looped.lanes == 1 {
         return Ok(());

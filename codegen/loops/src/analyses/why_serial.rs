@@ -1,4 +1,4 @@
-//! Why a loop's iterations run one after the other.
+//! Names the reasons for which the iterations of a loop run one after the other.
 
 use crate::ir::{Local, Stmt};
 use std::fmt::{self, Display, Formatter};
@@ -45,7 +45,7 @@ impl Display for WhySerial {
 }
 
 impl WhySerial {
-    /// The refusal of a statement, its blocks aside, that has no meaning for several iterations at once.
+    /// Returns the refusal of a statement, its blocks aside, that has no meaning for several iterations at once.
     pub fn of(stmt: &Stmt) -> Option<WhySerial> {
         use crate::ir::Memory::{Before, Slid, Slide};
         let name = match stmt {

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every local is a word of its own in each lane, and every lane has an arena of its own: nothing is uniform, nothing is
-//! shared, so what `Spread` finds out is not needed here. Sums start at 0 (-0.0) in each lane and are added up by halves
+//! shared, so what `Divergence` finds out is not needed here. Sums start at 0 (-0.0) in each lane and are added up by halves
 //! in the end; what a wide loop leaves runs in fewer lanes. What several lanes add to one element of memory is added
 //! lane by lane, where native code may add up the lanes first: with exact arithmetic no loop in lanes does that.
 

@@ -1,4 +1,4 @@
-//! Making statements, for passes.
+//! Makes statements, for passes.
 
 use super::{Block, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};
 use std::collections::HashMap;

@@ -1,10 +1,10 @@
-//! Who calls whom, and what follows from that.
+//! Walks the graph of calls, and marks what follows from it: recursive functions, and those that take memory.
 
 use super::{Block, FunId, Module, Stmt};
 use petgraph::graph::{DiGraph, NodeIndex};
 
 impl Module {
-    /// The functions in an order in which those that a function calls come before it, but for recursion.
+    /// Returns the functions in an order in which those that a function calls come before it, but for recursion.
     pub fn callees_first(&self) -> Vec<FunId> {
         let components = petgraph::algo::tarjan_scc(&self.calls());
         components.into_iter().flatten().map(|node| FunId(node.index())).collect()

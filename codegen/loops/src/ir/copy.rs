@@ -1,18 +1,18 @@
-//! Copies of blocks, with locals of their own.
+//! Copies blocks, with locals of their own.
 
 use super::{Block, For, Local, LocalInfo, Operand, Returned, Stmt};
 use std::collections::HashMap;
 
 impl Block {
-    /// The block with other locals in place of those that it sets, and with operands in place of some locals from
-    /// outside.
+    /// Returns the block with other locals in place of those that it sets, and with operands in place of some locals
+    /// from outside.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: HashMap<Local, Operand>) -> Block {
         let mut copy = self.clone();
         Copier { theirs: None, locals, known: given }.block(&mut copy);
         copy
     }
 
-    /// The same of a block of another function, with its locals.
+    /// Returns the same of a block of another function, with its locals.
     pub fn copy_from(
         &self,
         theirs: &[LocalInfo],
@@ -26,7 +26,7 @@ impl Block {
 }
 
 impl For {
-    /// The loop with other locals in place of those that it sets.
+    /// Returns the loop with other locals in place of those that it sets.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>) -> For {
         let whole = Block { stmts: vec![Stmt::For(Box::new(self.clone()))], results: vec![] };
         match whole.copy(locals, HashMap::new()).stmts.pop() {

@@ -1,4 +1,4 @@
-//! Why a call stops: one table row each, with status, message and what the numbers are.
+//! Lists the reasons for which a call stops: one row each, with status, message and the meaning of the numbers.
 
 macro_rules! failures {
     ($($(#[$doc:meta])* $variant:ident $status:literal $constant:literal $message:literal $numbers:expr;)*) => {
@@ -10,17 +10,17 @@ macro_rules! failures {
         pub const ALL: &[Failure] = &[$(Failure::$variant),*];
 
         impl Failure {
-            /// A text without numbers, for the C caller.
+            /// Returns a text without numbers, for the C caller.
             pub fn message(self) -> &'static str {
                 match self { $(Failure::$variant => $message,)* }
             }
 
-            /// The name in C.
+            /// Returns the name in C.
             pub fn constant(self) -> &'static str {
                 match self { $(Failure::$variant => $constant,)* }
             }
 
-            /// How many numbers an error with tensors of a rank has.
+            /// Returns how many numbers an error with tensors of a rank has.
             pub fn numbers(self, rank: usize) -> usize {
                 let numbers: fn(usize) -> usize = match self { $(Failure::$variant => $numbers,)* };
                 numbers(rank)

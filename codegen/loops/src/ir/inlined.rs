@@ -1,4 +1,4 @@
-//! Calls that become what the function does.
+//! Replaces calls by the body of the function.
 //!
 //! ```text
 //! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
@@ -26,7 +26,7 @@ impl Inlined {
     }
 }
 
-/// What a call does, with locals of the caller.
+/// Returns what a call does, with locals of the caller.
 pub fn body_of(function: &Function, args: Vec<Operand>, locals: &mut Vec<LocalInfo>) -> Block {
     let given = function.params.iter().copied().zip(args).collect();
     function.body.copy_from(&function.locals, locals, given)

@@ -1,9 +1,9 @@
-//! Statements on buffers and on the arena.
+//! Defines the statements on buffers and on the arena.
 //!
-//! The arena is a stack: `alloc` takes from its top, `release` puts the top back to a mark. What is above the
-//! mark may then be overwritten by the next `alloc`, and is intact until then: so a result that lies there
-//! is moved down after the release. Several results may lie in any order, and be nested; they are copied
-//! to the top first, as one piece, which then slides down, and the addresses in it are moved with it.
+//! The arena is a stack: `alloc` takes from its top, `release` puts the top back to a mark. What is above the mark may
+//! then be overwritten by the next `alloc`, and is intact until then: so a result that lies there is moved down after
+//! the release. Several results may lie in any order, and be nested. They are copied to the top first, as one piece.
+//! The piece then slides down, and the addresses in it are adjusted.
 
 use super::{Local, Operand};
 use lm::term::Span;

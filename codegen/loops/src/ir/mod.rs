@@ -1,4 +1,4 @@
-//! Loops: the language between terms and LLVM. Structured, typed, every local set once.
+//! Defines the loop IR, the language between terms and LLVM: structured and typed, with each local set once.
 //!
 //! ```text
 //! function ::= fun name(x1, ..., xn) -> (T1, ..., Tm) block
@@ -198,7 +198,7 @@ pub struct Function {
 /// What becomes of values that a reverse derivative needs, and that were computed for the value itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forward {
-    /// Those that are dearer than a store and a load are stored.
+    /// Those that are more expensive than a store and a load are stored.
     #[default]
     Auto,
     /// All are stored.
@@ -249,7 +249,7 @@ pub enum Returned {
 }
 
 impl Returned {
-    /// What is set.
+    /// Returns what is set.
     pub fn locals(&self) -> Vec<Local> {
         match self {
             Returned::Scalar(x) => vec![*x],
@@ -259,7 +259,7 @@ impl Returned {
 }
 
 impl Stmt {
-    /// Whether it takes from the arena, or lends it.
+    /// Returns whether it takes from the arena, or lends it.
     pub fn takes_memory(&self) -> bool {
         match self {
             Stmt::Memory(Memory::Alloc { .. }) => true,
@@ -278,8 +278,8 @@ impl Stmt {
         }
     }
 
-    /// Whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing to a
-    /// loop that takes nothing.
+    /// Returns whether it looks at the arena in any way. A loop on threads divides it, if there is one: that is nothing
+    /// to a loop that takes nothing.
     pub fn uses_arena(&self) -> bool {
         use Memory::{Above, Mark, Release, Slid, Slide};
         let looks = matches!(self, Stmt::Memory(Mark(_) | Release(_) | Above(..) | Slide(..) | Slid { .. }));
@@ -288,14 +288,14 @@ impl Stmt {
 }
 
 impl Function {
-    /// The type of an operand in this function.
+    /// Returns the type of an operand in this function.
     pub fn ty(&self, operand: &Operand) -> Ty {
         operand.ty(&self.locals)
     }
 }
 
 impl Module {
-    /// The names in C of the external functions that are called.
+    /// Returns the names in C of the external functions that are called.
     pub fn externals(&self) -> IndexSet<Arc<str>> {
         let mut found = IndexSet::new();
         for function in &self.functions {
@@ -330,7 +330,7 @@ impl From<Local> for Operand {
 }
 
 impl Operand {
-    /// The operand's type, given the locals of its function.
+    /// Returns the operand's type, given the locals of its function.
     pub fn ty(&self, locals: &[LocalInfo]) -> Ty {
         match self {
             Operand::Local(Local(i)) => locals[*i as usize].ty,

@@ -131,8 +131,9 @@ operations! {
     BoolToFloat "bool_to_float" [Bool] Float Simple;
     /// The finaliser of SplitMix64, as a Float in [0, 1).
     Hash "hash" [Integer] Float Hash;
-    /// How many iterations of a loop make a chunk, at least 1: of so many iterations, each of such a cost, with so many
-    /// elements that each chunk needs of its own, and so many run at once. See `lmc.chunk` in `emit/chunks.ll`.
+    /// How many iterations of a loop make a chunk, at least 1. The operands are the number of iterations, the cost of
+    /// each, the elements that each chunk needs of its own, and how many iterations run at once. See `lmc.chunk` in
+    /// `emit/chunks.ll`.
     Chunk "chunk" [Integer Integer Integer Integer] Integer Runtime;
 }
 

@@ -1,5 +1,5 @@
-//! Reads the printed form back, for tests of passes. Types of locals are those of what sets them. Calls of external
-//! functions and `$BENCH` are not read; errors have no place.
+//! Reads the printed form back, for tests of passes. A local has the type of the statement that sets it. Calls of
+//! external functions and `$BENCH` are not read; errors have no place.
 
 use super::{
     ALL_FAILURES, ALL_OPS, Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Op, Operand, Scalar, Stmt,
@@ -7,7 +7,7 @@ use super::{
 };
 use lm::term::{FunName, Span};
 
-/// The module of a text. Panics where it is none.
+/// Returns the module of a text. Panics where it is none.
 pub fn parse(text: &str) -> Module {
     let lines: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(';')).collect();
@@ -22,7 +22,7 @@ pub fn parse(text: &str) -> Module {
     module
 }
 
-/// The first loop of a function that runs in lanes. Panics where none does.
+/// Returns the first loop of a function that runs in lanes. Panics where none does.
 pub fn first_in_lanes(function: &Function) -> For {
     let mut found = None;
     function.body.visit(&mut |stmt| {

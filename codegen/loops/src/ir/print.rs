@@ -1,4 +1,5 @@
-//! The printed form of `--emit loops`: a local is `%7`, or `#7` where it is a size, after the variable's name.
+//! Prints loops, as `--emit loops` shows them. A local is `%7`, or `#7` if it is a size, after the name of its
+//! variable.
 
 use super::{Argument, Block, For, Function, Local, Memory, Module, Operand, Returned, Scalar, Stmt, Ty};
 use std::fmt::{self, Display, Formatter};
@@ -34,7 +35,7 @@ impl Display for Ty {
     }
 }
 
-/// The first line of a statement.
+/// Returns the first line of a statement.
 pub(crate) fn statement(module: &Module, function: &Function, stmt: &Stmt) -> String {
     struct Shown<'a>(Printer<'a>, &'a Stmt);
     impl Display for Shown<'_> {

@@ -1,4 +1,4 @@
-//! The types of locals.
+//! Defines the types of locals.
 
 /// What is no buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The type of a local that holds one.
+    /// Returns the type of a local that holds one.
     pub const fn ty(self) -> Ty {
         Ty { scalar: self, depth: 0 }
     }
@@ -30,27 +30,27 @@ pub struct Ty {
 }
 
 impl Ty {
-    /// The type of buffers with elements of this type.
+    /// Returns the type of buffers with elements of this type.
     pub fn buffer(self) -> Ty {
         Ty { depth: self.depth.checked_add(1).expect("types are not nested so deep"), ..self }
     }
 
-    /// The type of a buffer's elements.
+    /// Returns the type of a buffer's elements.
     pub fn element(self) -> Option<Ty> {
         self.depth.checked_sub(1).map(|depth| Ty { depth, ..self })
     }
 
-    /// The scalar, when it is one.
+    /// Returns the scalar, when it is one.
     pub fn as_scalar(self) -> Option<Scalar> {
         (self.depth == 0).then_some(self.scalar)
     }
 
-    /// The scalar that a buffer holds in the end.
+    /// Returns the scalar that a buffer holds in the end.
     pub fn base(self) -> Scalar {
         self.scalar
     }
 
-    /// The bytes that an element of this type takes in a buffer.
+    /// Returns the bytes that an element of this type takes in a buffer.
     pub fn bytes(self) -> u64 {
         if self == Scalar::Bool.ty() { 1 } else { 8 }
     }

@@ -1,4 +1,4 @@
-//! The rules of form, checked: a violation is a bug of whoever made the loops.
+//! Checks the rules of form. A violation is a bug of the lowering or of a pass.
 //!
 //! What loops in lanes must keep besides is checked in `analyses::verify`.
 
@@ -250,7 +250,7 @@ mod tests {
     use crate::ir::{LocalInfo, Op};
     use lm::term::{FunName, Span};
 
-    /// A function of one Float with a Bool and a Float for locals.
+    /// Returns a function of one Float with a Bool and a Float for locals.
     fn violation(stmts: Vec<Stmt>, result: Operand) -> String {
         let local = |scalar: Scalar| LocalInfo { ty: scalar.ty(), name: None, is_size: false };
         let function = Function {

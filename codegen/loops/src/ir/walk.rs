@@ -1,10 +1,10 @@
-//! The parts of statements: what they set, what they use, and the blocks in them.
+//! Gives the parts of statements: the locals that they set, the operands that they use, and their blocks.
 
 use super::{Argument, Block, For, Local, Memory, Op, Operand, Returned, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 impl Stmt {
-    /// The locals that are set by the statement, for those that come after it.
+    /// Returns the locals that are set by the statement, for those that come after it.
     pub fn targets(&self) -> Vec<Local> {
         match self {
             Stmt::Let(x, ..) | Stmt::Bench { seconds: x, .. } => vec![*x],
@@ -16,7 +16,7 @@ impl Stmt {
         }
     }
 
-    /// The locals that are set at the start of its blocks, for these alone.
+    /// Returns the locals that are set at the start of its blocks, for these alone.
     pub fn bound(&self) -> Vec<Local> {
         match self {
             Stmt::For(looped) => [looped.index].into_iter().chain(looped.carried.iter().map(|(x, _)| *x)).collect(),
@@ -31,7 +31,7 @@ impl Stmt {
         }
     }
 
-    /// The operands of the statement itself, not of its blocks.
+    /// Returns the operands of the statement itself, not of its blocks.
     pub fn operands(&self) -> Vec<&Operand> {
         match self {
             Stmt::Let(_, _, args) | Stmt::Call(_, _, args) => args.iter().collect(),
@@ -63,7 +63,7 @@ impl Stmt {
         }
     }
 
-    /// The blocks in it.
+    /// Returns the blocks in it.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Stmt::If(_, _, then, other) => vec![then, other],
@@ -111,7 +111,7 @@ impl Argument {
 }
 
 impl Memory {
-    /// The local that it sets.
+    /// Returns the local that it sets.
     pub fn target(&self) -> Option<Local> {
         match self {
             Memory::Alloc { buffer: x, .. }
@@ -145,7 +145,7 @@ impl Memory {
         }
     }
 
-    /// What it uses.
+    /// Returns what it uses.
     pub fn operands(&self) -> Vec<&Operand> {
         match self {
             Memory::Mark(_) => vec![],
@@ -181,7 +181,8 @@ impl Memory {
 }
 
 impl Block {
-    /// The conditions that mostly hold. What is on the other side of a conditional with one is not worth much code.
+    /// Returns the conditions that mostly hold. What is on the other side of a conditional with one is not worth much
+    /// code.
     pub fn likely_conditions(&self) -> HashSet<Local> {
         let mut likely = HashSet::new();
         self.visit(&mut |stmt| likely.extend(if let Stmt::Let(x, Op::Likely, _) = stmt { Some(*x) } else { None }));
@@ -196,7 +197,7 @@ impl Block {
         }
     }
 
-    /// The locals from outside that the block uses, in the order of their numbers.
+    /// Returns the locals from outside that the block uses, in the order of their numbers.
     pub fn uses(&self) -> Vec<Local> {
         let mut used = BTreeSet::new();
         self.visit_operands(&mut |a| used.extend(a.local()));
@@ -214,7 +215,7 @@ impl Block {
         self.results.iter().for_each(f);
     }
 
-    /// How often each local is used.
+    /// Returns how often each local is used.
     pub fn use_counts(&self) -> HashMap<Local, usize> {
         let mut counts = HashMap::new();
         self.visit_operands(&mut |a| *a.local().map_or(&mut 0, |x| counts.entry(x).or_insert(0)) += 1);
@@ -230,21 +231,21 @@ impl Block {
         self.results.iter_mut().for_each(f);
     }
 
-    /// How many statements there are, those of blocks inside included.
+    /// Returns how many statements there are, those of blocks inside included.
     pub fn len(&self) -> usize {
         let mut count = 0;
         self.visit(&mut |_| count += 1);
         count
     }
 
-    /// Whether there is no statement.
+    /// Returns whether there is no statement.
     pub fn is_empty(&self) -> bool {
         self.stmts.is_empty()
     }
 }
 
 impl Operand {
-    /// The local, when it is one.
+    /// Returns the local, when it is one.
     pub fn local(&self) -> Option<Local> {
         match self {
             Operand::Local(x) => Some(*x),
@@ -252,7 +253,7 @@ impl Operand {
         }
     }
 
-    /// Whether two operands are the same local or, to the bit, the same constant.
+    /// Returns whether two operands are the same local or, to the bit, the same constant.
     pub fn same(&self, other: &Operand) -> bool {
         match (self, other) {
             (Operand::Local(x), Operand::Local(y)) => x == y,

@@ -1,4 +1,4 @@
-//! Addition of values to places.
+//! Adds values to the places of sums.
 
 use super::body::Body;
 use super::sink::Accumulator;

@@ -1,4 +1,4 @@
-//! The primitives on tensors.
+//! Lowers the primitives on tensors.
 
 use super::body::{Body, Sharing};
 use super::sink::Sink;
@@ -273,7 +273,7 @@ fn size(tensor: &Rc<Tensor>) -> Val {
     }
 }
 
-/// Whether adding the term may leave a number untouched: then the first term must be computed as it is.
+/// Returns whether adding the term may leave a number untouched: then the first term must be computed as it is.
 fn may_add_nothing(term: &Expr) -> bool {
     match term.kind() {
         Kind::Let(_, body) => may_add_nothing(body),

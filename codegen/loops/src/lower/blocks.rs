@@ -1,4 +1,4 @@
-//! Blocks: branches, loops, and the scopes at whose end the arena is as at their start.
+//! Lowers branches, loops, and scopes: at the end of a scope the arena is as it was at the start.
 
 use super::body::Body;
 use super::value::Val;
@@ -16,7 +16,7 @@ pub(super) struct ElementPosition {
 }
 
 impl ElementPosition {
-    /// The index as a value.
+    /// Returns the index as a value.
     pub(super) fn index(&self) -> Val {
         match self.index.as_slice() {
             [one] => Val::Leaf(one.clone()),

@@ -1,4 +1,5 @@
-//! The body of one function.
+//! Lowers the body of one function. [`Body`] is divided by kind of term: one file of this folder has an `impl Body` for
+//! each.
 
 use super::Worklist;
 use super::facts::SizeFacts;
@@ -178,7 +179,7 @@ impl<'a> Body<'a> {
         self.env.insert(x.id(), value);
     }
 
-    /// What a variable is bound to.
+    /// Returns what a variable is bound to.
     pub(super) fn variable(&self, x: &Var) -> Val {
         self.env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()
     }
@@ -207,8 +208,8 @@ impl<'a> Body<'a> {
         Ok(value)
     }
 
-    /// Those locals that are sizes of tensors in the value, and were made since there were `since` of them, are sizes
-    /// whenever they are set; the other ones are so here.
+    /// Locals that are sizes of tensors in the value are sizes whenever they are set, if they were made since there
+    /// were `since` of them. The other ones are sizes here.
     pub(super) fn new_sizes(&mut self, value: &Val, since: usize) {
         for tensor in value.tensors() {
             self.facts.are_sizes(&tensor.sizes);

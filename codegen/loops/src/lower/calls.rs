@@ -1,7 +1,7 @@
-//! Functions and calls.
+//! Lowers functions and calls.
 //!
-//! A function whose result is added to something is a function of its own: it has the place for another
-//! argument, numbers by value, tensors to be changed, and gives the new numbers after its results.
+//! A function whose result is added to something is compiled as a function of its own. It gets the place as another
+//! argument: numbers by value, tensors to be changed. It gives the new numbers after its results.
 
 use super::Worklist;
 use super::body::Body;
@@ -12,8 +12,8 @@ use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
 use lm::term::{Def, Fun, Version};
 
 impl<'a> Body<'a> {
-    /// The loops of a definition whose result goes to targets of a form; functions that it calls are added
-    /// to `wanted`.
+    /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
+    /// `wanted`.
     pub(super) fn of(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
         let mut body = Body::new(&def.fun.name, wanted, span);

@@ -1,4 +1,4 @@
-//! Calls of functions that are implemented elsewhere.
+//! Lowers calls of functions that are implemented elsewhere.
 //!
 //! Their arguments and results have the forms that ours have in C, but for jagged tensors and tensors of units,
 //! which are refused.

@@ -1,4 +1,4 @@
-//! What is known of Integers: which are sizes, which are equal, which indices lie below which size.
+//! Knows which Integers are sizes, which are equal, and which indices lie below which size.
 //!
 //! A check that a fact makes needless is not emitted. A fact holds in the block where it was learnt, and in
 //! the blocks inside.
@@ -33,7 +33,7 @@ impl SizeFacts {
         }
     }
 
-    /// Whether a number is known to be no wrong size.
+    /// Returns whether a number is known to be no wrong size.
     pub(super) fn is_size(&self, n: &Operand) -> bool {
         match n {
             Operand::Integer(n) => (0..=crate::ir::MOST_ELEMENTS).contains(n),
@@ -46,7 +46,7 @@ impl SizeFacts {
         self.below.insert(index, size.clone());
     }
 
-    /// Whether 0 <= index < size is known.
+    /// Returns whether 0 <= index < size is known.
     pub(super) fn known_below(&self, index: &Operand, size: &Operand) -> bool {
         if let (Operand::Integer(i), Operand::Integer(n)) = (index, size) {
             return (0..*n).contains(i);

@@ -1,4 +1,4 @@
-//! Functions between C and the rest: from the fields of the structures that C passes to values and back.
+//! Makes the functions between C and the rest: they turn the fields of the structures of C into values, and back.
 //!
 //! ```text
 //! in    a tensor is (sizes.., data), a jagged one (size, offsets, data), or (size, offsets, element sizes, data)
@@ -35,7 +35,7 @@ struct Fields {
     data: Option<Operand>,
 }
 
-/// What C calls for a definition that lowering knows by number.
+/// Returns what C calls for a definition that lowering knows by number.
 pub(super) fn interface(
     def: &Def,
     [inputs, outputs]: [Vec<Parameter>; 2],

@@ -1,4 +1,4 @@
-//! Evaluation into targets, where values are added.
+//! Evaluates terms into sinks, which add values to sums.
 //!
 //! ```text
 //! a + b            add a, then b            0         add nothing

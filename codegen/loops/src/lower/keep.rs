@@ -1,4 +1,4 @@
-//! The end of a scope: what was taken from the arena since a mark goes back, but a value is kept.
+//! Ends scopes: gives back what was taken from the arena since a mark, but keeps a value.
 //!
 //! ```text
 //! one buffer       release; alloc; move down

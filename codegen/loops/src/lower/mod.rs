@@ -1,4 +1,4 @@
-//! Lowering: terms to loops.
+//! Lowers terms to loops.
 //!
 //! ```text
 //! value(let p = r in b)    = p := value(r); value(b)
@@ -8,9 +8,9 @@
 //! value(a + b) of tensors  = value(a), in buffers of its own; then b is added in place (`into`)
 //! ```
 //!
-//! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let
-//! is computed once, in order; the work is linear in the size of the program, because a tuple is a
-//! shared tree of operands that is laid out only where it crosses a call or a branch.
+//! Takes: a program without linear maps. Gives: loops for the entries and all that they call. A let is computed once,
+//! in order. The work is linear in the size of the program: a tuple is a shared tree of operands, which is laid out
+//! only where it crosses a call or a branch.
 
 mod adding;
 mod arrays;
@@ -47,7 +47,7 @@ use std::collections::HashSet;
 /// What an entry is for C; a type that has no form there, otherwise.
 pub type Outside = Result<Interface, Type>;
 
-/// The loops of the entries, which come first and in order, of all that they call, and of what C calls.
+/// Returns the loops of the entries, which come first and in order, of all that they call, and of what C calls.
 ///
 /// Errors: an entry or a called function is not defined; an operation is not supported.
 pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {

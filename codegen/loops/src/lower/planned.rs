@@ -1,4 +1,4 @@
-//! What a plan says, as targets: the bindings of a block go where `lm::destination` says.
+//! Turns a plan into sinks: the bindings of a block go where `lm::destination` says.
 
 use super::body::Body;
 use super::into::Lowered;
@@ -96,7 +96,7 @@ impl Body<'_> {
     }
 }
 
-/// The type of what comes back of a value of type `ty`: unit for what is added.
+/// Returns the type of what comes back of a value of type `ty`: unit for what is added.
 fn given(destination: &Destination, ty: &Type) -> Type {
     match destination {
         Destination::Own => ty.clone(),
@@ -110,7 +110,7 @@ fn given(destination: &Destination, ty: &Type) -> Type {
     }
 }
 
-/// A condition on which the destination depends.
+/// Returns a condition on which the destination depends.
 fn first_choice(destination: &Destination) -> Option<Expr> {
     match destination {
         Destination::Own | Destination::Nowhere | Destination::Add(_) => None,
@@ -119,7 +119,7 @@ fn first_choice(destination: &Destination) -> Option<Expr> {
     }
 }
 
-/// The destination where the condition is known.
+/// Returns the destination where the condition is known.
 fn decided(destination: &Destination, condition: &Expr, holds: bool) -> Destination {
     match destination {
         Destination::Own | Destination::Nowhere | Destination::Add(_) => destination.clone(),

@@ -1,9 +1,8 @@
-//! Records: what the first half of a recursive function's reverse derivative keeps for the second.
+//! Lowers records: the first half of the reverse derivative of a recursive function keeps them for the second half.
 //!
-//! A record is a row of words in the arena, one for each component of what it was made of; a record in
-//! a record is one word. What a record or the tensors in it lie in must not move, and must not be
-//! released before the record has been used: so a scope whose value holds a record takes back nothing,
-//! and leaves that to the scope around it.
+//! A record is a row of words in the arena, one for each component of what it was made of; a record in a record is one
+//! word. The memory of a record, and of the tensors in it, must not move, and must stay until the record has been used.
+//! So a scope whose value holds a record takes back nothing, and leaves that to the scope around it.
 
 use super::body::Body;
 use super::value::Val;
@@ -47,7 +46,7 @@ impl Body<'_> {
         (words, Operand::Integer(i as i64 * step))
     }
 
-    /// Whether there is a record anywhere in the value.
+    /// Returns whether there is a record anywhere in the value.
     pub(super) fn holds_record(&self, value: &Val) -> bool {
         match value {
             Val::Leaf(operand) => self.ty_of(operand).as_scalar().is_none(),

@@ -1,5 +1,5 @@
-//! The text of values, as `print` writes it: a Float by the shortest decimal that reads back equal, a tensor
-//! as `[a, b]`, a tuple as `(a, b)`, but one that is itself an argument as `a,b`.
+//! Writes values as `print` does. A Float is the shortest decimal that reads back equal, a tensor is `[a, b]`, and a
+//! tuple is `(a, b)`. A tuple that is itself an argument is `a,b`.
 
 use super::body::Body;
 use super::value::{Tensor, Val};

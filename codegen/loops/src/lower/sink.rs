@@ -1,4 +1,4 @@
-//! Where a value goes: back to the caller, or to the place of a sum.
+//! Says where a value goes: back to the caller, or into a sum.
 
 use super::value::Tensor;
 use crate::ir::Operand;
@@ -18,7 +18,7 @@ pub(super) enum Accumulator {
 }
 
 impl Accumulator {
-    /// The slots in it.
+    /// Returns the slots in it.
     pub(super) fn slots(&self) -> Vec<usize> {
         match self {
             Accumulator::Slot(slot) => vec![*slot],
@@ -27,7 +27,7 @@ impl Accumulator {
         }
     }
 
-    /// The i-th component, from 1.
+    /// Returns the i-th component, from 1.
     pub(super) fn component(&self, i: usize) -> Accumulator {
         match self {
             Accumulator::Tuple(parts) => parts[i - 1].clone(),
@@ -35,7 +35,7 @@ impl Accumulator {
         }
     }
 
-    /// The tensor.
+    /// Returns the tensor.
     pub(super) fn tensor(&self) -> Rc<Tensor> {
         match self {
             Accumulator::Tensor(tensor) => tensor.clone(),
@@ -60,7 +60,7 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// The i-th component, from 1.
+    /// Returns the i-th component, from 1.
     pub(super) fn component(&self, i: usize) -> Sink {
         match self {
             Sink::Own | Sink::Nowhere => self.clone(),
@@ -69,7 +69,7 @@ impl Sink {
         }
     }
 
-    /// The target with places of their own for parts that nobody looks at, if there are any.
+    /// Returns the target with places of their own for parts that nobody looks at, if there are any.
     pub(super) fn kept(&self) -> Option<Sink> {
         match self {
             Sink::Own | Sink::Add(_) => None,
@@ -83,7 +83,7 @@ impl Sink {
         }
     }
 
-    /// The target as the planner sees it: paths from the target itself.
+    /// Returns the target as the planner sees it: paths from the target itself.
     pub(super) fn destination(&self) -> Destination {
         self.destination_at(&[])
     }
@@ -101,7 +101,7 @@ impl Sink {
         }
     }
 
-    /// The places that are added to, in order.
+    /// Returns the places that are added to, in order.
     pub(super) fn sums(&self) -> Vec<Accumulator> {
         match self {
             Sink::Own | Sink::Nowhere => vec![],
@@ -110,7 +110,7 @@ impl Sink {
         }
     }
 
-    /// The target with other places, in the order of [`Sink::sums`].
+    /// Returns the target with other places, in the order of [`Sink::sums`].
     pub(super) fn with_sums(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
         match self {
             Sink::Own | Sink::Nowhere => self.clone(),
@@ -139,7 +139,7 @@ pub(super) enum SinkForm {
 }
 
 impl SinkForm {
-    /// The types of what is added to, in order, for a value of type `ty`.
+    /// Returns the types of what is added to, in order, for a value of type `ty`.
     pub(super) fn sums<'t>(&self, ty: &'t Type) -> Vec<&'t Type> {
         match self {
             SinkForm::Own | SinkForm::Nowhere => vec![],
@@ -151,7 +151,7 @@ impl SinkForm {
         }
     }
 
-    /// The types of what goes back, as one type: unit for the rest.
+    /// Returns the types of what goes back, as one type: unit for the rest.
     pub(super) fn given_back(&self, ty: &Type) -> Type {
         match self {
             SinkForm::Own => ty.clone(),
@@ -163,7 +163,7 @@ impl SinkForm {
         }
     }
 
-    /// A target of the form, with these places.
+    /// Returns a target of the form, with these places.
     pub(super) fn target(&self, sums: &mut impl Iterator<Item = Accumulator>) -> Sink {
         match self {
             SinkForm::Own => Sink::Own,
@@ -197,7 +197,7 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Whether the term was added where it was bound.
+    /// Returns whether the term was added where it was bound.
     pub(super) fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
     }

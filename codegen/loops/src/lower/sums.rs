@@ -11,7 +11,7 @@ use lm::types::Type;
 use std::rc::Rc;
 
 impl Val {
-    /// The value, or what came back of it, without the parts that nobody looks at.
+    /// Returns the value, or what came back of it, without the parts that nobody looks at.
     pub(super) fn without_unread(&self, target: &Sink) -> Val {
         match target {
             Sink::Nowhere => Val::nothing(),

@@ -1,4 +1,4 @@
-//! Tensors as buffers: making, reading, writing, and the checks of sizes and indices.
+//! Makes, reads and writes tensors in buffers, and checks sizes and indices.
 
 use super::body::Body;
 use super::value::{Tensor, Val};

@@ -1,4 +1,4 @@
-//! What a lowered term is: a tree of operands in the form of its type.
+//! Holds a lowered term: a tree of operands in the form of its type.
 
 use crate::ir::Operand;
 use lm::types::Type;
@@ -25,7 +25,7 @@ impl Tensor {
         Val::Tensor(Rc::new(self))
     }
 
-    /// Whether no tensors are inside.
+    /// Returns whether no tensors are inside.
     pub(super) fn is_flat(&self) -> bool {
         self.element.has_fixed_shape()
     }
@@ -36,12 +36,12 @@ impl Val {
         Val::Tuple(parts.into_iter().collect())
     }
 
-    /// What the caller gets of a part that was added, or that nobody looks at.
+    /// Returns what the caller gets of a part that was added, or that nobody looks at.
     pub(super) fn nothing() -> Val {
         Val::tuple([])
     }
 
-    /// A value of a type with layout, from its components in order.
+    /// Returns a value of a type with layout, from its components in order.
     pub(super) fn from_components(ty: &Type, components: &mut impl Iterator<Item = Operand>) -> Val {
         match ty {
             Type::Tuple(parts) => {
@@ -63,7 +63,7 @@ impl Val {
         }
     }
 
-    /// The operand of a scalar.
+    /// Returns the operand of a scalar.
     pub(super) fn leaf(&self) -> Operand {
         match self {
             Val::Leaf(operand) => operand.clone(),
@@ -71,7 +71,7 @@ impl Val {
         }
     }
 
-    /// The components of a tuple.
+    /// Returns the components of a tuple.
     pub(super) fn parts(&self) -> &[Val] {
         match self {
             Val::Tuple(parts) => parts,
@@ -79,7 +79,7 @@ impl Val {
         }
     }
 
-    /// The tensor.
+    /// Returns the tensor.
     pub(super) fn tensor(&self) -> &Rc<Tensor> {
         match self {
             Val::Tensor(tensor) => tensor,
@@ -87,12 +87,12 @@ impl Val {
         }
     }
 
-    /// The numbers of an index or a size: an Integer, or a tuple of them.
+    /// Returns the numbers of an index or a size: an Integer, or a tuple of them.
     pub(super) fn numbers(&self) -> Vec<Operand> {
         self.flatten()
     }
 
-    /// The operands in order of layout.
+    /// Returns the operands in order of layout.
     pub(super) fn flatten(&self) -> Vec<Operand> {
         let mut out = Vec::new();
         self.push_leaves(&mut out);
@@ -107,7 +107,7 @@ impl Val {
         }
     }
 
-    /// A value of the same form, from its components in order.
+    /// Returns a value of the same form, from its components in order.
     pub(super) fn rebuilt(&self, components: &mut impl Iterator<Item = Operand>) -> Val {
         match self {
             Val::Leaf(_) => Val::Leaf(components.next().expect("there is an operand for each component")),
@@ -120,7 +120,7 @@ impl Val {
         }
     }
 
-    /// The tensors in it, but for those inside of tensors.
+    /// Returns the tensors in it, but for those inside of tensors.
     pub(super) fn tensors(&self) -> Vec<Rc<Tensor>> {
         match self {
             Val::Leaf(_) => vec![],
@@ -129,7 +129,7 @@ impl Val {
         }
     }
 
-    /// The value with other tensors, in the order of [`Val::tensors`].
+    /// Returns the value with other tensors, in the order of [`Val::tensors`].
     pub(super) fn with_tensors(&self, tensors: &mut impl Iterator<Item = Tensor>) -> Val {
         match self {
             Val::Leaf(_) => self.clone(),

@@ -1,4 +1,4 @@
-//! The operations on values of any type.
+//! Lowers the operations on values of any type: sums, multiples, zeros.
 //!
 //! `add`, `sub`, `neg` and `mul k` are those of any vector space: component by component, element by
 //! element. Tensors that are added or multiplied must have one size.

@@ -1,12 +1,12 @@
-//! Stack: small buffers of a constant size, which nobody gets hold of, lie on the stack of the function.
+//! Moves small buffers of constant size to the stack of the function, if their address does not escape.
 //!
 //! ```text
 //! b = alloc [T] 4     =     b = stack [T] 4
 //! ```
 //!
-//! They are loaded from, stored to, added to, set to zero, moved from or to, and no more: so they are not in use where
-//! the function ends, nor in the next iteration of a loop. LLVM keeps in registers those whose indices it knows.
-//! Recursive functions keep their frames small: theirs stay in the arena.
+//! They are only loaded from, stored to, added to, set to zero, and moved from or to. So they are not in use where the
+//! function ends, nor in the next iteration of a loop. LLVM keeps in registers those whose indices it knows. Recursive
+//! functions keep their frames small: theirs stay in the arena.
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
@@ -32,7 +32,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     });
 }
 
-/// What is used in any way but as the buffer that is read or written.
+/// Returns what is used in any way but as the buffer that is read or written.
 fn held(function: &Function) -> HashSet<Local> {
     let mut held: HashSet<Local> = function.body.results.iter().filter_map(Operand::local).collect();
     function.body.visit(&mut |stmt| {

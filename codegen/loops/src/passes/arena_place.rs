@@ -1,4 +1,4 @@
-//! Place: a buffer that outlives its scope is made below the scope's mark, where it stays.
+//! Makes a buffer that outlives its scope below the mark of the scope, where it stays.
 //!
 //! ```text
 //! m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
@@ -8,8 +8,8 @@
 //! =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
 //! ```
 //!
-//! n is known at the mark and a size there, or a size times a number, or nothing is checked before b is made; m and x
-//! are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.
+//! n is known at the mark and is a size there, or a size times a number, or nothing is checked before b is made. m and
+//! x are used for nothing else. So nothing moves, and later passes see that what is read of y is what was stored in b.
 //! Memory may be exhausted earlier in a scope than before, but not by more.
 
 use super::pass::FunctionCx;
@@ -118,7 +118,7 @@ impl Placer<'_> {
         self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
     }
 
-    /// Where a buffer is made that may be made at a mark as well.
+    /// Returns where a buffer is made that may be made at a mark as well.
     fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<MovedAlloc> {
         let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
         let alloc = stmts.iter().rposition(is_made)?;
@@ -143,7 +143,7 @@ impl Placer<'_> {
         Some(MovedAlloc { size: Some(size), alloc })
     }
 
-    /// The scope that ends with the last of these statements.
+    /// Returns the scope that ends with the last of these statements.
     fn scope(&self, stmts: &[Stmt]) -> Option<Scope> {
         let choice = stmts.len() - 1;
         let (result, condition, buffer) = kept(&stmts[choice])?;

@@ -1,16 +1,15 @@
-//! Scopes: a scope whose value has to be copied ends with the scope around it.
+//! Ends a scope together with the scope around it, if its value would have to be copied.
 //!
 //! ```text
 //! m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
 //! =  s; t[z := x]; release l
 //! ```
 //!
-//! Such values are several buffers in any order, or buffers of buffers, as functions give that were put in the place of
-//! their calls: a step of a recurrent network gives the states of all its layers. To release what else the scope took,
-//! the value is copied to the top of the arena and back, and where it is then is known when the code runs only; so
-//! what is stored in it, and how long its rows are, is forgotten. Where the mark l is older, and the release is passed
-//! once for each time that the scope is, in the same iteration of all loops around, the value stays where it is and
-//! the rest goes with the scope around.
+//! Such values are several buffers in any order, or buffers of buffers. Inlined functions give them: a step of a
+//! recurrent network gives the states of all its layers. To release what else the scope took, the value is copied to
+//! the top of the arena and back. Only the running code knows where it is then. So what was stored in it, and how long
+//! its rows are, is forgotten. The value stays where it is if the mark l is older and the release runs once for each
+//! run of the scope, in the same iteration of all loops around. The rest goes with the scope around.
 //!
 //! Cost model: what else the scope took lives as long as the scope around; the copy, which took the value's size once
 //! more, is saved. Iterations release what they took, as before: so memory grows by a factor that depends on the
@@ -58,7 +57,7 @@ fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
     }
 }
 
-/// The mark that a statement puts the top of the arena back to.
+/// Returns the mark that a statement puts the top of the arena back to.
 fn to_mark(stmt: &Stmt) -> Option<Local> {
     match stmt {
         Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) => m.local(),
@@ -105,8 +104,8 @@ impl Opener<'_> {
         });
     }
 
-    /// What a statement sets to something that is known where the scope does not end: nothing is taken any more between
-    /// the mark, which is that of the piece, and what is asked.
+    /// Returns what a statement sets to something that is known if the scope does not end. Nothing is taken any more
+    /// between the mark, which is that of the piece, and the question.
     fn known(&self, memory: &Memory) -> Option<(Local, Operand)> {
         match memory {
             Memory::Above(x, _, m) if self.is_ended(m) => Some((*x, Operand::Bool(false))),

@@ -1,4 +1,4 @@
-//! Bounds: what sizes, loops, conditionals and earlier checks tell makes many checks needless.
+//! Drops checks that always hold, by what sizes, loops, conditionals and earlier checks say.
 //!
 //! ```text
 //! for i in 0..n { check below i n .. }                  the check goes, when n is a size

@@ -1,4 +1,4 @@
-//! Sweep: what nobody uses is not computed, and what is not read is not stored.
+//! Dead code elimination: drops values that are not used, and stores that are not read.
 //!
 //! ```text
 //! x = op a.., x = load b[i], x = if .., x = for ..      gone, if x is not used and nothing in it has an effect

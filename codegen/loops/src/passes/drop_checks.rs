@@ -1,4 +1,5 @@
-//! Unchecked: what `--checks none` leaves out, indices and sizes. A program that would stop there does anything at all.
+//! Drops the checks of indices and sizes, for `--checks none`. A program that would stop there has no defined
+//! behaviour.
 //!
 //! One that would not must not read what it does not read, either. `licm` learns from the checks in front of a load
 //! whether it may be done before a loop that has no iteration, so it comes first.

@@ -1,4 +1,4 @@
-//! Adds: an element that is loaded, added to and stored is added to.
+//! Replaces a load, an addition and a store of one element by one addition in memory.
 //!
 //! ```text
 //! x = load b[i]; s; y = x + e; t; store b[i] = y     =     s; t; add b[i] += e
@@ -46,7 +46,7 @@ impl Adder<'_> {
         }
     }
 
-    /// Where what the last of these statements stores is loaded and added, and what is added.
+    /// Returns where what the last of these statements stores is loaded and added, and what is added.
     fn sum(&self, stmts: &[Stmt]) -> Option<(usize, usize, Operand)> {
         let (last, before) = stmts.split_last()?;
         let Stmt::Memory(Memory::Store(b, index, y)) = last else { return None };
@@ -69,7 +69,7 @@ impl Adder<'_> {
         (!changes).then(|| (load, sum, term.clone()))
     }
 
-    /// Whether a statement, or one in its blocks, may change what a buffer shows.
+    /// Returns whether a statement, or one in its blocks, may change what a buffer shows.
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {
         let inside = |block: &Block| block.stmts.iter().any(|stmt| self.changes(stmt, buffer));
         self.aliases.changes(stmt, buffer, self.written) || stmt.blocks().into_iter().any(inside)

@@ -1,18 +1,17 @@
-//! Arms: a buffer that both arms of a conditional make is made before it, once.
+//! Hoists a buffer that both arms of a conditional make, out of the conditional.
 //!
 //! ```text
 //! x = if c { s; a = alloc n; t; yield a } else { u; b = alloc k; v; yield b }
 //!   =  x = alloc n;  if c { s; t[a := x] } else { u; v[b := x] }
 //! ```
 //!
-//! n is k, known before the conditional, or both are numbers, small ones: then x is as large as the larger one, and
-//! what is beyond the end of the smaller one nobody looks at. So x is one buffer, where a and b were two that it might
-//! be: it can lie on the stack (`stack`), loops around it can run in lanes, which all have it at the same place, and
-//! what is stored in it is known to be what is loaded after the conditional.
+//! Either n is k, known before the conditional, or both are small numbers. Then x is as large as the larger one, and
+//! nothing uses what is beyond the end of the smaller one. So x is one buffer, and not one of two. It can lie on the
+//! stack (`alloc_to_stack`), and loops around it can run in lanes, since all lanes have it at one place. Later loads
+//! know what was stored in it.
 //!
-//! Memory that one of the arms takes for itself is taken on top of x, not below: of sizes that are no numbers, x must
-//! be made before anything else is taken in its arm. Recursive functions stay: each level would hold an x while it
-//! calls the next one.
+//! Memory that one of the arms takes for itself is taken on top of x, not below. So if the sizes are no numbers, x must
+//! be the first that its arm takes. Recursive functions stay: each level would hold an x while it calls the next one.
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Function, Local, LocalInfo, Memory, Operand, Stmt};
@@ -91,7 +90,7 @@ impl Joiner<'_> {
         Some(Stmt::Memory(Memory::Alloc { buffer: x, count, span }))
     }
 
-    /// Whether a buffer of that size, made at some place in an arm, may be made before it.
+    /// Returns whether a buffer of that size, made at some place in an arm, may be made before it.
     fn may_be_first(&self, arm: &Block, at: usize, count: &Operand) -> bool {
         let set: BTreeSet<Local> = arm.stmts[..at].iter().flat_map(Stmt::targets).collect();
         let is_size = |n: Local| self.locals[n.0 as usize].is_size && !set.contains(&n);
@@ -99,7 +98,7 @@ impl Joiner<'_> {
     }
 }
 
-/// Where an arm makes the buffer that it gives at a place and at no other, and how large.
+/// Returns where an arm makes the buffer that it gives at a place and at no other, and how large.
 fn made(arm: &Block, place: usize) -> Option<(usize, &Operand)> {
     let given = arm.results[place].local()?;
     if arm.results.iter().filter(|a| a.local() == Some(given)).count() > 1 {
@@ -111,7 +110,7 @@ fn made(arm: &Block, place: usize) -> Option<(usize, &Operand)> {
     })
 }
 
-/// Whether an arm gives back memory that was taken before it, which would be that of the buffer, too.
+/// Returns whether an arm gives back memory that was taken before it, which would be that of the buffer, too.
 fn gives_back_more(arm: &Block) -> bool {
     let (mut marks, mut before) = (BTreeSet::new(), BTreeSet::new());
     arm.visit(&mut |stmt| match stmt {
@@ -122,7 +121,7 @@ fn gives_back_more(arm: &Block) -> bool {
     !before.is_subset(&marks)
 }
 
-/// Whether a statement may take memory, or stop with an error.
+/// Returns whether a statement may take memory, or stop with an error.
 fn takes_or_leaves(stmt: &Stmt) -> bool {
     let itself = matches!(
         stmt,

@@ -1,4 +1,4 @@
-//! Split: a loop with a conditional that depends on where the index is becomes loops over ranges where that is known.
+//! Splits a loop with a conditional on its index into loops over ranges in which the condition is known.
 //!
 //! ```text
 //! for i in a..b { .. if i < k .. }     =   for i in a..p { .. if true .. }; for i in p..b { .. if false .. }
@@ -7,10 +7,10 @@
 //!
 //! p is k, and q is k + 1, put between a and b. k does not change in the loop; it is linear in Integers from outside
 //! that are known to be moderate, such as sizes. What is carried goes from loop to loop. The conditionals themselves
-//! are left to `share`.
+//! are left to `gvn`.
 //!
-//! A comparison counts where a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop;
-//! not where it only chooses the sign of a zero, which lets nothing go.
+//! A comparison counts if a conditional asks for it, alone or with `and`, `or` and `not`, however deep in the loop. It
+//! does not count if it only chooses the sign of a zero, for nothing could be dropped then.
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
@@ -163,7 +163,7 @@ impl Splitter<'_> {
     }
 }
 
-/// The first comparison in a loop by which it can be split.
+/// Returns the first comparison in a loop by which it can be split.
 fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
     let asked = asked(&looped.body);
     if asked.is_empty() || looped.from.same(&looped.to) {
@@ -207,7 +207,7 @@ fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Optio
     })
 }
 
-/// Where a comparison changes: it is linear in the index, and else in what does not change.
+/// Returns where a comparison changes: it is linear in the index, and else in what does not change.
 fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
     let k = difference.of(wanted.index);
@@ -227,7 +227,7 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
     fits.then_some(Turn { condition, place, kind })
 }
 
-/// The comparisons that conditionals ask for, alone or with others.
+/// Returns the comparisons that conditionals ask for, alone or with others.
 fn asked(body: &Block) -> HashSet<Local> {
     let mut asked = HashSet::new();
     let mut parts: HashMap<Local, Vec<Local>> = HashMap::new();
@@ -251,7 +251,7 @@ fn asked(body: &Block) -> HashSet<Local> {
     asked
 }
 
-/// Whether a block is zeros, with any signs.
+/// Returns whether a block is zeros, with any signs.
 fn gives_zeros(block: &Block) -> bool {
     block.stmts.is_empty() && block.results.iter().all(|a| matches!(a, Operand::Float(0.0)))
 }

@@ -1,4 +1,4 @@
-//! Inline: calls of functions that are small, or called once, become what the function does.
+//! Inlines functions that are small, or called once.
 //!
 //! ```text
 //! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
@@ -14,8 +14,8 @@ use crate::ir::{Block, FunId, LocalInfo, Module, Operand, Stmt};
 /// A function of so many statements is small.
 const SMALL: usize = 40;
 
-/// And one of so many is small enough for a loop: an iteration with a call in it cannot run in lanes, nor can what is
-/// the same in each iteration be done before.
+/// A function of so many statements is small enough for a loop. An iteration with a call in it cannot run in lanes, and
+/// loop-invariant code does not move out of the call.
 const SMALL_IN_LOOPS: usize = 250;
 
 /// No function grows beyond so many statements: the work that LLVM has grows faster than functions do.

@@ -1,4 +1,4 @@
-//! Peel: what ends a recursion is done by the caller.
+//! Inlines the base case of a recursion into the caller.
 //!
 //! ```text
 //! fun f(y) { p; r = if c { b } else { s }; yield r }      where s calls f, and b calls nothing
@@ -8,9 +8,9 @@
 //!
 //! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
 //! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is
-//! asked once, and the processor foresees the second answer. So it is done where a function calls itself more than
-//! once, or in a loop, and where p and b are short, take nothing from the arena and have no loops, and p writes
-//! nothing: where the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
+//! asked once, and the processor foresees the second answer. So it is done if a function calls itself more than once,
+//! or in a loop. p and b must be short, take nothing from the arena and have no loops, and p must write nothing. Where
+//! the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
 //!
 //! Checks in p and b come in their order, where the call was.
 
@@ -40,7 +40,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.function.locals = locals;
 }
 
-/// How often a block calls a function, at most: in loops that is more than once.
+/// Returns how often a block calls a function, at most: in loops that is more than once.
 fn self_calls(block: &Block, id: FunId) -> usize {
     let calls = |stmt: &Stmt| match stmt {
         Stmt::Call(_, callee, _) => usize::from(*callee == id),
@@ -106,7 +106,7 @@ fn inside_without_marks(mut stmt: Stmt) -> Stmt {
     stmt
 }
 
-/// Whether a statement is one of a few instructions, that leaves the arena as it is.
+/// Returns whether a statement is one of a few instructions, that leaves the arena as it is.
 fn is_plain(stmt: &Stmt) -> bool {
     use Memory::{Add, Cast, Load, Mark, Release, Store, View};
     match stmt {
@@ -120,7 +120,7 @@ fn is_plain(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a statement is plain, and does the second time what it did the first time.
+/// Returns whether a statement is plain, and does the second time what it did the first time.
 fn may_run_twice(stmt: &Stmt) -> bool {
     is_plain(stmt) && !matches!(stmt, Stmt::If(..) | Stmt::Memory(Memory::Store(..) | Memory::Add(..)))
 }

@@ -1,15 +1,15 @@
-//! Calls: the functions that a loop calls take the place of the calls, where nothing else keeps the loop from lanes.
+//! Inlines the functions that a loop calls, where nothing but the calls keeps the loop from running in lanes.
 //!
 //! ```text
 //! for i { x = call f(a); s }     =     for i { s'[y := a]; s[x := r'] }                    fun f(y) { s'; yield r' }
 //! ```
 //!
 //! Lanes have no calls: a function would have to be compiled for vectors, once for each way in which its parameters are
-//! spread. A copy in the loop is just that, and the passes to come see both sides. `inline` takes what is short before
-//! anything is known; this comes when sides that are never taken are gone, loops that can have been unrolled, and
-//! likely code is told from unlikely. So a function may be long here. But only loops get copies whose iterations are
-//! independent (`independence`), of a nest the outermost, without a recursive function in them; and never code that is
-//! unlikely to run.
+//! spread. A copy in the loop is just that, and the passes to come see both sides. `inline` takes short functions
+//! before anything is known. This pass comes when untaken sides are gone, loops have been unrolled, and likely code is
+//! told from unlikely code. So a function may be long here. But only loops get copies whose iterations are independent
+//! (`independence`), of a nest the outermost, without a recursive function in them; and never code that is unlikely to
+//! run.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
@@ -43,7 +43,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
     module.drop_unused();
 }
 
-/// The loops of a function whose calls go, by their indices.
+/// Returns the loops of a function whose calls go, by their indices.
 fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
     let function = &module.functions[id.0];
     let mut chosen = HashSet::new();
@@ -97,7 +97,7 @@ impl CallChooser<'_> {
     }
 }
 
-/// How many statements a block has with all that it calls; none if one of that is recursive.
+/// Returns how many statements a block has with all that it calls; none if one of that is recursive.
 fn full_length(module: &Module, block: &Block) -> Option<usize> {
     let mut length = Some(block.len());
     block.callees(&mut |callee| {

@@ -1,4 +1,4 @@
-//! Motion: what is the same in every iteration is done once, before the loop.
+//! Loop-invariant code motion: computes before a loop what is the same in every iteration.
 //!
 //! ```text
 //! for i { x = op a..; s }              =   x = op a..; for i { s }
@@ -9,8 +9,8 @@
 //!
 //! Operations cannot fail, so they may move even if the loop does not run at all. What loads, or divides, moves only
 //! from in front of the first check in the loop: what makes it right was known before the loop then. (So this comes
-//! before `bounds`, which drops checks because a loop runs, and before `drop_checks`.) A buffer moves where the loop
-//! gives back all that it takes, and nobody gets hold of the buffer: the arena is in the end as it was.
+//! before `check_elimination`, which drops checks because a loop runs, and before `drop_checks`.) A buffer moves if the
+//! loop gives back all that it takes, and its address does not escape. The arena is then in the end as it was.
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
@@ -120,7 +120,7 @@ impl<'a> Round<'a> {
         moves
     }
 
-    /// Whether what a statement does is the same in each iteration, what it writes aside.
+    /// Returns whether what a statement does is the same in each iteration, what it writes aside.
     fn may_move(&self, parts: &Parts, set: &HashSet<Local>) -> bool {
         let is_changed = |b: &Local| {
             let changes = |stmt: &Stmt| self.mover.aliases.changes(stmt, *b, self.mover.written);
@@ -153,7 +153,7 @@ impl<'a> Round<'a> {
         buffers
     }
 
-    /// Whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
+    /// Returns whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
     fn is_filled_alike(&mut self, buffer: Local, rest: &[Stmt]) -> bool {
         if self.mover.aliases.sharers(buffer).count() != 1 {
             return false;
@@ -224,7 +224,7 @@ impl Parts {
     }
 }
 
-/// Whether an address is looked at, not only what is there.
+/// Returns whether an address is looked at, not only what is there.
 fn looks_at(stmt: &Stmt, buffer: Local) -> bool {
     let is_buffer = |a: &Operand| a.local() == Some(buffer);
     let own = match stmt {

@@ -1,16 +1,16 @@
-//! Versions: a loop whose checks hold if something holds before it gets two versions.
+//! Makes two versions of a loop whose checks follow from conditions that can be asked before it.
 //!
 //! ```text
 //! for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
 //! ```
 //!
 //! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
-//! range. It is not needed for the checks to hold (a check may stand under a condition, or the loop not run at all):
-//! where it is false, the second version is the loop as it was, and stops where it did, with the same error.
+//! range. It need not hold for the checks to hold: a check may stand under a condition, or the loop may not run. If it
+//! is false, the second version runs, which is the loop as it was. It stops where the loop did, with the same error.
 //!
-//! The versions stand at the outermost loop before which that much is known for all checks within; checks whose range
-//! is known only further in, such as those of rows, get them there. What is not linear in the indices, such as an index
-//! from memory, stays checked.
+//! The versions stand at the outermost loop before which the ranges of all checks within are known. Checks whose range
+//! is known only further in, such as those of rows, get versions there. What is not linear in the indices, such as an
+//! index from memory, stays checked.
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Assumed, Linear, Ranges};
@@ -76,7 +76,7 @@ impl Versions<'_> {
         out.push(Stmt::If(results, ok, fast, slow));
     }
 
-    /// Whether every goal is reached, each stated once.
+    /// Returns whether every goal is reached, each stated once.
     fn all(&mut self, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) -> Operand {
         let mut checks: Vec<(&usize, &Vec<Goal>)> = held.iter().collect();
         checks.sort_by_key(|(number, _)| **number);
@@ -146,7 +146,7 @@ impl Versions<'_> {
     }
 }
 
-/// The checks that a second version of the loop would be rid of, if it should have one.
+/// Returns the checks that a second version of the loop would be rid of, if it should have one.
 fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
     let held = held_before(looped, ranges);
     let is_small = looped.blocks().into_iter().all(|body| body.len() <= MOST_STATEMENTS);
@@ -165,7 +165,7 @@ fn local(x: &Local) -> Operand {
     Operand::Local(*x)
 }
 
-/// The locals that must be within [`ASSUMED`] for a form to fit into 64 bits and to mean what it should.
+/// Returns the locals that must be within [`ASSUMED`] for a form to fit into 64 bits and to mean what it should.
 fn needed(form: &Linear, assumed: &Assumed, ranges: &Ranges) -> Vec<Local> {
     let wide = form.terms().iter().map(|(x, _)| *x).filter(|x| !ranges.is_within(*x));
     let mut needed: Vec<Local> = assumed.iter().copied().chain(wide).collect();
@@ -174,12 +174,12 @@ fn needed(form: &Linear, assumed: &Assumed, ranges: &Ranges) -> Vec<Local> {
     needed
 }
 
-/// Whether the form can be computed without wrapping, where its locals are within [`ASSUMED`].
+/// Returns whether the form can be computed without wrapping, where its locals are within [`ASSUMED`].
 fn is_small(form: &Linear) -> bool {
     form.at_zero().abs() <= ASSUMED && form.terms().iter().all(|(_, k)| k.abs() <= LARGEST_COEFFICIENT)
 }
 
-/// The checks in a loop that hold if goals do that can be stated before it.
+/// Returns the checks in a loop that hold if goals do that can be stated before it.
 fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
     let mut new: HashSet<Local> = stmt.bound().into_iter().collect();
     stmt.blocks().into_iter().for_each(|block| {
@@ -201,7 +201,7 @@ fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
     held
 }
 
-/// The checks in a loop that would hold so before it, or before some loop in it.
+/// Returns the checks in a loop that would hold so before it, or before some loop in it.
 fn held_anywhere(stmt: &Stmt, ranges: &mut Ranges) -> HashSet<usize> {
     let mut all: HashSet<usize> = held_before(stmt, ranges).into_keys().collect();
     let mut next = 0;

@@ -1,7 +1,7 @@
-//! The passes over loops, in order. Each takes any module that keeps the rules of loops, and leaves one that computes
-//! the same values, prints the same text and stops with the same errors.
+//! Lists the passes over loops, in order. A pass takes any module that keeps the rules of loops. It leaves one that
+//! computes the same values, prints the same text and stops with the same errors.
 //!
-//! No pass imports another; what they share is in `loops` and `ranges`.
+//! No pass imports another. What they share is in `ir` and `analyses`; `pass` says what a pass is.
 
 mod alloc_to_stack;
 mod arena_place;
@@ -274,7 +274,7 @@ const ORDER: &[&str] = &[
 /// What [`Selection::Through`] calls the loops as lowering makes them.
 pub const LOWERING: &str = "lowering";
 
-/// The names of the passes, and of what they start from.
+/// Returns the names of the passes, and of what they start from.
 fn names() -> String {
     let names: Vec<&str> = [LOWERING].into_iter().chain(PASSES.iter().map(|pass| pass.name)).collect();
     names.join(", ")
@@ -293,7 +293,7 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// The passes in the order in which they run, for a way of checking.
+    /// Returns the passes in the order in which they run, for a way of checking.
     ///
     /// Errors: a name is not that of a pass.
     pub fn passes(&self, checks: Checks) -> Result<Vec<&'static Pass>, Error> {

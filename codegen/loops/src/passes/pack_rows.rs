@@ -1,4 +1,4 @@
-//! Near: rows that lanes go through again and again are copied side by side.
+//! Copies rows that lanes read again and again, so that their elements lie side by side.
 //!
 //! ```text
 //! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
@@ -8,9 +8,9 @@
 //!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
 //! ```
 //!
-//! The rows of a tensor of rows lie wherever they lie, so what W lanes read of them at one index is gathered, and what
-//! they add goes to one lane's row after the other's. What is made in the loop lies side by side: one load or store for
-//! all lanes. It is worth it where an iteration goes through a row more than once, that is, in a loop in a loop.
+//! The rows of a tensor of rows may lie anywhere. So the elements that W lanes read at one index are gathered, and the
+//! lanes add to their rows one after the other. What is made in the loop lies side by side: one load or store for all
+//! lanes. It is worth it where an iteration goes through a row more than once, that is, in a loop in a loop.
 //!
 //! The size of the row must be known before the loop: from `rectangular`, or because the rows were made with it. Rows
 //! that are read are not written in the loop, and rows that are added to are not touched otherwise. The latter changes
@@ -99,7 +99,7 @@ impl RowPacker<'_> {
         }
     }
 
-    /// The number of elements of a row, where that is known before the loop.
+    /// Returns the number of elements of a row, where that is known before the loop.
     fn size(&self, row: Local, rows: Local) -> Option<Operand> {
         let is_known = |n: &Operand| n.local().is_none_or(|x| self.scope.contains(&x));
         if let Some(size) = self.sizes.get(&rows) {
@@ -114,7 +114,7 @@ impl RowPacker<'_> {
         (sizes.all(|size| size.is_some_and(|size| size.same(first))) && is_known(first)).then(|| first.clone())
     }
 
-    /// What is done with a row, if it is one thing, and often.
+    /// Returns what is done with a row, if it is one thing, and often.
     fn kind(&self, looped: &For, row: Local) -> Option<Use> {
         let mut uses = RowUses { row, kinds: vec![], deepest: 0, others: false };
         uses.block(&looped.body, 0);
@@ -127,7 +127,7 @@ impl RowPacker<'_> {
         (is_one && uses.deepest >= 2 && is_alone && may).then_some(kind)
     }
 
-    /// Whether a statement does something to the memory of a row that it must not, by another name.
+    /// Returns whether a statement does something to the memory of a row that it must not, by another name.
     fn touches(&self, stmt: &Stmt, row: Local, kind: Use) -> bool {
         let shares = |b: &Operand| b.local().is_none_or(|b| b != row && self.aliases.may_share(b, row));
         match (kind, stmt) {
@@ -192,8 +192,8 @@ impl RowPacker<'_> {
         }
     }
 
-    /// Whether what is taken before one statement and used to another must be given back after it; none where that
-    /// cannot be done, and nothing later does it.
+    /// Returns whether what is taken before one statement and used to another must be given back after it; none where
+    /// that cannot be done, and nothing later does it.
     fn release(&self, body: &Block, first: usize, last: usize) -> Option<bool> {
         let region = Block { stmts: body.stmts[first..=last].to_vec(), results: vec![] };
         let mut set = HashSet::new();
@@ -212,7 +212,7 @@ impl RowPacker<'_> {
     }
 }
 
-/// A loop over the elements of a row.
+/// Returns a loop over the elements of a row.
 fn each(builder: &mut Builder, size: &Operand, stmts: impl FnOnce(Local, Local) -> [Stmt; 2]) -> Stmt {
     let index = builder.local(Scalar::Integer.ty());
     let x = builder.local(Scalar::Float.ty());
@@ -229,7 +229,8 @@ fn each(builder: &mut Builder, size: &Operand, stmts: impl FnOnce(Local, Local) 
     }))
 }
 
-/// The rows of Floats that are loaded at the index of a loop from buffers that were there before, and these buffers.
+/// Returns the rows of Floats that are loaded at the index of a loop from buffers that were there before, and these
+/// buffers.
 fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
     let set: HashSet<Local> = looped.body.stmts.iter().flat_map(Stmt::targets).collect();
     let row = |stmt: &Stmt| match stmt {

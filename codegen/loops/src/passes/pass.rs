@@ -1,4 +1,4 @@
-//! What a pass is: a row with a name, and work on one function or on all of them.
+//! Defines a pass: a row with a name, and work on one function or on all of them.
 //!
 //! A [`FunctionPass`] gets the functions one after the other in a [`FunctionCx`], which hands it analyses. What it knows
 //! of other functions is what they were before the pass began. Passes that look into other functions, or make some, are

@@ -1,4 +1,4 @@
-//! Arguments: a parameter that is one and the same number in each call is that number.
+//! Replaces a parameter by a number, if it is the same number in each call.
 //!
 //! ```text
 //! call f(x, 3) .. call f(y, 3)     with  fun f(a, n) { s }     =     fun f(a, n) { s[n := 3] }

@@ -1,4 +1,4 @@
-//! Rectangular: where rows all have one size, that is known before the loops over them.
+//! Checks once, before the loops over the rows of a parameter, that all rows have one size.
 //!
 //! ```text
 //! for k in 0..n { #m = load x[k]; s }       x: the sizes of n rows, a parameter
@@ -6,10 +6,10 @@
 //!       if likely same { for k in 0..n { s[#m := #r] } } else { call [jagged f](x) }
 //! ```
 //!
-//! A vector of vectors may be jagged, and hardly ever is. Of rows of one size each loop over a row has the same bounds,
-//! so that much can be done before the loop over the rows, and rows can run in lanes side by side. What the function
-//! was is another function then, which hardly ever runs. To ask costs little: it is done for functions that load the
-//! sizes of all rows in a loop, or in loops inside of it, anyway.
+//! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
+//! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. What the
+//! function was is another function then, which hardly ever runs. To ask costs little: it is done for functions that
+//! load the sizes of all rows in a loop, or in loops inside of it, anyway.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Written};
@@ -48,7 +48,7 @@ struct Rows {
     rows: Vec<Local>,
 }
 
-/// The parameters for which it is worth to ask whether their rows are of one size.
+/// Returns the parameters for which it is worth to ask whether their rows are of one size.
 fn rows(function: &Function, aliases: &Aliases, written: &[Written]) -> Vec<Rows> {
     let is_changed = |b: Local| {
         let mut changed = false;
@@ -60,7 +60,7 @@ fn rows(function: &Function, aliases: &Aliases, written: &[Written]) -> Vec<Rows
     rows
 }
 
-/// The parameters that have the form of vectors with the sizes of rows in them: one size, then buffers.
+/// Returns the parameters that have the form of vectors with the sizes of rows in them: one size, then buffers.
 fn vectors_of_rows(function: &Function) -> Vec<Rows> {
     let info = |x: &Local| &function.locals[x.0 as usize];
     let runs = function.params.chunk_by(|x, y| info(x).ty.as_scalar().is_some() || info(y).ty.as_scalar().is_none());
@@ -81,8 +81,8 @@ fn vectors_of_rows(function: &Function) -> Vec<Rows> {
     found
 }
 
-/// Whether the function has a loop of its own over all rows, at least on some condition, in which there is a load of
-/// the size of each, however deep.
+/// Returns whether the function has a loop of its own over all rows, at least on some condition, in which there is a
+/// load of the size of each, however deep.
 fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     let is_size = |x: &Local| function.locals[x.0 as usize].is_size;
     let is_whole = |looped: &&For| matches!(looped.from, Operand::Integer(0)) && looped.to.local() == Some(rows.count);
@@ -96,7 +96,7 @@ fn looks_at_all(function: &Function, rows: &Rows) -> bool {
     })
 }
 
-/// The loops that are in no other loop.
+/// Returns the loops that are in no other loop.
 fn outermost_loops(block: &Block) -> Vec<&For> {
     let mut found = Vec::new();
     for stmt in &block.stmts {
@@ -187,7 +187,7 @@ impl Asker<'_> {
         Operand::Local(first)
     }
 
-    /// Whether all elements are the same.
+    /// Returns whether all elements are the same.
     fn same(&mut self, buffer: Local, count: Local, first: &Operand) -> Operand {
         let [i, x] = [false, true].map(|is_size| self.local(Scalar::Integer, is_size));
         let [so_far, equal, next, same] = [(); 4].map(|()| self.local(Scalar::Bool, false));
@@ -217,7 +217,8 @@ mod tests {
     use crate::passes::{Checks, Selection, run};
     use lm::timing::Timings;
 
-    /// How many buffers of rows have a length that the pass knows, where a loop loads the given sizes of each row.
+    /// Returns how many buffers of rows have a length that the pass knows, where a loop loads the given sizes of each
+    /// row.
     fn known(params: &str, sizes: &[usize]) -> usize {
         let loads: String = sizes.iter().map(|b| format!("    #9{b} = load x%{b}[i%80]\n")).collect();
         let text = format!(

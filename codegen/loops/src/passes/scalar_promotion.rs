@@ -1,4 +1,4 @@
-//! Carry: what all iterations of a loop add to one element is added up first, in a register.
+//! Adds up in a register what all iterations of a loop add to one element.
 //!
 //! ```text
 //! for i in a..n { s; add b[e] += x }
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! b and e are from outside of the loop, which does nothing to what b may share but adding. Then the loop waits for no
-//! store, its iterations meet in nothing but a sum, and what else it adds to, element by element, is no longer held up
-//! by this one. So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term
-//! goes into its own element, and all into one.
+//! store, and its iterations share nothing but a sum. Its other additions, element by element, are no longer held up by
+//! this one. So it is in the derivative of what is divided by a norm, or shifted by a largest element: each term goes
+//! into its own element, and all into one.
 //!
 //! The order of the terms changes: of Floats only where it may (`Module::keeps_order`). Where the loop does not run, e
 //! may be no index of b.
@@ -71,7 +71,7 @@ impl Carrier<'_> {
         out.push(Stmt::If(vec![], runs, Block { stmts: ends, results: vec![] }, Block::default()));
     }
 
-    /// Whether what a loop adds to a buffer may be added later, and together.
+    /// Returns whether what a loop adds to a buffer may be added later, and together.
     fn is_sum(&self, looped: &For, b: &Operand, x: &Operand) -> bool {
         let Some(b) = b.local() else { return false };
         if self.keeps_order && x.ty(self.builder.locals) == Scalar::Float.ty() {

@@ -1,5 +1,5 @@
-//! Each pass alone: `tests/passes/PASS/*.loops` hold loops before and after it. `BLESS=1` writes what comes out; read
-//! the diff. Loops that a pass should leave alone stand there, too.
+//! Tests each pass alone: `tests/passes/PASS/*.loops` hold loops before and after it. `BLESS=1` writes the result; read
+//! the diff. Some files hold loops that a pass must leave alone.
 
 use super::{Checks, PASSES, Selection, run};
 use crate::analyses::verify::verify;

@@ -1,4 +1,4 @@
-//! Unroll: a loop with few iterations, whose bounds are numbers, becomes what its iterations do, one after the other.
+//! Unrolls loops with few iterations, whose bounds are numbers.
 //!
 //! ```text
 //! x = for i in 0..2 carrying (y = a) { s; yield r }     =     s[i := 0, y := a]; s[i := 1, y := r0];  x := r1

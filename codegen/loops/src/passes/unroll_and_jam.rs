@@ -1,4 +1,5 @@
-//! Jam: runs iterations of an outer loop side by side (`crate::analyses::jam`), where these load the same or wait for their sums.
+//! Unroll and jam: runs iterations of an outer loop side by side (`crate::analyses::jam`), if they load the same
+//! elements or wait for their sums.
 //!
 //! ```text
 //! for i { for j lanes W { for k (y = 0) { y + a[i, k] b[k, j] }; store c[i, j] } }    =    for i jam 4 { .. }
@@ -9,8 +10,9 @@
 //! add to one element.
 //!
 //! Cost model. Only loops inside count, weighed by their iterations. An iteration of an innermost loop takes what its
-//! statements take, c for what is the same in all iterations of the outer loop and o for the rest, but no less than an
-//! addition takes if it carries a sum (LLVM's vectors of innermost loops aside, which have several sums by themselves):
+//! statements take: c for what is the same in all iterations of the outer loop, and o for the rest. If it carries a
+//! sum, it takes at least as long as an addition. (Innermost loops that LLVM runs on vectors have several sums, and are
+//! left aside.)
 //!
 //! ```text
 //! one after the other    max(c + o, LATENCY)
@@ -20,8 +22,8 @@
 //! Of a nest, the loop is chosen that makes it cheapest, if that saves a fifth.
 //!
 //! Of a product of rows with rows, each product takes two loads, and with one loop still one. So a second loop of the
-//! nest, around the first or in it, runs side by side, too, where that saves a fifth again and the sums fit the
-//! registers (a block):
+//! nest, around the first or in it, runs side by side, too. That is done if it saves a fifth again and the sums fit the
+//! registers (a block).
 //!
 //! ```text
 //! for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
@@ -102,7 +104,7 @@ fn is_short(looped: &For) -> bool {
     looped.body.len() <= FEW_STATEMENTS
 }
 
-/// How many vectors the sums of loops side by side may take.
+/// Returns how many vectors the sums of loops side by side may take.
 fn most_sums(floats: u32) -> usize {
     if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 }
 }
@@ -136,7 +138,7 @@ fn most_carried(block: &Block) -> usize {
     most
 }
 
-/// How many vectors the sums of the deepest loops take, in so many lanes.
+/// Returns how many vectors the sums of the deepest loops take, in so many lanes.
 fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
     let of = |stmt: &Stmt| match stmt {
         Stmt::For(looped) => {
@@ -198,14 +200,14 @@ impl JamChooser<'_> {
         }
     }
 
-    /// How many iterations run side by side of a loop of which no other loop's do.
+    /// Returns how many iterations run side by side of a loop of which no other loop's do.
     fn copies_alone(&self, looped: &For) -> u32 {
         let has_many_registers = self.vectors.floats >= MANY_REGISTERS;
         if is_short(looped) && has_many_registers { 2 * SIDE_BY_SIDE } else { SIDE_BY_SIDE }
     }
 
-    /// The loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its iterations
-    /// run side by side.
+    /// Returns the loop around a chosen one, or in it, with which it makes the cheapest block, and how many of its
+    /// iterations run side by side.
     fn partner(&self, looped: &For, around: &[&For]) -> Option<(Local, u32)> {
         let sums = SIDE_BY_SIDE as usize * vectors_of_sums(&looped.body, 1, self.vectors.floats).max(1);
         let copies = u32::try_from(most_sums(self.vectors.floats) / sums).unwrap_or(1).min(SIDE_BY_SIDE);
@@ -222,7 +224,8 @@ impl JamChooser<'_> {
         Some((best.0, copies))
     }
 
-    /// What a block leaves of the cost of the loops in its inner loop, if otherwise one loop alone runs side by side.
+    /// Returns what a block leaves of the cost of the loops in its inner loop, if otherwise one loop alone runs side by
+    /// side.
     fn part_of_block(&self, looped: &For, partner: &For, copies: u32, inner: &For) -> f64 {
         let alone = [Jam::of(looped, self.copies_alone(looped))];
         let block = [Jam::of(looped, SIDE_BY_SIDE), Jam::of(partner, copies)];
@@ -250,7 +253,7 @@ impl JamChooser<'_> {
         });
     }
 
-    /// Whether no loop inside chooses among elements: what is compared waits for no addition.
+    /// Returns whether no loop inside chooses among elements: what is compared waits for no addition.
     fn has_no_bests(&self, block: &Block) -> bool {
         let mut none = true;
         block.visit(&mut |stmt| {
@@ -264,13 +267,13 @@ impl JamChooser<'_> {
         independence.is_ok_and(|independence| !(independence.has_sums() && self.keeps_order))
     }
 
-    /// What is left of the cost of the loops in a loop if its iterations run side by side.
+    /// Returns what is left of the cost of the loops in a loop if its iterations run side by side.
     fn part(&self, looped: &For) -> f64 {
         let all = self.cost(looped, &[Jam::of(looped, SIDE_BY_SIDE)]);
         if all.alone > 0.0 { all.jammed / all.alone } else { 1.0 }
     }
 
-    /// What the loops in a loop cost.
+    /// Returns what the loops in a loop cost.
     fn cost(&self, looped: &For, jams: &[Jam]) -> JamCost {
         let nest = JamNest { chooser: self, jams };
         let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
@@ -315,7 +318,7 @@ impl JamCost {
         JamCost { alone: n * self.alone, jammed: n * self.jammed }
     }
 
-    /// What waits takes at least so long, and with others side by side its part of that.
+    /// Returns what waits takes at least so long, and with others side by side its part of that.
     fn at_least(self, time: f64, copies: f64) -> JamCost {
         JamCost { alone: self.alone.max(time), jammed: self.jammed.max(time / copies) }
     }
@@ -365,7 +368,7 @@ fn iterations(looped: &For) -> f64 {
     }
 }
 
-/// What a statement costs, for vectors: what works on Integers is for addresses, and mostly free.
+/// Returns what a statement costs, for vectors: what works on Integers is for addresses, and mostly free.
 fn simple(stmt: &Stmt, spread: Option<&Divergence>) -> f64 {
     match stmt {
         Stmt::Let(_, Op::AddF | Op::SubF | Op::MulF | Op::NegF | Op::AbsF | Op::MinF | Op::MaxF, _) => 0.5,
@@ -378,7 +381,7 @@ fn simple(stmt: &Stmt, spread: Option<&Divergence>) -> f64 {
     }
 }
 
-/// A vector, a number for all lanes (which an operation loads by itself), or elements from anywhere.
+/// Returns a vector, a number for all lanes (which an operation loads by itself), or elements from anywhere.
 fn access(b: &Operand, i: &Operand, spread: Option<&Divergence>) -> f64 {
     let Some(spread) = spread else { return 1.0 };
     match (spread.varies(b), spread.stride(i)) {

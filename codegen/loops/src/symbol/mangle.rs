@@ -1,9 +1,9 @@
-//! Argument types in symbols: `f` Float, `i` Integer, `b` Bool, `s` String, `v` vector of what
-//! follows, `T<rank>` tensor of what follows, `t<n>` tuple of the n types that follow.
+//! Writes argument types in symbols. `f` is Float, `i` Integer, `b` Bool, `s` String, `v` a vector of what follows,
+//! `T<rank>` a tensor of what follows. `t<n>` is a tuple of the n types that follow.
 
 use lm::types::Type;
 
-/// The letters of an argument type; the tuple of several arguments is just its parts.
+/// Returns the letters of an argument type; the tuple of several arguments is just its parts.
 pub(super) fn mangle(argument: &Type) -> String {
     let mut out = String::new();
     match argument {

@@ -1,4 +1,4 @@
-//! Symbol names: what a linker sees of a function.
+//! Makes symbol names: the names of functions for a linker.
 //!
 //! ```text
 //! f             f              the name as written
@@ -14,9 +14,9 @@
 //! want one symbol, the one with fewer derivations has it (then the earlier one), and the other gets
 //! `lmc$` in front. An alias that is a symbol already, or an earlier alias, is not given out.
 //!
-//! The names that C uses are those that glibc 2.36 exports from libc and libm (see `reserved.txt`),
-//! with the keywords and common macros of C and C++: a library that exports `exp` would replace
-//! libm's `exp` in the whole process that loads it.
+//! The names that C uses are those that glibc 2.36 exports from libc and libm (see `reserved.txt`), with the keywords
+//! and common macros of C and C++. A library that exports `exp` would replace the `exp` of libm in the whole process
+//! that loads it.
 
 mod mangle;
 
@@ -38,28 +38,28 @@ pub struct Symbol {
 }
 
 impl Symbol {
-    /// The name that C code uses, if there is one.
+    /// Returns the name that C code uses, if there is one.
     pub fn c_name(&self) -> Option<&str> {
         if is_c_identifier(&self.name) { Some(&self.name) } else { self.alias.as_deref() }
     }
 
-    /// The name that C code uses for the query of the workspace, if there is one.
+    /// Returns the name that C code uses for the query of the workspace, if there is one.
     pub fn workspace_c_name(&self) -> Option<&str> {
         self.workspace.iter().map(String::as_str).find(|name| is_c_identifier(name))
     }
 
-    /// Every symbol.
+    /// Returns every symbol.
     pub fn all(&self) -> impl Iterator<Item = &str> {
         self.names().chain(self.workspace.iter().map(String::as_str))
     }
 
-    /// Every name of the function.
+    /// Returns every name of the function.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.alias.as_deref())
     }
 }
 
-/// The symbols of the functions, in their order. No alias is one of the names of external functions.
+/// Returns the symbols of the functions, in their order. No alias is one of the names of external functions.
 ///
 /// Errors: [`Error::SymbolTaken`].
 pub fn symbols(functions: &[FunName], externals: &IndexSet<Arc<str>>) -> Result<Vec<Symbol>, Error> {
@@ -114,19 +114,19 @@ fn literal(function: &FunName) -> String {
     if is_reserved(&name) { format!("lmc${name}") } else { name }
 }
 
-/// The name in C of a function that is implemented elsewhere: `f`, `rev_f`, `dot_aff`.
+/// Returns the name in C of a function that is implemented elsewhere: `f`, `rev_f`, `dot_aff`.
 pub fn c_symbol(function: &FunName) -> String {
     plain(&literal(function))
 }
 
-/// The identifier of C for a symbol.
+/// Returns the identifier of C for a symbol.
 fn plain(symbol: &str) -> String {
     let name: String = symbol.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     // `lmc_` is ours only where the symbol says so.
     if is_reserved(&name) && !symbol.starts_with("lmc$") { format!("lmc_{name}") } else { name }
 }
 
-/// Whether C, the linker or the run-time header uses a name, or may.
+/// Returns whether C, the linker or the run-time header uses a name, or may.
 pub fn is_reserved(name: &str) -> bool {
     const RESERVED: &str = include_str!("reserved.txt");
     let known = || RESERVED.lines().any(|word| word == name);

@@ -1,4 +1,5 @@
-//! Loops on threads: the body is a function of its own, which the context's `parallel_for` calls for each iteration.
+//! Emits loops on threads: the body becomes a function, which the `parallel_for` of the context calls for each
+//! iteration.
 //!
 //! ```text
 //! for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)

@@ -1,4 +1,4 @@
-//! Counters: code that tells what it did, by kind.
+//! Emits counters: code that tells what it did, by kind.
 //!
 //! The module has an array with a word for each kind of [`Work`]. A block adds to it what its own statements do when it
 //! is entered; `zero`, `move` and `slide` add the bytes that they touch. The array belongs to the module: calls in

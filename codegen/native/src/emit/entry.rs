@@ -1,4 +1,4 @@
-//! Entry points: the forms of a function that the outside sees.
+//! Emits entry points: the forms of a function that the outside sees.
 
 use super::{Emitter, built, packed_name};
 use crate::llvm;
@@ -95,7 +95,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         fields
     }
 
-    /// The types of the context and of the inputs.
+    /// Returns the types of the context and of the inputs.
     pub(super) fn input_types(&self, interface: &Interface) -> Vec<BasicMetadataTypeEnum<'ctx>> {
         let input = |form: &CForm| match form {
             CForm::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
@@ -105,7 +105,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         std::iter::once(self.ptr().into()).chain(inputs).collect()
     }
 
-    /// The addresses of a structure's fields in the order of `lower::interface`, and their types.
+    /// Returns the addresses of a structure's fields in the order of `lower::interface`, and their types.
     pub(super) fn places(&self, form: &CForm, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
         let integer = Scalar::Integer.ty();
         let data = form.base().map(|base| (structure, base.ty().buffer()));
@@ -120,7 +120,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// The types of a structure's fields, in the same order.
+    /// Returns the types of a structure's fields, in the same order.
     pub(super) fn field_types(&self, form: &CForm) -> Vec<Ty> {
         self.places(form, self.ptr().const_null()).into_iter().map(|(_, ty)| ty).collect()
     }

@@ -1,8 +1,8 @@
 //! Calls of functions that are implemented elsewhere: `int32_t f(lmc_context *, inputs.., outputs..)`, as our own
 //! entry points are.
 //!
-//! Where there are tensors, the context is one of the call, with what is free of the arena for an arena: results
-//! lie there, and what the function says that it used is taken. Without tensors the context is null.
+//! Where there are tensors, the call gets a context of its own, whose arena is the free part of the arena. Results lie
+//! there, and what the function says that it used is taken. Without tensors the context is null.
 
 use super::frame::Frame;
 use super::{Emitter, built};

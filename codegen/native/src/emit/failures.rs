@@ -1,4 +1,4 @@
-//! How a function is left with an error.
+//! Emits the ways in which a function is left with an error.
 //!
 //! ```text
 //! check c else e, numbers     c ? on : report        report(site, numbers..): tell the context; status; failed
@@ -71,9 +71,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.unless_left(frame, fine, failed);
     }
 
-    /// A function would be called too deeply, where the condition does not hold. The status is hidden: a function
-    /// without an end could do nothing but fail, LLVM would find; what stands after the call of itself is never
-    /// reached, so the call is the last thing it does, and a loop without end.
+    /// A function would be called too deeply, where the condition does not hold. The status is hidden from LLVM, which
+    /// would find that a function without an end can do nothing but fail. What stands after the call of itself is never
+    /// reached, so the call is the last thing it does: a loop without end.
     pub(super) fn check_depth(
         &mut self,
         frame: &mut Frame<'ctx, '_>,

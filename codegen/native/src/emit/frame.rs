@@ -1,4 +1,4 @@
-//! The state of a function under construction: what `Emitter` knows besides the module.
+//! Holds the state of a function under construction.
 
 use indexmap::IndexMap;
 use inkwell::basic_block::BasicBlock;
@@ -88,7 +88,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         self.hidden.arena
     }
 
-    /// The statuses with which the function is left so far, and where they come together.
+    /// Returns the statuses with which the function is left so far, and where they come together.
     pub(super) fn failures(&self) -> (BasicBlock<'ctx>, &[Incoming<'ctx>]) {
         (self.failed, &self.errors)
     }
@@ -104,24 +104,24 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         &mut self.reports
     }
 
-    /// The frame of another LLVM function that does a part of this one's work.
+    /// Returns the frame of another LLVM function that does a part of this one's work.
     pub(super) fn part(&self, value: FunctionValue<'ctx>, hidden: Hidden<'ctx>, failed: BasicBlock<'ctx>) -> Self {
         let (aliases, sums, likely) = (self.aliases.clone(), self.sums.clone(), self.likely.clone());
         let origin = self.origin;
         Frame { aliases, sums, likely, origin, ..Frame::new(self.function, value, hidden, failed) }
     }
 
-    /// What the function is a slice of, if it is one.
+    /// Returns what the function is a slice of, if it is one.
     pub(super) fn origin(&self) -> Option<usize> {
         self.origin
     }
 
-    /// Whether a condition mostly holds.
+    /// Returns whether a condition mostly holds.
     pub(super) fn is_likely(&self, condition: &Operand) -> bool {
         condition.local().is_some_and(|x| self.likely.contains(&x))
     }
 
-    /// The function as LLVM has it.
+    /// Returns the function as LLVM has it.
     pub(super) fn llvm(&self) -> FunctionValue<'ctx> {
         self.value
     }
@@ -138,12 +138,12 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         self.scopes.as_ref()
     }
 
-    /// The loop in lanes at hand.
+    /// Returns the loop in lanes at hand.
     pub(super) fn lanes(&self) -> Option<&ActiveLanes<'ctx>> {
         self.lanes.as_ref()
     }
 
-    /// How many lanes there are, in a loop in lanes.
+    /// Returns how many lanes there are, in a loop in lanes.
     pub(super) fn width(&self) -> u32 {
         self.lanes.as_ref().expect("a loop in lanes is at hand").width
     }

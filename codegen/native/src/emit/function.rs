@@ -1,4 +1,4 @@
-//! The body of a function.
+//! Emits the body of a function.
 
 use super::frame::{Frame, HIDDEN, Hidden};
 use super::hotness::Hotness;

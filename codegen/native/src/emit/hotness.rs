@@ -1,7 +1,7 @@
-//! How often the code at hand runs in a call of an entry: what code it is worth.
+//! Estimates how often the code at hand runs in a call of an entry, and so what code it is worth.
 //!
-//! Functions of the run time are inlined where it may run often, and called where it runs once: most of what `alloc`
-//! is, is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
+//! Functions of the run time are inlined where the code may run often, and called where it runs once. So most of
+//! `alloc` is emitted once and not at each place. Loops that are not likely to run, or are between C and the rest, are
 //! neither unrolled nor vectorised. A long function that is called once is not inlined into its caller either.
 
 use super::Emitter;
@@ -28,17 +28,17 @@ pub(super) struct Hotness {
 /// Statements beyond which a function that is called once is not inlined.
 const LONG_CALLEE: usize = 40;
 
-/// So many vectors side by side in a loop that others repeat: these are short more often than not, and iterations that
-/// do not fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
+/// So many vectors side by side in a loop that others repeat. These loops are mostly short, and iterations that do not
+/// fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
 const ABREAST: u32 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// Whether it is worth code to be fast.
+    /// Returns whether it is worth code to be fast.
     pub(super) fn is_hot(&self) -> bool {
         self.hotness.repeats && !self.hotness.rare
     }
 
-    /// The pace inside of a statement.
+    /// Returns the pace inside of a statement.
     pub(super) fn pace_in(&self, stmt: &Stmt, is_divided: bool) -> Hotness {
         let is_loop = match stmt {
             Stmt::For(looped) => !(looped.on_threads && is_divided),

@@ -1,9 +1,9 @@
-//! Functions of libm.
+//! Emits functions of libm.
 //!
-//! Declared as pure, since the code never reads `errno`, so that LLVM may share and move calls; and as
-//! `nobuiltin`, so that it does not compute them in another way (`pow(x, 2)` as `x * x` differs in the
-//! last place): native code and the interpreter give the same bits, unless it is asked to be fast. Then calls in loops
-//! that LLVM vectorises, and those in lanes, go to libmvec (`lanes/math.rs`).
+//! Declares them as pure, since the code never reads `errno`: LLVM may share and move calls. They are also `nobuiltin`,
+//! so that LLVM does not compute them in another way: `pow(x, 2)` as `x * x` differs in the last place. So native code
+//! and the interpreter give the same bits, unless fast code is asked for. Then calls in loops that LLVM vectorises, and
+//! those in lanes, go to libmvec (`lanes/math.rs`).
 
 use super::{Emitter, built};
 use inkwell::attributes::AttributeLoc;
@@ -17,7 +17,7 @@ pub(super) const READS_ARGUMENTS: u64 = 1;
 const WRITES_ARGUMENTS: u64 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// A function on Floats, or on vectors of them.
+    /// Returns a function on Floats, or on vectors of them.
     pub(super) fn math(&self, f: Libm, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         if let BasicValueEnum::VectorValue(x) = args[0]
             && let Some(value) = self.vector_math(f, args, x.get_type().get_size())
@@ -30,7 +30,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// A call of a function of libm on Floats.
+    /// Returns a call of a function of libm on Floats.
     fn libm(&self, f: Libm, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let float = self.context.f64_type();
         let ty = float.fn_type(&vec![float.into(); args.len()], false);

@@ -1,4 +1,4 @@
-//! Buffers and the arena: calls of `runtime.ll`, and loads and stores.
+//! Emits work on buffers and the arena: calls of `runtime.ll`, loads and stores.
 
 use super::frame::Frame;
 use super::{Emitter, built};
@@ -46,7 +46,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.call_apart(function, args);
     }
 
-    /// A function of the run time is called where it runs once, unless its body is as short as a call.
+    /// Returns a function of the run time is called where it runs once, unless its body is as short as a call.
     fn call_apart(&self, function: FunctionValue<'ctx>, args: &[BasicMetadataValueEnum<'ctx>]) -> CallSiteValue<'ctx> {
         let call = built(self.builder.build_call(function, args, ""));
         let always = Attribute::get_named_enum_kind_id("alwaysinline");
@@ -190,7 +190,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         (llvm::element(&self.builder, self.stored(ty), base, index), ty)
     }
 
-    /// A Bool is a byte in memory and a bit elsewhere.
+    /// Returns a Bool is a byte in memory and a bit elsewhere.
     pub(super) fn stored(&self, ty: Ty) -> BasicTypeEnum<'ctx> {
         if ty == Scalar::Bool.ty() { self.context.i8_type().into() } else { self.ty(ty) }
     }

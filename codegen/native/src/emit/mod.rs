@@ -1,14 +1,28 @@
-//! Emission: loops to LLVM.
+//! Emits LLVM IR from loops.
 //!
 //! ```text
 //! fun f(x..) -> (r..)   @"lmc.f"(ptr ctx, ptr limit, i64 depth, ptr arena, x..), internal; see `results`
 //! an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //! ```
 //!
-//! `limit` is the lowest address
-//! that the stack may reach and `depth` the number of calls: only recursive functions look at them, and LLVM drops them
-//! elsewhere, as it drops the arena where nothing is taken from it. Internal names begin with `lmc.`, which no exported
-//! symbol does, so that nothing of the user's can be taken for libm, libc or an intrinsic.
+//! `limit` is the lowest address that the stack may reach, and `depth` the number of calls. Only recursive functions look
+//! at them, and LLVM drops them elsewhere. It also drops the arena where nothing is taken from it. Internal names begin
+//! with `lmc.`, which no exported symbol does. So no name of the user's is taken for libm, libc or an intrinsic.
+//!
+//! [`Emitter`] holds the module under construction, and [`frame::Frame`] the function. The methods of `Emitter` are
+//! divided over the files of this folder, by what they emit. No file calls methods of another one's private parts:
+//!
+//! | files | emit |
+//! | --- | --- |
+//! | `function`, `ops`, `math`, `sums` | bodies, scalar operations, functions of libm, Floats in any order |
+//! | `memory`, `scopes` | buffers, the arena, what LLVM is told of aliases |
+//! | `results`, `tail`, `failures` | how functions return, call themselves last, and fail |
+//! | `lanes/`, `shape` | loops in lanes of vectors |
+//! | `chunks` | loops on threads |
+//! | `entry`, `external`, `support` | what C calls, calls of C, the context |
+//! | `query`, `workspace` | queries of the workspace |
+//! | `counters`, `timing_loop` | code that counts or measures |
+//! | `hotness` | how often code runs, and so what it is worth |
 
 mod chunks;
 mod counters;
@@ -81,17 +95,17 @@ pub(crate) struct Request<'a> {
     pub slices: Option<&'a Slices>,
 }
 
-/// The name of an entry's packed form.
+/// Returns the name of an entry's packed form.
 pub(crate) fn packed_name(symbol: &Symbol) -> String {
     format!("lmc.packed.{}", symbol.name)
 }
 
-/// The name of the query of an entry's workspace, in the packed form.
+/// Returns the name of the query of an entry's workspace, in the packed form.
 pub(crate) fn query_name(symbol: &Symbol) -> String {
     format!("lmc.workspace.{}", symbol.name)
 }
 
-/// The LLVM module, not yet optimised.
+/// Returns the LLVM module, not yet optimised.
 pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'ctx> {
     let module = context.create_module("lmc");
     module.set_source_file_name(request.source.name());
@@ -186,8 +200,8 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
     }
 
-    /// What is in a buffer that a function gets changes, while the function runs, only through that
-    /// parameter: inputs are not changed at all, and what is added to belongs to nobody else.
+    /// While a function runs, the content of a buffer parameter changes only through that parameter. Inputs are not
+    /// changed at all, and what is added to belongs to nobody else.
     fn mark_buffers(&self, function: &ir::Function, declared: FunctionValue<'ctx>) {
         if function.c_wrapper {
             return;
@@ -200,7 +214,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
     }
 
-    /// A new function for the target.
+    /// Returns a new function for the target.
     fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
         self.for_target(function);
@@ -257,7 +271,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     }
 }
 
-/// What a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("loops are well-typed and the builder stands in a block")
 }

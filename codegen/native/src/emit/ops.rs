@@ -1,4 +1,4 @@
-//! The scalar operations.
+//! Emits the scalar operations.
 
 use super::math::READS_ARGUMENTS;
 use super::shape::{Scalars, Shape, Vectors};
@@ -12,7 +12,8 @@ use inkwell::{FloatPredicate, IntPredicate};
 use loops::ir::Op;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The value of an operation on values of its operand types, or in lanes: on vectors of them, all of one width.
+    /// Returns the value of an operation on values of its operand types, or in lanes: on vectors of them, all of one
+    /// width.
     pub(super) fn op(&self, op: Op, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let value = match args[0].is_vector_value() {
             true => self.op_on::<Vectors>(op, args),
@@ -81,7 +82,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.shaped(like, self.context.f64_type().into())
     }
 
-    /// A constant Integer with the shape of a value.
+    /// Returns a constant Integer with the shape of a value.
     fn word_like(&self, like: BasicValueEnum<'ctx>, word: u64) -> BasicValueEnum<'ctx> {
         self.constant_like(like, self.i64().const_int(word, false).into())
     }
@@ -95,7 +96,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.intrinsic("llvm.expect", &[condition, yes.into()], &[condition.get_type()])
     }
 
-    /// The lowest address of the frame at hand.
+    /// Returns the lowest address of the frame at hand.
     pub(super) fn frame_address(&self) -> PointerValue<'ctx> {
         let zero = self.i32().const_zero();
         self.intrinsic("llvm.frameaddress", &[zero.into()], &[self.ptr().into()]).into_pointer_value()
@@ -144,7 +145,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// The first where it compares so, else the second: not LLVM's minnum, which treats NaN otherwise.
+    /// Returns the first where it compares so, else the second: not LLVM's minnum, which treats NaN otherwise.
     fn choose<S: Shape<'ctx>>(&self, p: FloatPredicate, args: &[BasicValueEnum<'ctx>]) -> BasicValueEnum<'ctx> {
         let first = self.compare_floats::<S>(p, args);
         built(self.builder.build_select(S::int(first), args[0], args[1], ""))
@@ -170,7 +171,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_select(S::int(overflows), most, product, ""))
     }
 
-    /// The finaliser of SplitMix64, its upper 53 bits as a fraction.
+    /// Returns the finaliser of SplitMix64, its upper 53 bits as a fraction.
     fn hash<S: Shape<'ctx>>(&self, k: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         let b = &self.builder;
         let word = |w: u64| S::int(self.word_like(k, w));

@@ -1,7 +1,7 @@
-//! The query of the workspace by a slice (`loops::analyses::slices`), in place of the call.
+//! Emits the query of the workspace, which runs a slice (`loops::analyses::slices`) in place of the call.
 //!
-//! The slice gets a context of its own, in which as many workers run chunks as in the caller's, and an arena: one of
-//! addresses that nobody has, unless it looks at what lies there.
+//! The slice gets a context of its own, with an arena and as many workers as the caller has. The arena has addresses
+//! that belong to nobody, unless the slice looks at what lies there.
 
 use super::entry::parameter_types;
 use super::{Emitter, built, query_name};

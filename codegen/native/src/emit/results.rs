@@ -1,4 +1,4 @@
-//! How functions give back their status and results, inside the module.
+//! Emits how functions of the module give back their status and results.
 //!
 //! ```text
 //! few results   { i32, r.. } f(ctx, limit, depth, arena, x..)        poison where the status is not 0
@@ -30,7 +30,7 @@ enum ResultPlace<'ctx> {
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The type of the function inside the module.
+    /// Returns the type of the function inside the module.
     pub(super) fn signature(&self, function: &Function) -> FunctionType<'ctx> {
         let mut params: Vec<BasicMetadataTypeEnum> =
             vec![self.ptr().into(), self.ptr().into(), self.i64().into(), self.ptr().into()];
@@ -82,7 +82,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         call.try_as_basic_value().unwrap_basic()
     }
 
-    /// A result of a call that went well.
+    /// Returns a result of a call that went well.
     pub(super) fn result(&self, callee: usize, outcome: &CallOutcome<'ctx>, i: usize) -> BasicValueEnum<'ctx> {
         let function = &self.request.module.functions[callee];
         match outcome.results {
@@ -145,7 +145,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// The value that comes from the block which ran.
+    /// Returns the value that comes from the block which ran.
     pub(super) fn meet(&self, ty: BasicTypeEnum<'ctx>, values: &[Incoming<'ctx>]) -> BasicValueEnum<'ctx> {
         let phi = built(self.builder.build_phi(ty, ""));
         values.iter().for_each(|(value, from)| phi.add_incoming(&[(value, *from)]));

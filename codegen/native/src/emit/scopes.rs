@@ -63,7 +63,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// Whether nothing in a block takes from the arena, gives back, or calls.
+/// Returns whether nothing in a block takes from the arena, gives back, or calls.
 fn leaves_arena(block: &Block) -> bool {
     let mut leaves = true;
     block.visit(&mut |stmt| {
@@ -92,7 +92,7 @@ fn leaves_arena(block: &Block) -> bool {
     leaves
 }
 
-/// The buffers whose elements are read and written one by one.
+/// Returns the buffers whose elements are read and written one by one.
 fn buffers(block: &Block) -> (BTreeSet<Local>, BTreeSet<Local>) {
     let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
     block.visit(&mut |stmt| match stmt {

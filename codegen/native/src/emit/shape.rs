@@ -1,4 +1,4 @@
-//! Scalars, or vectors with an element for each lane: LLVM's operations are the same on both.
+//! Tells scalars from vectors with an element for each lane: the operations of LLVM are the same on both.
 
 use super::{Emitter, built};
 use inkwell::builder::Builder;
@@ -12,10 +12,10 @@ pub(super) trait Shape<'ctx> {
     /// An Integer or a Bool, or one for each lane.
     type Int: IntMathValue<'ctx> + Copy;
 
-    /// The value as Floats.
+    /// Returns the value as Floats.
     fn float(value: BasicValueEnum<'ctx>) -> Self::Float;
 
-    /// The value as Integers or Bools.
+    /// Returns the value as Integers or Bools.
     fn int(value: BasicValueEnum<'ctx>) -> Self::Int;
 
     /// Integers as Floats, which have that type.
@@ -86,7 +86,7 @@ impl<'ctx> Shape<'ctx> for Vectors {
 }
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The type with the shape of a value: itself, or a vector with as many lanes as the value.
+    /// Returns the type with the shape of a value: itself, or a vector with as many lanes as the value.
     pub(super) fn shaped(&self, like: BasicValueEnum<'ctx>, ty: BasicTypeEnum<'ctx>) -> BasicTypeEnum<'ctx> {
         match like {
             BasicValueEnum::VectorValue(vector) => vector_of(ty, vector.get_type().get_size()).into(),
@@ -94,7 +94,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// A constant with the shape of a value.
+    /// Returns a constant with the shape of a value.
     pub(super) fn constant_like(&self, like: BasicValueEnum<'ctx>, x: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         match like {
             BasicValueEnum::VectorValue(vector) => {
@@ -105,7 +105,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// The vectors of so many elements of a scalar type.
+/// Returns the vectors of so many elements of a scalar type.
 pub(super) fn vector_of<'ctx>(ty: BasicTypeEnum<'ctx>, lanes: u32) -> VectorType<'ctx> {
     match ty.as_basic_type_enum() {
         BasicTypeEnum::FloatType(ty) => ty.vec_type(lanes),

@@ -1,4 +1,4 @@
-//! Fast Floats: what may be computed in another order, or with one rounding less (`Math::Fast`).
+//! Marks Floats that may be computed in another order, or with one rounding less (`Math::Fast`).
 
 use super::Emitter;
 use crate::options::Math;
@@ -28,7 +28,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// The locals that are set to `y + e` as the next value of the y that a loop carries.
+/// Returns the locals that are set to `y + e` as the next value of the y that a loop carries.
 pub(super) fn sums(body: &Block) -> HashSet<Local> {
     let mut found = HashSet::new();
     body.visit(&mut |stmt| {

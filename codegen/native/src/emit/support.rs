@@ -1,4 +1,4 @@
-//! What generated code does with its context: reports errors, hands on printed values.
+//! Emits what code does with its context: reports errors, hands on printed values.
 //!
 //! Both are functions of the module itself, out of the way of the code that calls them; the layout is
 //! that of `abi`.
@@ -46,7 +46,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_call(report, &args, ""));
     }
 
-    /// The number, but LLVM does not know that; in a register, so that calls can still become loops.
+    /// Returns the number, but LLVM does not know that; in a register, so that calls can still become loops.
     pub(super) fn hidden(&self, x: IntValue<'ctx>) -> IntValue<'ctx> {
         let ty = x.get_type().fn_type(&[x.get_type().into()], false);
         let nothing = self.context.create_inline_asm(ty, "".into(), "=r,0".into(), false, false, None, false);
@@ -84,7 +84,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_call(write, &args, ""));
     }
 
-    /// The lowest address that the stack of a call may reach: so far below the frame at hand.
+    /// Returns the lowest address that the stack of a call may reach: so far below the frame at hand.
     pub(super) fn stack_limit(&self, function: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
         let default = self.i64().const_int(DEFAULT_STACK, false);
         let blocks = [(); 3].map(|()| self.context.append_basic_block(function, ""));
@@ -170,7 +170,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         })
     }
 
-    /// A function that is never inlined, and whose body is skipped when its first argument is null.
+    /// Returns a function that is never inlined, and whose body is skipped when its first argument is null.
     fn outlined(
         &self,
         name: &str,

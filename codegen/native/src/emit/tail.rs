@@ -1,12 +1,12 @@
-//! Tail calls of recursive functions.
+//! Emits tail calls of recursive functions.
 //!
 //! ```text
 //! x = call f(a); yield x, at the end of a function     =     return f(a)
 //! ```
 //!
 //! Status and results of the last call are those of the function: nothing is looked at between. So LLVM makes a loop of
-//! a function that calls itself last, and a jump of a call of another one; a test of the status in between would keep
-//! a frame for each call, which is left by a return that the processor does not foresee.
+//! a function that calls itself last, and a jump of a last call of another function. A test of the status would keep a
+//! frame for each call, and the processor would not foresee the returns.
 
 use super::frame::{Frame, Incoming};
 use super::{Emitter, built};
@@ -89,7 +89,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Some(block.results.iter().enumerate().map(meet).collect())
     }
 
-    /// Whether a function gives values of the types that this one gives, and calls itself.
+    /// Returns whether a function gives values of the types that this one gives, and calls itself.
     fn gives_what(&self, frame: &Frame<'ctx, '_>, callee: usize) -> bool {
         let callee = &self.request.module.functions[callee];
         callee.recursive && callee.results == frame.function().results
@@ -102,7 +102,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// Whether what a statement sets is all that a block gives.
+/// Returns whether what a statement sets is all that a block gives.
 fn gives_all(stmt: &Stmt, block: &Block) -> bool {
     let (Stmt::If(xs, ..) | Stmt::Call(xs, ..)) = stmt else { return false };
     let is = |(x, result): (&Local, &Operand)| result.local() == Some(*x);

@@ -6,8 +6,8 @@
 //!         goes on with twice the batch where that was too short, else the result is seconds / total
 //! ```
 //!
-//! LLVM must neither move the work out of the loop nor drop it: what goes in and what comes out passes through
-//! memory that an empty piece of assembly may have changed, for all that LLVM knows.
+//! LLVM must neither move the work out of the loop nor drop it. So inputs and outputs pass through memory that an empty
+//! piece of assembly may have changed, for all that LLVM knows.
 
 use super::frame::Frame;
 use super::{Emitter, built};
@@ -68,7 +68,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_phi(self.i64(), ""))
     }
 
-    /// The value, but LLVM does not know that.
+    /// Returns the value, but LLVM does not know that.
     fn opaque(&self, frame: &Frame<'ctx, '_>, value: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         let slot = self.slot(frame.llvm(), self.context.struct_type(&[value.get_type()], false));
         built(self.builder.build_store(slot, value));

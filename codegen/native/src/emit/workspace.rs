@@ -1,7 +1,7 @@
 //! The query of the workspace: `int32_t f_workspace(lmc_context *ctx, inputs..., int64_t *bytes)`, of functions that
 //! have no slice; the others have `query`.
 //!
-//! Calls f with a context of its own, and without storage for results: so all that f takes is in the arena that this
+//! Calls f with a context of its own, and without storage for results. So all that f takes is in the arena that this
 //! context reserves, whose peak is the answer.
 
 use super::{Emitter, built};

@@ -1,4 +1,4 @@
-//! The C header of a module.
+//! Writes the C header of a module.
 //!
 //! For each entry with a name that C can write: a comment with its KS type, its symbols and its
 //! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
@@ -14,7 +14,7 @@ use loops::symbol::is_reserved;
 
 const PRELUDE: &str = include_str!("prelude.h");
 
-/// The text of the header.
+/// Returns the text of the header.
 ///
 /// Errors: [`Error::NoInterface`].
 pub(crate) fn header(module: &Module) -> Result<String, Error> {
@@ -87,7 +87,7 @@ fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
     out.join(", ")
 }
 
-/// An identifier of C, not used before in the declaration.
+/// Returns an identifier of C, not used before in the declaration.
 fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
     let mut name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     if is_reserved(&name) {
@@ -99,7 +99,7 @@ fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
     name
 }
 
-/// The failures of each function: its own and those of what it calls.
+/// Returns the failures of each function: its own and those of what it calls.
 fn failures(module: &Module) -> Vec<Vec<Failure>> {
     let functions = &module.loops().functions;
     let mut all: Vec<u32> = functions.iter().map(|f| own_failures(&f.body) | recursion(f)).collect();

@@ -1,7 +1,7 @@
-//! Long modules in parts, which LLVM compiles side by side.
+//! Divides long modules into parts, which LLVM compiles in parallel.
 //!
-//! LLVM takes one core for one module, so a long module is divided: each part has its own context, optimises and
-//! generates the code of its functions, and the objects are joined (`elf`). How it is divided depends on the code
+//! LLVM uses one core for a module, so a long module is divided. Each part has its own context, and optimises and
+//! generates the code of its functions. Then the objects are joined (`elf`). How it is divided depends on the code
 //! alone, not on how many cores there are; so does the result.
 //!
 //! ```text
@@ -25,8 +25,8 @@ use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, HashSet};
 
-/// How many instructions are worth a part, and the most parts: LLVM takes some 0.3 s for as many, of which less than a
-/// tenth is what each part costs alone, to read the module and to compile what is copied.
+/// How many instructions are worth a part, and the most parts. LLVM takes some 0.3 s for so many instructions. Less
+/// than a tenth of that is overhead: reading the module, and compiling copies.
 const WORTH: usize = 2_500;
 const MOST: usize = 24;
 
@@ -58,7 +58,7 @@ struct Node {
     uses: Vec<(usize, bool)>,
 }
 
-/// The parts of a module; one where it is short.
+/// Returns the parts of a module; one where it is short.
 pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
     let nodes = nodes(module);
     let total: usize = nodes.iter().map(|node| node.length).sum();
@@ -101,12 +101,12 @@ fn name_of(function: FunctionValue) -> String {
     function.get_name().to_string_lossy().into_owned()
 }
 
-/// Whether parts have copies of a function.
+/// Returns whether parts have copies of a function.
 fn is_short(node: &Node) -> bool {
     node.internal && node.inlines && node.length <= SHORT
 }
 
-/// The functions that are to stay together, by number, and in order.
+/// Returns the functions that are to stay together, by number, and in order.
 fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
     let mut together = UnionFind::<usize>::new(nodes.len());
     let mut uses = vec![0; nodes.len()];
@@ -133,7 +133,7 @@ fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// So many parts, with the groups in them.
+/// Returns so many parts, with the groups in them.
 fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart> {
     let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
     let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
@@ -170,7 +170,7 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart
 }
 
 impl ModulePart {
-    /// The part of a module, which is written as bitcode, in a context of its own.
+    /// Returns the part of a module, which is written as bitcode, in a context of its own.
     pub(crate) fn of<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");
         let module = Module::parse_bitcode_from_buffer(&bitcode, context).expect("LLVM reads what it wrote");

@@ -10,7 +10,7 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use std::collections::HashSet;
 
-/// A function of so many instructions, which calls others first.
+/// Returns a function of so many instructions, which calls others first.
 fn function(head: &str, length: usize, callees: &[&str]) -> String {
     let mut text = format!("define {head} {{\n  %v0 = add i64 %x, 0\n");
     let mut last = 0;

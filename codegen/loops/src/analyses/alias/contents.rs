@@ -1,8 +1,8 @@
-//! What lies in roots of memory.
+//! Holds what may lie in roots of memory.
 //!
-//! Of each root it is known by itself, but for roots that one buffer may be a part of together with very many others:
-//! what lies in one of these lies in all of them. They would be gone through one by one for each such buffer, and what
-//! lies in them is mostly the same. What they are is told apart as ever.
+//! Each root has contents of its own. The exception are roots that one buffer may be a part of together with very many
+//! others: what lies in one of these lies in all of them. They would be gone through one by one for each such buffer,
+//! and what lies in them is mostly the same. What they are is told apart as ever.
 
 use crate::analyses::roots::{Root, Roots};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// What is known of any root.
+    /// Returns what is known of any root.
     pub(super) fn all(&self) -> impl Iterator<Item = &Roots> {
         self.of.values().chain([&self.in_common])
     }
@@ -48,7 +48,7 @@ impl Contents {
         is_new
     }
 
-    /// What lies in any of the roots.
+    /// Returns what lies in any of the roots.
     pub(super) fn inside(&self, roots: &Roots) -> Roots {
         let mut inside = if roots.is_disjoint(&self.common) { Roots::new() } else { self.in_common.clone() };
         for root in roots.without(&self.common).iter() {
@@ -57,7 +57,7 @@ impl Contents {
         inside
     }
 
-    /// The roots, and those of all that may lie in them.
+    /// Returns the roots, and those of all that may lie in them.
     pub(super) fn reached_from(&self, roots: &Roots) -> Roots {
         let mut reached = roots.clone();
         let mut new = roots.clone();

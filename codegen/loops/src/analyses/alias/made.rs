@@ -1,4 +1,4 @@
-//! When what a buffer is a part of was allocated, at the earliest: what was set before that is something else.
+//! Finds when the memory of a buffer was allocated, at the earliest. Memory that existed before is other memory.
 //!
 //! ```text
 //! b = alloc n, b = stack n          here
@@ -16,7 +16,7 @@ use crate::analyses::roots::Roots;
 use crate::ir::{Function, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
 
-/// The place in the text, of buffers that were just allocated.
+/// Returns the place in the text, of buffers that were just allocated.
 pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
     let mut finder = AllocFinder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
     loop {
@@ -52,7 +52,7 @@ impl AllocFinder<'_> {
         (self.unknown, self.stored) = (unknown, stored);
     }
 
-    /// Where a statement stores buffers, and when these were allocated, if that is known.
+    /// Returns where a statement stores buffers, and when these were allocated, if that is known.
     fn store(&self, stmt: &Stmt) -> Option<(Local, Option<usize>)> {
         match stmt {
             Stmt::Memory(Memory::Store(b, _, a)) if is_buffer_operand(self.function, a) => {

@@ -1,4 +1,4 @@
-//! Which buffers may share memory.
+//! Alias analysis: tells which buffers may share memory.
 //!
 //! Memory has roots: what an `alloc` makes, what a parameter is, and what lies in its buffers, what a call made. For
 //! each buffer are known the roots that it may be a part of, for each root those that may lie in it:
@@ -11,8 +11,8 @@
 //! x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
 //! ```
 //!
-//! Buffers of different roots share nothing that anybody writes: what is written belongs to nobody else, since lowering
-//! adds only to what it made for the purpose, and gives that to a function as the place of a sum, for one argument.
+//! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the
+//! purpose. It gives that memory to a function as the place of a sum, for one argument only.
 //!
 //! And what was just allocated shares nothing with what was there before, whatever its roots (`made`).
 
@@ -50,7 +50,7 @@ static NONE: Roots = Roots::new();
 pub type Written = BTreeSet<usize>;
 
 impl Aliases {
-    /// What is known, given what each function of the module writes to.
+    /// Returns what is known, given what each function of the module writes to.
     pub fn of(function: &Function, written: &[Written]) -> Aliases {
         let mut finder = AliasFinder::new(function, written);
         for x in &function.params {
@@ -67,21 +67,21 @@ impl Aliases {
         finder.aliases
     }
 
-    /// Whether the two may share memory that is written, where both are known.
+    /// Returns whether the two may share memory that is written, where both are known.
     pub fn may_share(&self, x: Local, y: Local) -> bool {
         let is_new =
             |x: Local, y: Local| self.made.get(&x).is_some_and(|made| self.order.get(&y).is_some_and(|y| y < made));
         x == y || self.shows(x, self.roots(y)) && !is_new(x, y) && !is_new(y, x)
     }
 
-    /// Whether a buffer may be a part of one of the roots.
+    /// Returns whether a buffer may be a part of one of the roots.
     pub fn shows(&self, x: Local, roots: &Roots) -> bool {
         // What has no root was never set, or is not understood.
         let own = self.roots(x);
         own.is_empty() || !own.is_disjoint(roots)
     }
 
-    /// The roots that a buffer may be a part of.
+    /// Returns the roots that a buffer may be a part of.
     pub fn roots_of(&self, x: Local) -> Roots {
         self.roots(x).clone()
     }
@@ -91,7 +91,7 @@ impl Aliases {
         self.roots.get(x.0 as usize).unwrap_or(&NONE)
     }
 
-    /// The roots that a buffer may be a part of, and those of all that lies in it.
+    /// Returns the roots that a buffer may be a part of, and those of all that lies in it.
     pub fn reach(&self, x: Local) -> Rc<Roots> {
         let known = self.reached.borrow().get(&x).cloned();
         known.unwrap_or_else(|| {
@@ -101,12 +101,12 @@ impl Aliases {
         })
     }
 
-    /// Whether the address of a root may lie in memory.
+    /// Returns whether the address of a root may lie in memory.
     pub fn is_held(&self, root: Root) -> bool {
         self.contents.all().any(|inner| inner.contains(&root))
     }
 
-    /// All roots there are.
+    /// Returns all roots there are.
     pub fn all(&self) -> &Roots {
         self.all.get_or_init(|| {
             let mut all = Roots::new();
@@ -115,24 +115,24 @@ impl Aliases {
         })
     }
 
-    /// The roots, and those of all that may lie in them.
+    /// Returns the roots, and those of all that may lie in them.
     pub fn reached_from(&self, roots: &Roots) -> Roots {
         self.contents.reached_from(roots)
     }
 
-    /// Whether the statement itself, not its blocks, may change what a buffer shows.
+    /// Returns whether the statement itself, not its blocks, may change what a buffer shows.
     pub fn changes(&self, stmt: &Stmt, y: Local, written: &[Written]) -> bool {
         stmt.writes().is_some_and(|x| self.may_share(x, y))
             || stmt.hands_over(written).into_iter().any(|x| self.shows(y, &self.reach(x)))
     }
 
-    /// The buffers that may be a part of what a local is allocated as.
+    /// Returns the buffers that may be a part of what a local is allocated as.
     pub fn sharers(&self, made: Local) -> impl Iterator<Item = Local> {
         let roots = self.roots.iter().enumerate().filter(move |(_, roots)| roots.contains(&Root::Made(made)));
         roots.map(|(x, _)| Local(x as u32))
     }
 
-    /// Whether all that a buffer may be a part of was allocated as one of these.
+    /// Returns whether all that a buffer may be a part of was allocated as one of these.
     pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
         let is_one = |root: Root| matches!(root, Root::Made(y) if made.contains(&y));
         !self.roots(x).is_empty() && self.roots(x).iter().all(is_one)
@@ -145,7 +145,7 @@ impl Aliases {
 }
 
 impl Stmt {
-    /// The buffer that the statement itself writes to.
+    /// Returns the buffer that the statement itself writes to.
     pub fn writes(&self) -> Option<Local> {
         match self {
             Stmt::Memory(
@@ -155,7 +155,7 @@ impl Stmt {
         }
     }
 
-    /// The buffers that a call writes to, or to what lies in them.
+    /// Returns the buffers that a call writes to, or to what lies in them.
     pub fn hands_over(&self, written: &[Written]) -> Vec<Local> {
         let Stmt::Call(_, callee, args) = self else { return vec![] };
         let is_written = |i: &usize| written[callee.0].contains(i);

@@ -1,4 +1,4 @@
-//! Whether buffers may share memory, by when they were allocated; and how often functions are looked at.
+//! Tests which buffers may share memory, and how often functions are looked at.
 
 use super::written::{settled, written_by};
 use super::*;
@@ -7,7 +7,7 @@ use crate::analyses::verify::verify;
 use crate::ir::Module;
 use crate::ir::parse::parse;
 
-/// Whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
+/// Returns whether two locals of a function may share memory: in a loop that carries the state s%2, at first p%1.
 fn share(body: &str, next: u32, x: u32, y: u32) -> bool {
     let module = parse(&format!(
         "fun f(n%0: integer, p%1: [float]) -> ([float]) {{\n%9 = for %8 in 0..n%0 carrying (s%2 = p%1) {{\n{body}\n\
@@ -54,7 +54,7 @@ fn what_was_stored_by_another_iteration_may_be_met() {
     assert!(!share(body, 11, 16, 2));
 }
 
-/// A function that writes to its parameter, and so many that hand theirs on to it, each to the next.
+/// Returns a function that writes to its parameter, and so many that hand theirs on to it, each to the next.
 fn chain(length: usize) -> Module {
     let call = |i: usize| format!("fun f{i}(x%0: [float]) -> () {{\n  call f{}(x%0)\n  yield\n}}\n", i + 1);
     let last = format!("fun f{length}(x%0: [float]) -> () {{\n  store x%0[0] = 1.0\n  yield\n}}\n");

@@ -1,4 +1,4 @@
-//! Which parameters a function writes to, directly or by what it calls.
+//! Finds the parameters that a function writes to, directly or by its callees.
 
 use super::{Aliases, Written, is_buffer};
 use crate::analyses::roots::{Root, Roots};

@@ -1,4 +1,4 @@
-//! Divergence: of a loop that runs in lanes, what is the same in all lanes, and where in memory is what.
+//! Divergence analysis: tells, for a loop in lanes, what is the same in all lanes, and how its buffers lie in memory.
 //!
 //! ```text
 //! i in a..b lanes W                 i varies, and so does what is carried
@@ -12,10 +12,11 @@
 //!                                   and some do not
 //! ```
 //!
-//! The least solution is found by going over the body until nothing changes. What is allocated in the loop starts as
-//! `shared`, but as `rows` where memory from outside the loop gets to hold it: each iteration must have one of its own
-//! then. The roots that one local may have must be told apart by nobody: they are `rows` if one of them is, or comes
-//! from outside, else `each` if one is. So are those between which a `move` copies, which may overlap (`lower::keep`).
+//! The least solution is found by going over the body until nothing changes. A buffer that is allocated in the loop
+//! starts as `shared`. It starts as `rows` if memory from outside the loop gets to hold it, for each iteration must
+//! have one of its own then. The roots that one local may have must be told apart by nobody: they are `rows` if one of
+//! them is, or comes from outside, else `each` if one is. So are those between which a `move` copies, which may overlap
+//! (`lower::keep`).
 
 use crate::analyses::alias::Aliases;
 use crate::analyses::roots::{Root, Roots};
@@ -57,7 +58,7 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// What is known, for a loop of the function.
+    /// Returns what is known, for a loop of the function.
     ///
     /// Errors: the body has a statement that cannot run in lanes.
     pub fn of(function: &Function, aliases: &Aliases, looped: &For) -> Result<Divergence, WhySerial> {
@@ -74,17 +75,17 @@ impl Divergence {
         Ok(Divergence { varying: finder.varying, forms: finder.forms, layouts, strides })
     }
 
-    /// Whether an operand is another value in each lane; for a buffer, another address.
+    /// Returns whether an operand is another value in each lane; for a buffer, another address.
     pub fn varies(&self, a: &Operand) -> bool {
         a.local().is_some_and(|x| self.varying.contains(&x))
     }
 
-    /// How a buffer's elements lie.
+    /// Returns how a buffer's elements lie.
     pub fn layout(&self, buffer: &Operand) -> Layout {
         buffer.local().and_then(|b| self.layouts.get(&b).copied()).unwrap_or(Layout::Plain)
     }
 
-    /// How what the loop allocates is taken.
+    /// Returns how what the loop allocates is taken.
     pub fn form(&self, allocated: Local) -> AllocForm {
         self.forms[&allocated]
     }
@@ -171,7 +172,7 @@ impl<'a> DivergenceFinder<'a> {
         finder
     }
 
-    /// The form of a root, none where it comes from outside.
+    /// Returns the form of a root, none where it comes from outside.
     fn form_of(&self, root: &Root) -> Option<AllocForm> {
         made(*root).and_then(|x| self.forms.get(&x).copied())
     }
@@ -189,7 +190,7 @@ impl<'a> DivergenceFinder<'a> {
         roots.iter().filter_map(made).for_each(|x| self.raise(x, form));
     }
 
-    /// The form that several roots must have if somebody could tell them apart.
+    /// Returns the form that several roots must have if somebody could tell them apart.
     fn joined(&self, roots: &Roots) -> AllocForm {
         roots.iter().map(|root| self.form_of(&root).unwrap_or(AllocForm::Rows)).max().unwrap_or(AllocForm::Rows)
     }
@@ -344,7 +345,7 @@ impl<'a> DivergenceFinder<'a> {
         self.raise_all(&roots, form);
     }
 
-    /// Whether lanes parted between where something was made and here.
+    /// Returns whether lanes parted between where something was made and here.
     fn some_lanes(&self, made: Local) -> bool {
         let Some(around) = self.around.get(&made) else { return !self.outer.is_empty() && self.parted(0) };
         let common = around.iter().zip(&self.outer).take_while(|((a, _), (b, _))| a == b).count();

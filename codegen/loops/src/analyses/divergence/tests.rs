@@ -1,4 +1,4 @@
-//! What varies over the lanes of a loop, and how its buffers lie.
+//! Tests what varies over the lanes of a loop, and how its buffers lie.
 
 use super::*;
 use crate::analyses::cache::written;
@@ -13,13 +13,13 @@ fn spread(text: &str) -> Result<Divergence, WhySerial> {
     Divergence::of(function, &aliases, &first_in_lanes(function))
 }
 
-/// The body in `for %3 in 0..%0 lanes 4` of a function that gets n%0, b%1: [float] and rows%2: [[float]].
+/// Returns the body in `for %3 in 0..%0 lanes 4` of a function that gets n%0, b%1: [float] and rows%2: [[float]].
 fn of_body(body: &str) -> Result<Divergence, WhySerial> {
     let head = "fun f(n%0: integer, b%1: [float], rows%2: [[float]]) -> () {\n  for %3 in 0..n%0 lanes 4 {\n";
     spread(&format!("{head}{body}\nyield\n}}\nyield\n}}\n"))
 }
 
-/// What varies and how allocated buffers are taken, as text.
+/// Returns what varies and how allocated buffers are taken, as text.
 fn shown(body: &str) -> String {
     let Divergence { varying, forms, .. } = match of_body(body) {
         Ok(spread) => spread,

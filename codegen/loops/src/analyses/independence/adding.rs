@@ -1,4 +1,4 @@
-//! What functions do to the places of sums that they get: they may add there and do nothing else.
+//! Finds the parameters that a function adds to, and uses for nothing else.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::cache::Analyses;

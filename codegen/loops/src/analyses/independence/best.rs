@@ -1,4 +1,4 @@
-//! Largest and smallest elements that a loop carries, and what is chosen with them.
+//! Finds the largest and smallest elements that a loop carries, and the values chosen with them.
 //!
 //! ```text
 //! c = y < x;  y', p', .. = if c { x, q, .. } else { y, p, .. }
@@ -60,7 +60,7 @@ impl Taken {
         Some(Taken { larger: best_is_first != negated, last: last != negated, nan: negated && is_float })
     }
 
-    /// The comparison that says so of numbers.
+    /// Returns the comparison that says so of numbers.
     pub fn comparison(self, scalar: Scalar, best: Operand, element: Operand) -> (Op, Vec<Operand>) {
         let op = match (scalar, self.last) {
             (Scalar::Float, false) => Op::LtF,
@@ -73,12 +73,12 @@ impl Taken {
 }
 
 impl Best {
-    /// All that is carried of it.
+    /// Returns all that is carried of it.
     pub fn members(&self) -> impl Iterator<Item = usize> + '_ {
         [self.value].into_iter().chain(self.followers.iter().copied())
     }
 
-    /// Whether it is compared as numbers are, and equals can be told apart where they have to.
+    /// Returns whether it is compared as numbers are, and equals can be told apart where they have to.
     pub fn is_ready(&self, locals: &[LocalInfo], looped: &For) -> bool {
         !self.taken.nan && !self.lacks_place(locals, looped)
     }
@@ -90,12 +90,12 @@ impl Best {
     }
 }
 
-/// The type of a carried value.
+/// Returns the type of a carried value.
 fn scalar(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<Scalar> {
     locals[looped.carried[carried].0.0 as usize].ty.as_scalar()
 }
 
-/// The bests that a loop carries, in the order of their elements.
+/// Returns the bests that a loop carries, in the order of their elements.
 pub fn bests(locals: &[LocalInfo], looped: &For) -> Vec<Best> {
     let choices: Vec<Option<ChosenFrom>> =
         (0..looped.carried.len()).map(|i| ChosenFrom::of(locals, looped, i)).collect();
@@ -168,7 +168,7 @@ impl ChosenFrom {
     }
 }
 
-/// What a condition compares: a carried value with what, and when that is taken, or is not.
+/// Returns what a condition compares: a carried value with what, and when that is taken, or is not.
 fn compared(looped: &For, condition: Local, negated: bool) -> Option<(usize, Operand, Taken)> {
     let Stmt::Let(_, op, args) = definition(&looped.body, condition)? else { return None };
     if *op == Op::Not {
@@ -191,7 +191,7 @@ fn definition(block: &Block, x: Local) -> Option<&Stmt> {
     block.stmts.iter().find(|stmt| stmt.targets().contains(&x))
 }
 
-/// Whether nothing in a loop depends on a best but its own next values.
+/// Returns whether nothing in a loop depends on a best but its own next values.
 fn is_apart(looped: &For, best: &Best, chosen: &[&Operand]) -> bool {
     let body = &looped.body;
     let next: BTreeSet<Local> = best.members().filter_map(|i| body.results[i].local()).collect();
@@ -216,7 +216,7 @@ fn is_apart(looped: &For, best: &Best, chosen: &[&Operand]) -> bool {
         })
 }
 
-/// The conditions of what is chosen, which nothing but comparisons give.
+/// Returns the conditions of what is chosen, which nothing but comparisons give.
 pub(super) fn conditions(body: &Block, next: &BTreeSet<Local>) -> BTreeSet<Local> {
     let asked = |stmt: &Stmt| match stmt {
         Stmt::If(xs, condition, ..) if xs.iter().any(|x| next.contains(x)) => condition.local(),
@@ -240,7 +240,7 @@ fn mentions(stmt: &Stmt, locals: &BTreeSet<Local>) -> bool {
     stmt.operands().into_iter().any(is_one) || stmt.blocks().into_iter().any(inside)
 }
 
-/// Whether a block does nothing that matters if it is done once more: but for errors, if these may be.
+/// Returns whether a block does nothing that matters if it is done once more: but for errors, if these may be.
 fn is_repeatable(block: &Block, checks: bool) -> bool {
     let mut repeatable = true;
     block.visit(&mut |stmt| {

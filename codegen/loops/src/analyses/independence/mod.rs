@@ -1,4 +1,4 @@
-//! Independence: may the iterations of a loop run in any order, or at once?
+//! Dependence analysis: tells whether the iterations of a loop may run in any order, or at once.
 //!
 //! They may where all that one iteration leaves for others to see is
 //!
@@ -67,7 +67,7 @@ impl FunctionEffects {
         FunctionEffects { written, ..FunctionEffects::default() }
     }
 
-    /// What they do.
+    /// Returns what they do.
     pub fn of(module: &Module, analyses: &mut Analyses) -> FunctionEffects {
         let mut heard = vec![false; module.functions.len()];
         let mut changed = true;
@@ -91,12 +91,12 @@ impl FunctionEffects {
 }
 
 impl Independence {
-    /// Whether several iterations add to the same sum.
+    /// Returns whether several iterations add to the same sum.
     pub fn has_sums(&self) -> bool {
         self.carried.contains(&Carried::Sum) || !self.summed.is_empty()
     }
 
-    /// What a loop of the function leaves behind.
+    /// Returns what a loop of the function leaves behind.
     ///
     /// Errors: why its iterations may depend on each other.
     pub fn of(
@@ -243,8 +243,8 @@ impl<'a> IndependenceFinder<'a> {
         self.accesses.push(OutsideAccess { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
-    /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and
-    /// at what offsets in the last buffer it stands.
+    /// Returns how a buffer is reached: the buffer from before the loop where it begins, the owners on the way, and the
+    /// offsets in the last buffer.
     fn way(&self, buffer: Local) -> Option<(Local, Vec<Vec<Owner>>, Vec<Operand>)> {
         if !self.set.contains(&buffer) {
             return Some((buffer, vec![], vec![]));
@@ -266,7 +266,7 @@ impl<'a> IndependenceFinder<'a> {
         }
     }
 
-    /// Whether each iteration has one of its own.
+    /// Returns whether each iteration has one of its own.
     fn is_own(&self, root: &Root) -> bool {
         matches!(root, Root::Made(x) if self.set.contains(x))
     }
@@ -289,7 +289,7 @@ impl<'a> IndependenceFinder<'a> {
         Ok(())
     }
 
-    /// The buffers with elements that several iterations may add to.
+    /// Returns the buffers with elements that several iterations may add to.
     fn summed(&self) -> BTreeSet<Local> {
         let adds: Vec<&OutsideAccess> = self.accesses.iter().filter(|access| access.kind == AccessKind::Add).collect();
         let meets = |a: &OutsideAccess, b: &OutsideAccess| {
@@ -301,7 +301,7 @@ impl<'a> IndependenceFinder<'a> {
         adds.iter().filter(|a| adds.iter().any(|b| meets(a, b))).filter_map(|a| a.base).collect()
     }
 
-    /// Whether the two may reach the same memory.
+    /// Returns whether the two may reach the same memory.
     fn may_share(&self, a: &OutsideAccess, b: &OutsideAccess) -> bool {
         let holds = |a: &OutsideAccess, b: &OutsideAccess| {
             a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer))
@@ -310,7 +310,7 @@ impl<'a> IndependenceFinder<'a> {
     }
 }
 
-/// Whether the two reach, in different iterations, only what belongs to these.
+/// Returns whether the two reach, in different iterations, only what belongs to these.
 fn is_owned_alike(a: &OutsideAccess, b: &OutsideAccess) -> bool {
     a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.iter().any(|owner| b.contains(owner)))
 }
@@ -319,7 +319,7 @@ fn is_buffer(function: &Function, x: Local) -> bool {
     function.locals[x.0 as usize].ty.as_scalar().is_none()
 }
 
-/// Whether a scalar can be summed up.
+/// Returns whether a scalar can be summed up.
 fn is_number(locals: &[LocalInfo], x: Local) -> bool {
     matches!(locals[x.0 as usize].ty.as_scalar(), Some(Scalar::Float | Scalar::Integer))
 }

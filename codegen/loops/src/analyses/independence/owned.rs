@@ -1,4 +1,4 @@
-//! Indices that belong to one iteration: no other has the same.
+//! Finds indices that belong to one iteration: no other iteration has the same index.
 //!
 //! ```text
 //! i + u,  u - i               u the same in all iterations
@@ -69,7 +69,7 @@ impl<'a> Owning<'a> {
         Owning { function, looped, set, operations, ranges }
     }
 
-    /// Those to which the sum of some indices belongs, or so many that follow it.
+    /// Returns those to which the sum of some indices belongs, or so many that follow it.
     pub(super) fn owners(&self, index: &[&Operand], count: Option<&Operand>) -> Vec<Owner> {
         let (mut terms, mut same) = (Vec::new(), Same::default());
         index.iter().for_each(|a| self.split(a, true, &mut terms, &mut same));
@@ -102,7 +102,8 @@ impl<'a> Owning<'a> {
         }
     }
 
-    /// The owner of a column: what is left of the index if what is divided by the number of columns is left out.
+    /// Returns the owner of a column: what is left of the index if what is divided by the number of columns is left
+    /// out.
     fn column(&self, terms: &[Term], same: &Same) -> Option<Owner> {
         let columns = &self.looped.to;
         let is_multiple = |a: &Operand| {
@@ -116,7 +117,8 @@ impl<'a> Owning<'a> {
         (is_column && is_not_negative(&self.looped.from)).then_some(Owner::Column(size(columns)?, same))
     }
 
-    /// The owner of a row of a constant number of columns, where the rest of the index is known to be one of these.
+    /// Returns the owner of a row of a constant number of columns, where the rest of the index is known to be one of
+    /// these.
     fn part_of_row(&self, terms: &[Term], same: &Same) -> Option<Owner> {
         terms.iter().enumerate().find_map(|(at, (q, sign))| {
             let (e, c) = self.product(q, |c| matches!(c, Operand::Integer(_))).filter(|_| *sign)?;
@@ -129,7 +131,7 @@ impl<'a> Owning<'a> {
         })
     }
 
-    /// How large an index of a loop inside, or a multiple, becomes, if it is never negative.
+    /// Returns how large an index of a loop inside, or a multiple, becomes, if it is never negative.
     fn largest(&self, (a, sign): &Term) -> Option<i64> {
         if let Some((e, Operand::Integer(c))) = self.product(a, |c| matches!(c, Operand::Integer(_))) {
             return self.largest(&(e, *sign))?.checked_mul(c).filter(|_| c >= 0);
@@ -155,7 +157,7 @@ impl<'a> Owning<'a> {
         a.local() == Some(self.looped.index)
     }
 
-    /// The owner of a row of so many columns, whose first element is a product.
+    /// Returns the owner of a row of so many columns, whose first element is a product.
     fn row(&self, q: &Operand, columns: &Operand, same: Same) -> Option<Owner> {
         let (e, m) = self.product(q, |m| m.same(columns))?;
         self.is_same(&m).then_some(())?;
@@ -166,7 +168,7 @@ impl<'a> Owning<'a> {
         self.product(q, |_| true).is_some()
     }
 
-    /// The factors of a product, the wanted one last.
+    /// Returns the factors of a product, the wanted one last.
     fn product(&self, q: &Operand, wanted: impl Fn(&Operand) -> bool) -> Option<(Operand, Operand)> {
         let (Op::MulI, args) = self.operations.get(&q.local()?)? else { return None };
         match &args[..] {
@@ -199,7 +201,7 @@ impl<'a> Owning<'a> {
         }
     }
 
-    /// Whether an operand is the same in all iterations.
+    /// Returns whether an operand is the same in all iterations.
     fn is_same(&self, a: &Operand) -> bool {
         let Some(x) = a.local() else { return true };
         let made = || self.operations.get(&x).is_some_and(|(_, args)| args.iter().all(|a| self.is_same(a)));

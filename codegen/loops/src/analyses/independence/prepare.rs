@@ -1,4 +1,4 @@
-//! Loops that carry a best, made ready to run in groups of iterations, in lanes or in chunks (`best`).
+//! Prepares loops that carry a best element for running in groups of iterations: in lanes or in chunks (`best`).
 //!
 //! ```text
 //! y', p' = if y < x { x, q } else { y, p }       y', p', z' = if y < x { x, q, i } else { y, p, z }
@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashMap};
 
 const INTEGER: Scalar = Scalar::Integer;
 
-/// The loop, with what comes before and after it; all its bests are ready.
+/// Returns the loop, with what comes before and after it; all its bests are ready.
 pub fn prepare(looped: For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
     let found = bests(locals, &looped);
     if found.iter().all(|best| best.is_ready(locals, &looped)) {
@@ -73,7 +73,7 @@ impl Preparing<'_> {
         }
     }
 
-    /// Whether the element is better.
+    /// Returns whether the element is better.
     fn better(&mut self, best: &Best, y: Local) -> Local {
         let scalar = self.builder.locals[y.0 as usize].ty.as_scalar().expect("bests are numbers");
         let (op, args) = best.taken.comparison(scalar, y.into(), best.element.clone());
@@ -91,7 +91,7 @@ impl Preparing<'_> {
         (z, next)
     }
 
-    /// The loop, and the loop as it was from the last iteration on that takes a NaN.
+    /// Returns the loop, and the loop as it was from the last iteration on that takes a NaN.
     fn with_rest(mut self, unordered: &[&Best], original: For) -> Vec<Stmt> {
         let mut stmts = Vec::new();
         let inits: Vec<Operand> = unordered.iter().map(|best| original.carried[best.value].1.clone()).collect();
@@ -151,7 +151,7 @@ fn given(results: Vec<Operand>) -> Block {
     Block { stmts: vec![], results }
 }
 
-/// What a statement that chooses sets, if the element is taken and if not.
+/// Returns what a statement that chooses sets, if the element is taken and if not.
 fn arms(stmt: Stmt, best: &Best, mine: &[Local]) -> (Vec<Local>, Block, Block) {
     let stays = |arm: &Block| arm.results.iter().all(|a| a.local().is_some_and(|x| mine.contains(&x)));
     match stmt {

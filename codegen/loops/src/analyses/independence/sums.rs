@@ -1,4 +1,4 @@
-//! Sums that a loop carries. (What else it may carry: `best`.)
+//! Finds the sums that a loop carries. `best` finds the other values that it may carry.
 //!
 //! ```text
 //! y, y + e, y - e                                        are y and something in which y does not occur
@@ -26,7 +26,7 @@ pub enum Carried {
     Same,
 }
 
-/// What becomes of what a loop carries, in order.
+/// Returns what becomes of what a loop carries, in order.
 pub fn carried(locals: &[LocalInfo], looped: &For) -> Result<Vec<Carried>, WhySerial> {
     let bests = bests(locals, looped);
     let each = looped.carried.iter().zip(&looped.body.results).enumerate();

@@ -1,10 +1,10 @@
-//! Which loops have independent iterations, and what they leave behind.
+//! Tests which loops have independent iterations, and what these leave behind.
 
 use super::*;
 use crate::analyses::verify::verify;
 use crate::ir::parse::{first_in_lanes, parse};
 
-/// What is known of the loop of the first function that is marked.
+/// Returns what is known of the loop of the first function that is marked.
 fn found(text: &str) -> Result<Independence, WhySerial> {
     let module = parse(text);
     verify(&parse(&text.replace(" lanes 4", ""))).expect("the text keeps the rules");
@@ -14,7 +14,7 @@ fn found(text: &str) -> Result<Independence, WhySerial> {
     Independence::of(function, &aliases, &effects, &first_in_lanes(function))
 }
 
-/// The body in `for %9 in 0..n%0` of a function with Integers n%0, #1, buffers b%2, c%3, rows%4 made by it, and
+/// Returns the body in `for %9 in 0..n%0` of a function with Integers n%0, #1, buffers b%2, c%3, rows%4 made by it, and
 /// parameter p%5. What is carried is y%8, if there is something after `yield`.
 fn of_body(body: &str, next: &str) -> Result<Independence, WhySerial> {
     let carrying = if next.is_empty() { "" } else { " carrying (y%8 = 0.0)" };

@@ -1,4 +1,4 @@
-//! Loops whose iterations run side by side (unroll and jam): R iterations at once, statement by statement.
+//! Unroll and jam: runs R iterations of a loop side by side, statement by statement.
 //!
 //! ```text
 //! for i in a..b jam R { x = load v[k]; y = load w[i]; for j { s }; t }
@@ -11,16 +11,16 @@
 //! R R' copies.
 //!
 //! What is the same in all iterations is done once: that is what it is for. A matrix product loads each element of a
-//! row once for R rows, and its R sums do not wait for each other. In loops it is one number; the copies are made just
-//! before LLVM's code (`expanded`), so passes see one iteration, and `Independence` tells, as for lanes, whether
-//! iterations may run at once.
+//! row once for R rows, and its R sums do not wait for each other. In the IR, the factor is one number. The copies are
+//! made just before LLVM gets the code (`expanded`), so passes see one iteration. `Independence` tells whether
+//! iterations may run at once, as for lanes.
 
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// Why the iterations of a loop cannot run side by side, even if they are independent.
+/// Returns why the iterations of a loop cannot run side by side, even if they are independent.
 pub fn refusal(looped: &For) -> Option<WhySerial> {
     if let Some((y, _)) = looped.carried.first() {
         return Some(WhySerial::Carried(*y));
@@ -46,7 +46,7 @@ fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<WhySerial> {
     Some(WhySerial::Statement(name))
 }
 
-/// The locals of a loop's body that may be others in each iteration: they depend on its index.
+/// Returns the locals of a loop's body that may be others in each iteration: they depend on its index.
 pub fn own(looped: &For) -> HashSet<Local> {
     let mut own = HashSet::from([looped.index]);
     let mut before = 0;
@@ -86,7 +86,7 @@ fn is_own(own: &HashSet<Local>, a: &Operand) -> bool {
     a.local().is_some_and(|x| own.contains(&x))
 }
 
-/// Whether a statement does the same in all iterations, and need be done only once.
+/// Returns whether a statement does the same in all iterations, and need be done only once.
 pub fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
     let writes = matches!(stmt, Stmt::Memory(Memory::Store(..) | Memory::Add(..)));
     let inside = |block: &Block| {
@@ -95,9 +95,8 @@ pub fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
     !writes && !stmt.operands().into_iter().any(|a| is_own(own, a)) && stmt.blocks().into_iter().all(inside)
 }
 
-/// The function with all loops written out whose iterations run side by side. Loops in them that have lanes of more
-/// vectors than one, of so many Floats, do what is left by one vector at a time: under the mask of a wide one it would
-/// take as long as the whole.
+/// Returns the function with all loops written out whose iterations run side by side. Inner loops with lanes of several
+/// vectors do their remainder by one vector at a time. Under the mask of a wide one it would take as long as the whole.
 pub fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
     if !has_jam(&function.body) {
         return Cow::Borrowed(function);
@@ -224,8 +223,8 @@ impl Expander<'_> {
         stmts
     }
 
-    /// One loop for those of all copies. What it carries that is the same in all of them it carries once: there is one
-    /// next value of it, which is the first copy's and nothing and more, and so a sum, for one that is carried only.
+    /// One loop for those of all copies. A carried value that is the same in all copies is carried once. Its next value
+    /// is that of the first copy.
     fn inner(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
@@ -274,8 +273,8 @@ impl Expander<'_> {
     }
 }
 
-/// What is left of a statement to do in an iteration after the first: a conditional need not give again what is the
-/// same.
+/// Returns what is left of a statement to do in an iteration after the first: a conditional need not give again what is
+/// the same.
 fn own_part(stmt: &Stmt, own: &HashSet<Local>) -> Stmt {
     let Stmt::If(xs, condition, then, other) = stmt else { return stmt.clone() };
     let [then, other] = [then, other].map(|arm| {

@@ -1,4 +1,4 @@
-//! Iterations side by side, written out.
+//! Tests loops whose iterations run side by side, written out.
 
 use super::expanded;
 use crate::analyses::verify::verify;

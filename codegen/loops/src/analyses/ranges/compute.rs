@@ -1,11 +1,11 @@
-//! Statements that compute linear forms.
+//! Emits statements that compute linear forms.
 
 use super::{Linear, Ranges};
 use crate::ir::{Builder, LocalInfo, Op, Operand, Stmt};
 
 impl Ranges {
-    /// Puts statements behind others that compute a form of which the value is known to fit into 64 bits: then sums and
-    /// products that wrap on the way do no harm, nor do coefficients.
+    /// Appends statements that compute a form whose value is known to fit into 64 bits. Then sums and products that
+    /// wrap on the way do no harm, nor do coefficients.
     pub fn compute(&mut self, form: &Linear, locals: &mut Vec<LocalInfo>, out: &mut Vec<Stmt>) -> Operand {
         let number = |k: i128| Operand::Integer(k as i64);
         let mut sum = None;

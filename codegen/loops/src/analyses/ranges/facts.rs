@@ -1,4 +1,4 @@
-//! What is known: linear forms that are not positive, and what follows from them.
+//! Holds inequalities between linear forms, and derives others from them.
 //!
 //! ```text
 //! j x + s <= 0,  k x + r <= 0 wanted,  j k > 0:     enough is  |j| r - |k| s <= 0, where x is gone
@@ -61,7 +61,7 @@ impl Facts {
         self.locals.entry(x).or_insert((range, next)).0 = range;
     }
 
-    /// What a local is within.
+    /// Returns what a local is within.
     pub fn range(&self, x: Local) -> Range {
         self.locals.get(&x).map_or(ALL, |(range, _)| *range)
     }
@@ -114,7 +114,7 @@ impl Facts {
         self.equal.truncate(equal);
     }
 
-    /// The form with older locals in place of those that equal them.
+    /// Returns the form with older locals in place of those that equal them.
     fn resolved(&self, form: &Linear) -> Linear {
         let mut form = form.clone();
         // An equality speaks only of locals that none before it replaces.
@@ -126,7 +126,7 @@ impl Facts {
         form
     }
 
-    /// The least and the largest value of a form, by the ranges of its locals alone.
+    /// Returns the least and the largest value of a form, by the ranges of its locals alone.
     pub fn range_of(&self, form: &Linear) -> Range {
         form.terms().iter().fold((form.at_zero(), form.at_zero()), |(least, most), (x, k)| {
             let (a, b) = self.range(*x);
@@ -135,7 +135,7 @@ impl Facts {
         })
     }
 
-    /// Whether the form cannot be positive; if so, the assumptions on which that rests.
+    /// Returns whether the form cannot be positive; if so, the assumptions on which that rests.
     pub fn proven(&self, form: &Linear, with_assumptions: bool) -> Option<Assumed> {
         let mut steps = STEPS;
         self.follows(form, Search { with_assumptions, depth: DEPTH }, &mut steps)
@@ -204,7 +204,7 @@ impl Facts {
         }
     }
 
-    /// The ways to get rid of a local: forms without it that are enough, those by its range last.
+    /// Returns the ways to get rid of a local: forms without it that are enough, those by its range last.
     fn without(&self, form: &Linear, x: Local, with_assumptions: bool) -> Vec<(Linear, Assumed)> {
         let (least, most) = self.range(x);
         let end = if form.of(x) > 0 { most } else { least };
@@ -212,7 +212,7 @@ impl Facts {
         self.by_facts(form, x, with_assumptions).into_iter().chain(by_range.map(|form| (form, vec![]))).collect()
     }
 
-    /// The same by facts. Those without assumptions come first, the latest ones before others.
+    /// Returns the same by facts. Those without assumptions come first, the latest ones before others.
     fn by_facts(&self, form: &Linear, x: Local, with_assumptions: bool) -> Vec<(Linear, Assumed)> {
         let k = form.of(x);
         let about = self.about.get(&x).map_or(&[][..], Vec::as_slice);
@@ -239,7 +239,7 @@ pub enum AskKind {
     Fixed,
 }
 
-/// The assumptions of both.
+/// Returns the assumptions of both.
 pub fn joined(mut some: Assumed, more: Assumed) -> Assumed {
     some.extend(more);
     some.sort_unstable();

@@ -1,4 +1,4 @@
-//! Linear forms: c + k1 x1 + .. + kn xn over Integer locals, in the Integers, which do not wrap.
+//! Linear forms `c + k1 x1 + .. + kn xn` over Integer locals, as mathematical Integers: they do not wrap.
 //!
 //! Arithmetic gives none where a form would have too many terms, or numbers beyond 2^100: then nothing is known.
 
@@ -16,32 +16,32 @@ const MOST_TERMS: usize = 8;
 const LARGEST: i128 = 1 << 100;
 
 impl Linear {
-    /// The form c.
+    /// Returns the form c.
     pub fn constant(c: i128) -> Linear {
         Linear { terms: vec![], constant: c }
     }
 
-    /// The form x.
+    /// Returns the form x.
     pub fn local(x: Local) -> Linear {
         Linear { terms: vec![(x, 1)], constant: 0 }
     }
 
-    /// The locals with their coefficients.
+    /// Returns the locals with their coefficients.
     pub fn terms(&self) -> &[(Local, i128)] {
         &self.terms
     }
 
-    /// The form at 0.
+    /// Returns the form at 0.
     pub fn at_zero(&self) -> i128 {
         self.constant
     }
 
-    /// The number, where it is one.
+    /// Returns the number, where it is one.
     pub fn as_constant(&self) -> Option<i128> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// The coefficient of a local.
+    /// Returns the coefficient of a local.
     pub fn of(&self, x: Local) -> i128 {
         self.terms.binary_search_by_key(&x, |(y, _)| *y).map_or(0, |i| self.terms[i].1)
     }
@@ -63,33 +63,33 @@ impl Linear {
         (terms.len() <= MOST_TERMS).then_some(Linear { terms, constant })
     }
 
-    /// The sum.
+    /// Returns the sum.
     pub fn plus(&self, other: &Linear) -> Option<Linear> {
         self.combined(1, other, 1)
     }
 
-    /// The difference.
+    /// Returns the difference.
     pub fn minus(&self, other: &Linear) -> Option<Linear> {
         self.combined(1, other, -1)
     }
 
-    /// The sum with a number.
+    /// Returns the sum with a number.
     pub fn shifted(&self, c: i128) -> Option<Linear> {
         self.plus(&Linear::constant(c))
     }
 
-    /// The multiple.
+    /// Returns the multiple.
     pub fn times(&self, k: i128) -> Option<Linear> {
         self.combined(k, &Linear::constant(0), 0)
     }
 
-    /// The form with another one in place of a local.
+    /// Returns the form with another one in place of a local.
     pub fn with(&self, x: Local, form: &Linear) -> Option<Linear> {
         let k = self.of(x);
         self.minus(&Linear::local(x).times(k)?)?.plus(&form.times(k)?)
     }
 
-    /// A form that is not positive for the same Integers, its coefficients without common divisor.
+    /// Returns a form that is not positive for the same Integers, its coefficients without common divisor.
     pub fn tightened(mut self) -> Linear {
         let divisor = self.terms.iter().fold(0, |d, (_, k)| greatest_divisor(d, k.abs()));
         if divisor > 1 {

@@ -1,4 +1,5 @@
-//! The ranges of Integers, symbolically: what sizes, loops, conditionals and checks say about them.
+//! Range analysis: derives what sizes, loops, conditionals and checks say about Integers, as inequalities of linear
+//! forms.
 //!
 //! ```text
 //! i in 0..n            0 <= i, i + 1 <= n               in the loop
@@ -7,11 +8,10 @@
 //! z = add.i x y        z = x + y
 //! ```
 //!
-//! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple is taken for
-//! a form only where it is known to fit into 64 bits, by the ranges of its locals (a size is at most 2^40) or by facts
-//! (i + k fits where i <= n - m and k < m). Otherwise it is a local of its own, of which is known that it equals the
-//! form if the locals at fault are within 2^40: that is an assumption, which loops with two versions check
-//! (`versions`).
+//! The forms are over mathematical Integers, operations on 64 bits wrap. So a sum, difference or multiple counts as a
+//! form only if it is known to fit into 64 bits. That follows from the ranges of its locals (a size is at most 2^40),
+//! or from facts: i + k fits if i <= n - m and k < m. Otherwise it is a local of its own, equal to the form if the
+//! locals at fault are within 2^40. That is an assumption, which loops with two versions check (`loop_versioning`).
 
 mod compute;
 mod facts;
@@ -121,7 +121,7 @@ impl Ranges {
         }
     }
 
-    /// Whether a condition is known to hold, or not to.
+    /// Returns whether a condition is known to hold, or not to.
     pub fn known(&mut self, condition: &Operand) -> Option<bool> {
         self.known_within(condition, CONNECTIVES)
     }
@@ -135,7 +135,7 @@ impl Ranges {
         }
     }
 
-    /// Whether one Integer is known to be no more than another.
+    /// Returns whether one Integer is known to be no more than another.
     pub fn is_at_most(&mut self, a: &Operand, b: &Operand) -> bool {
         self.ordered(a, b, 0, CASES)
     }
@@ -193,7 +193,7 @@ impl Ranges {
         if let Op::EqI | Op::LeI | Op::LtI = op { Some((*op, difference()?)) } else { None }
     }
 
-    /// An Integer as a form.
+    /// Returns an Integer as a form.
     pub fn form(&self, a: &Operand) -> Linear {
         match a {
             Operand::Integer(i) => Linear::constant(i128::from(*i)),
@@ -250,7 +250,7 @@ impl Ranges {
         }
     }
 
-    /// Whether a local is known to be within what can be assumed.
+    /// Returns whether a local is known to be within what can be assumed.
     pub fn is_within(&self, x: Local) -> bool {
         let (least, most) = self.facts.range(x);
         let at_most = |k: i128| {
@@ -297,7 +297,7 @@ impl Ranges {
         self.choices.insert(x, [condition.clone(), then.clone(), other.clone()]);
     }
 
-    /// What is carried from `init` on, a step further each time: init + step (i - from).
+    /// Returns what is carried from `init` on, a step further each time: init + step (i - from).
     fn run(&self, from: &Linear, index: &Linear, init: &Operand, step: i128) -> Option<Linear> {
         self.form(init).plus(&index.minus(from)?.times(step)?)
     }
@@ -308,7 +308,7 @@ impl Ranges {
         below && (most <= ALL.1 || self.is_not_positive(form.shifted(-ALL.1)))
     }
 
-    /// Whether there is a form, and it cannot be positive.
+    /// Returns whether there is a form, and it cannot be positive.
     pub fn is_not_positive(&mut self, form: Option<Linear>) -> bool {
         form.is_some_and(|form| self.not_positive(&form, CASES))
     }
@@ -322,12 +322,12 @@ impl Ranges {
         difference(self.form(a), self.form(b), gap).iter().for_each(|form| self.facts.add(form, vec![]));
     }
 
-    /// Whether a + gap <= b.
+    /// Returns whether a + gap <= b.
     fn ordered(&mut self, a: &Operand, b: &Operand, gap: i128, cases: usize) -> bool {
         difference(self.form(a), self.form(b), gap).is_some_and(|form| self.not_positive(&form, cases))
     }
 
-    /// Whether the form cannot be positive; where it has a choice, whether so in both cases.
+    /// Returns whether the form cannot be positive; where it has a choice, whether so in both cases.
     fn not_positive(&mut self, form: &Linear, cases: usize) -> bool {
         if self.facts.proven(form, false).is_some() {
             return true;
@@ -394,7 +394,7 @@ impl Ranges {
     }
 }
 
-/// The number that is added to what is carried, in each iteration.
+/// Returns the number that is added to what is carried, in each iteration.
 fn step(carried: Local, next: &Operand, looped: &For) -> Option<i128> {
     let next = next.local()?;
     looped.body.stmts.iter().find_map(|stmt| match stmt {

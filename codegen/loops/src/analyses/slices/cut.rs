@@ -1,4 +1,4 @@
-//! Cutting slices out of functions, once it is known what stays of each.
+//! Cuts slices out of functions, once it is known which statements stay.
 
 use super::Query;
 use super::needs::{Needs, SliceFacts};
@@ -69,7 +69,7 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// A block with what stays of it, but its results.
+/// Returns a block with what stays of it, but its results.
 fn block(whole: &Block, facts: &SliceFacts) -> Block {
     let kept = whole.stmts.iter().filter(|stmt| facts.keeps(stmt));
     Block { stmts: kept.map(|stmt| cut(stmt, facts)).collect(), results: vec![] }

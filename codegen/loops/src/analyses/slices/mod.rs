@@ -1,4 +1,4 @@
-//! Slices: of each function, what the memory that a call takes depends on, and nothing else.
+//! Slices functions: keeps what the memory of a call depends on, and nothing else.
 //!
 //! ```text
 //! alloc, release, slide                 stay
@@ -59,7 +59,7 @@ pub struct Wanted {
 }
 
 impl Slices {
-    /// The slices of functions of a module that all passes are done with.
+    /// Returns the slices of functions of a module that all passes are done with.
     pub fn of(module: &Module, wanted: &[Option<Wanted>]) -> Slices {
         let mut functions = module.functions.clone();
         let mut all = BTreeSet::new();
@@ -105,7 +105,7 @@ fn reachable(functions: &[Function], root: FunId) -> BTreeSet<usize> {
     reached
 }
 
-/// Whether nobody can tell what the function takes without calling it.
+/// Returns whether nobody can tell what the function takes without calling it.
 fn is_opaque(function: &Function) -> bool {
     let mut opaque = false;
     function.body.visit(&mut |stmt| {
@@ -118,7 +118,7 @@ fn is_opaque(function: &Function) -> bool {
     opaque
 }
 
-/// Those of the slices that write to memory which is not on the stack.
+/// Returns those of the slices that write to memory which is not on the stack.
 fn touching(module: &Module, origins: &HashMap<usize, usize>) -> HashSet<usize> {
     let touches = |function: &Function| {
         let mut stacks = HashSet::new();

@@ -1,9 +1,9 @@
-//! What the slices of functions have in them: the least solution of what each statement that stays needs of others, in
-//! all functions at once. A function is cut in one way for all of its callers.
+//! Finds the statements that slices keep. The least solution is found for all functions at once, and a function is cut
+//! in one way for all of its callers.
 //!
-//! Memory is told apart by its roots (`crate::analyses::alias::Aliases`) and by what the elements are: one root stands for all that a
-//! call gives, and of a vector of vectors the sizes are read more often than the Floats. Where memory is seen as of
-//! another type, as records of recursive functions are, all types are one.
+//! Memory is told apart by its roots (`crate::analyses::alias::Aliases`) and by the type of its elements. One root
+//! stands for all that a call gives, and the sizes of a vector of vectors are read more often than its Floats. Where
+//! memory is seen as of another type, as records of recursive functions are, all types are one.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::independence::bests;
@@ -75,7 +75,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// What stays of a function.
+    /// Returns what stays of a function.
     pub(super) fn facts(&self, i: usize) -> &SliceFacts<'a> {
         &self.facts[&i]
     }
@@ -127,12 +127,12 @@ impl<'a> SliceFacts<'a> {
         self.used.contains(&x)
     }
 
-    /// Which results the slice gives.
+    /// Returns which results the slice gives.
     pub(super) fn results(&self) -> &[bool] {
         &self.results
     }
 
-    /// What is read by what stays of what a buffer is, or of what lies in it.
+    /// Returns what is read by what stays of what a buffer is, or of what lies in it.
     fn reads(&self, a: &Operand) -> HashSet<Ty> {
         let Some(x) = a.local().filter(|_| self.function.ty(a).as_scalar().is_none()) else { return HashSet::new() };
         // What has no root is not understood.
@@ -141,16 +141,16 @@ impl<'a> SliceFacts<'a> {
         self.read.iter().filter(|(root, _)| !is_known || reach.contains(root)).map(|(_, ty)| *ty).collect()
     }
 
-    /// Whether what is written through a buffer is read by what stays.
+    /// Returns whether what is written through a buffer is read by what stays.
     fn shows(&self, b: Local) -> bool {
         let ty = self.ty(&Operand::Local(b));
         let roots = self.aliases.roots_of(b);
         self.read.iter().any(|(root, read)| *read == ty && (roots.is_empty() || roots.contains(root)))
     }
 
-    /// Of a statement without blocks that stays, what it needs of checks. A check of an index that is used for nothing
-    /// else tells of a size that it is not 0; where an access is at an index of a loop over the size, it follows
-    /// without.
+    /// Of a statement without blocks that stays, what it needs of checks. A check of an index that nothing else uses
+    /// tells that a size is not 0. If the access is at an index of a loop over the size, that follows without the
+    /// check.
     fn guarded(&self, stmt: &Stmt) -> StmtNeeds {
         let index = match stmt {
             Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),
@@ -169,7 +169,7 @@ impl<'a> SliceFacts<'a> {
         }
     }
 
-    /// The type of a buffer, as far as memory of types is told apart.
+    /// Returns the type of a buffer, as far as memory of types is told apart.
     fn ty(&self, b: &Operand) -> Ty {
         if self.is_typed { self.function.ty(b) } else { Scalar::Integer.ty().buffer() }
     }
@@ -187,7 +187,7 @@ impl<'a> SliceFacts<'a> {
     }
 }
 
-/// Whether a function sees memory as of another type.
+/// Returns whether a function sees memory as of another type.
 fn casts(function: &Function) -> bool {
     let mut casts = false;
     function.body.visit(&mut |stmt| {
@@ -213,7 +213,7 @@ fn plain(function: &Function) -> HashSet<Local> {
     plain
 }
 
-/// The indices of loops, and what is computed from them.
+/// Returns the indices of loops, and what is computed from them.
 fn looped(function: &Function) -> HashSet<Local> {
     let mut looped = HashSet::new();
     function.body.visit(&mut |stmt| match stmt {
@@ -344,7 +344,7 @@ impl<'a> Walk<'a, '_> {
         stmt.targets().iter().any(|x| self.facts.used.contains(x))
     }
 
-    /// Whether a statement without blocks stays, not a call.
+    /// Returns whether a statement without blocks stays, not a call.
     fn stays(&self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> bool {
         match stmt {
             Stmt::Memory(Memory::Alloc { .. } | Memory::Release(_) | Memory::Slide(..)) => true,

@@ -1,12 +1,12 @@
-//! Once: a loop of a slice whose iterations all do the same runs once, or for as many iterations as it has lanes.
+//! Runs a loop of a slice once, or for as many iterations as it has lanes, if all its iterations do the same.
 //!
 //! ```text
 //! for i in a..b lanes W { s }   =   for i in a..min(b, a + W) lanes W { s }
 //! ```
 //!
-//! s does not use i, nothing is carried, and s gives back what it takes and writes to nothing from outside: so each
-//! iteration begins with what the first one began with, and takes as much. The chunks of a loop on threads stay, since
-//! their number tells how many workers have an arena; in loops in lanes, inner loops stay.
+//! s does not use i, carries nothing, gives back what it takes, and writes to nothing from outside. So each iteration
+//! begins as the first one did, and takes as much. The chunks of a loop on threads stay, since their number tells how
+//! many workers have an arena; in loops in lanes, inner loops stay.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::cache::written;
@@ -68,7 +68,7 @@ impl Once<'_> {
             && self.keeps_to_itself(&looped.body)
     }
 
-    /// Whether a block writes only to what it makes.
+    /// Returns whether a block writes only to what it makes.
     fn keeps_to_itself(&self, block: &Block) -> bool {
         let mut made = HashSet::new();
         block.visit(&mut |stmt| made.extend(stmt.targets()));

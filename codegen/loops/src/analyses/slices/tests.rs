@@ -1,5 +1,5 @@
-//! `tests/slices/*.loops` hold loops and, behind them, the slices of the first function and of those it calls. `BLESS=1` writes
-//! what comes out; read the diff.
+//! Tests slices by files: `tests/slices/*.loops` hold loops, and behind them the slices of the first function and of
+//! its callees. `BLESS=1` writes the slices; read the diff.
 
 use super::{Slices, Wanted};
 use crate::analyses::verify::verify;

@@ -1,4 +1,4 @@
-//! Loops that read one buffer and write another, element by element: the second may lie where the first does.
+//! Finds loops that read one buffer and write another one element by element: both may be the same memory.
 //!
 //! ```text
 //! for i in a..b { .. x = load old[i]; .. store new[i] = e .. }
@@ -12,7 +12,7 @@ use crate::analyses::alias::Aliases;
 use crate::analyses::roots::Root;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 
-/// Whether the statement is such a loop.
+/// Returns whether the statement is such a loop.
 pub(super) fn is_in_place(stmt: &Stmt, old: Local, new: Local, aliases: &Aliases) -> bool {
     let Stmt::For(looped) = stmt else { return false };
     let in_place = InPlace { old, new, aliases };
@@ -63,7 +63,7 @@ impl InPlace<'_> {
         in_order && ends.into_iter().all(none) && self.is_plain(&looped.body, looped.index)
     }
 
-    /// Whether the two are touched at this index only, the one read, the other written.
+    /// Returns whether the two are touched at this index only, the one read, the other written.
     fn is_plain(&self, block: &Block, index: Local) -> bool {
         block.stmts.iter().all(|stmt| {
             let is = |a: &Operand, x: Local| a.local() == Some(x);
@@ -90,7 +90,7 @@ impl InPlace<'_> {
             })
     }
 
-    /// Whether the buffer can be reached by an operand.
+    /// Returns whether the buffer can be reached by an operand.
     fn meets(&self, buffer: Local, a: &Operand) -> bool {
         a.local().is_some_and(|x| self.aliases.reach(x).contains(&Root::Made(buffer)))
     }

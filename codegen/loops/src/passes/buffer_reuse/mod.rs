@@ -1,17 +1,17 @@
-//! Reuse: a buffer takes the place of another that is done, in the same block.
+//! Gives a buffer the memory of another buffer of its block that is no longer used.
 //!
 //! ```text
 //! b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
 //! for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
 //! ```
 //!
-//! b is done with the last statement of the block that uses anything by which b can be reached; c begins with the first
-//! that uses anything by which c can be. So what lies in other buffers is left alone, and what the block gives. m <= n
-//! is one operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and memory that was
-//! used lately is near; the arena has never more in use than before.
+//! b is in use up to the last statement of the block that uses anything by which b can be reached. c is in use from the
+//! first that uses anything by which c can be reached. So what lies in other buffers is left alone, and what the block
+//! gives. m <= n is one operand, or follows from `ranges`. Cost model: none. A copy of an address takes no time and
+//! memory that was used lately is near; the arena has never more in use than before.
 //!
-//! A buffer of buffers takes no place, and gives none: what it held before would seem to be in it still, wherever it is
-//! asked whether iterations touch the same memory.
+//! A buffer of buffers takes the memory of no other, and gives its own to none. Otherwise its old content would seem to
+//! be in it still, wherever aliases are asked for.
 //!
 //! It runs late: passes that divide loops, or run them in lanes, make buffers as others were made, and want to see that
 //! two share nothing. In lanes, both have the same form (`divergence`), and none has rows.
@@ -39,7 +39,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     }
 }
 
-/// How many buffers one block makes, at most.
+/// Returns how many buffers one block makes, at most.
 fn most_buffers(block: &Block) -> usize {
     let inner = block.stmts.iter().flat_map(Stmt::blocks).map(most_buffers).max().unwrap_or(0);
     let own = block.stmts.iter().filter(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }))).count();
@@ -123,8 +123,8 @@ impl<'a> Reuse<'a> {
         self.ranges.see(stmt);
     }
 
-    /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that
-    /// holds other memory.
+    /// Returns what could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing
+    /// that holds other memory.
     fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Divergence>) -> Option<SharedBuffer> {
         let form = spread.map(|spread| spread.form(buffer));
         let ty = self.function.ty(&Operand::Local(buffer));
@@ -158,7 +158,7 @@ impl<'a> Reuse<'a> {
         })
     }
 
-    /// Whether one buffer is done when the other begins.
+    /// Returns whether one buffer is done when the other begins.
     fn gives_way(&self, old: Local, new: Local, block: &Block, spans: &Spans) -> bool {
         let (Some((_, last)), Some((first, _))) = (spans.0.get(&old), spans.0.get(&new)) else {
             // One of them is not used at all.

@@ -1,4 +1,4 @@
-//! Integers that are linear forms of the indices of nests, in simpler words.
+//! Writes Integers that are linear forms of the indices of nests in simpler terms.
 
 use crate::analyses::ranges::{Linear, Ranges};
 use crate::ir::{Block, Local, LocalInfo, Op, Operand, Stmt};
@@ -51,7 +51,7 @@ impl Forms {
         body.change_operands(&mut |a| self.replace(a));
     }
 
-    /// Whether a statement computes what is simpler in other words: then these are there, and it is needless.
+    /// Returns whether a statement computes what is simpler in other words: then these are there, and it is needless.
     pub(super) fn is_simpler(&mut self, stmt: &Stmt, behind: &mut Behind) -> bool {
         let Stmt::Let(x, op, args) = stmt else { return false };
         let instead = match (op, &args[..]) {
@@ -88,7 +88,7 @@ impl Forms {
         Some(behind.compute(&sum))
     }
 
-    /// A form without an index that operands speak of.
+    /// Returns a form without an index that operands speak of.
     fn cancelled(&self, form: &Linear, args: &[Operand], behind: &mut Behind) -> Option<Operand> {
         let parts = self.parts_of(form);
         let goes = |a: &Operand| self.parts_of(&behind.ranges.form(a)).iter().any(|x| !parts.contains(x));
@@ -101,7 +101,7 @@ impl Forms {
     }
 }
 
-/// The forms a and b, where a form is d a + b: a has the multiples of d, and the constant of b is less than d.
+/// Returns the forms a and b, where a form is d a + b: a has the multiples of d, and the constant of b is less than d.
 pub(super) fn quotient(form: &Linear, d: i64) -> Option<(Linear, Linear)> {
     let d = i128::from(d);
     let constant = Linear::constant(form.at_zero().div_euclid(d));

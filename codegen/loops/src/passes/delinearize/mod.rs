@@ -1,4 +1,4 @@
-//! Nest: a loop whose index is divided by a number becomes a nest of loops, whose indices are quotient and remainder.
+//! Turns a loop whose index is divided by a number into a nest of loops, whose indices are quotient and remainder.
 //!
 //! ```text
 //! for e in 0..n { s }  =  for q in 0..n / d { for r in 0..d { s[e := d q + r] } };
@@ -14,10 +14,10 @@
 //! x  =  its form                      where the form is simpler than what x is computed from: e - d (e / d) is r
 //! ```
 //!
-//! and again for the inner loop, by what it divides r by. So what has a place in rows of one size, one after the other,
-//! is computed row by row, elements side by side, and nothing is divided: x86 and NEON cannot divide vectors of
-//! Integers. Where rows are short (`unroll`), what belongs to a row is loaded once, and conditionals that depend on the
-//! place in it are none.
+//! and again for the inner loop, by what it divides r by. So elements of rows of one size, one after the other, are
+//! computed row by row and side by side, and nothing is divided. x86 and NEON cannot divide vectors of Integers. Where
+//! rows are short (`unroll`), what belongs to a row is loaded once, and conditionals that depend on the place in it are
+//! none.
 //!
 //! Cost model: a division by a number takes some operations of one cycle each, in lanes many more; by a power of two
 //! one. So powers of two make nests only of rows that fill vectors; and so does any number in a long body, which is not
@@ -199,7 +199,7 @@ fn divisor(looped: &For) -> Option<i64> {
     found.iter().copied().filter(|d| is_longer(*d) && is_worth(*d)).max_by_key(|d| (divided(*d), *d))
 }
 
-/// The numbers by which an index is divided.
+/// Returns the numbers by which an index is divided.
 fn divisors(body: &Block, index: Local) -> Vec<i64> {
     let mut found = Vec::new();
     body.visit(&mut |stmt| {

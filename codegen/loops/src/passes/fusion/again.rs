@@ -1,4 +1,4 @@
-//! Loops that ask again what an earlier one asked.
+//! Finds loops that check again what an earlier loop has checked.
 //!
 //! ```text
 //! for i { x = load b[i]; check x < n; s }; for j { y = load b[j]; check y < n; t }
@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// What an operand is made of is looked at so deep.
 const DEEPEST: usize = 8;
 
-/// Whether the second loop may stop, but only where the first one has stopped before it.
+/// Returns whether the second loop may stop, but only where the first one has stopped before it.
 pub(super) fn asks_again(first: &Done, between: &[Done], second: &Done, aliases: &Aliases) -> bool {
     if !first.effects.may_leave || !second.effects.may_leave {
         return false;
@@ -30,13 +30,13 @@ pub(super) fn asks_again(first: &Done, between: &[Done], second: &Done, aliases:
         && [first, second].into_iter().chain(between).all(|done| asked.stays(&done.effects, aliases))
 }
 
-/// The loop without its checks.
+/// Returns the loop without its checks.
 pub(super) fn unchecked(mut looped: For) -> For {
     looped.body.stmts.retain(|stmt| !matches!(stmt, Stmt::Check { .. }));
     looped
 }
 
-/// Whether a loop may stop by checks of its body only, not of blocks in it.
+/// Returns whether a loop may stop by checks of its body only, not of blocks in it.
 fn leaves_by_own_checks(looped: &For) -> bool {
     let leaves = |stmt: &Stmt| match stmt {
         Stmt::Check { .. } | Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } | Stmt::Write(_) => true,
@@ -58,7 +58,7 @@ struct RepeatedChecks {
 }
 
 impl RepeatedChecks {
-    /// None where there are no checks.
+    /// Returns none where there are no checks.
     fn of(looped: &For) -> Option<RepeatedChecks> {
         let stmts = &looped.body.stmts;
         let made: HashMap<Local, &Stmt> =
@@ -73,7 +73,7 @@ impl RepeatedChecks {
         (!keys.is_empty()).then_some(RepeatedChecks { keys, loaded: maker.loaded })
     }
 
-    /// Whether the buffers that were asked stay as they are.
+    /// Returns whether the buffers that were asked stay as they are.
     fn stays(&self, effects: &StmtEffects, aliases: &Aliases) -> bool {
         self.loaded.iter().all(|b| {
             let read = Access { buffer: *b, at: None, writes: false, deep: false };

@@ -1,4 +1,4 @@
-//! Elements that are cheap, or read once, are computed where they are read.
+//! Computes elements that are cheap, or read once, where they are read.
 //!
 //! ```text
 //! for i { s; store b[i] = e(i) }; .. load b[k] ..      =   for i { s }; .. e(k) ..
@@ -6,9 +6,9 @@
 //! ```
 //!
 //! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
-//! as cheap as a load where it loads one element at most, and does one or two cheap operations. A dearer e goes where
-//! there is one load, which reads each element once at most: in no loop, or in one, at the index plus or minus what
-//! does not change in the loop.
+//! as cheap as a load where it loads one element at most, and does one or two cheap operations. A more expensive e is
+//! moved if there is one load, which reads each element once at most. It stands in no loop, or in one, at the index
+//! plus or minus what does not change in the loop.
 
 use super::fuser::WINDOW;
 use super::order::is_released;
@@ -17,13 +17,13 @@ use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A dearer element has so many operations and loads at most.
+/// A more expensive element has so many operations and loads at most.
 const MOST_STEPS: usize = 40;
 
 /// The operations of an element that is as cheap as a load.
 const CHEAP: usize = 2;
 
-/// Whether anything changed.
+/// Returns whether anything changed.
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let uses = uses(body);
     let mut finder =
@@ -148,7 +148,7 @@ impl ElementFinder<'_> {
         }
     }
 
-    /// How many statements there are from the loop to the last load, if the recipe can stand for all loads.
+    /// Returns how many statements there are from the loop to the last load, if the recipe can stand for all loads.
     fn region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
         let wanted = self.uses[&recipe.buffer].loads;
         let loaded = recipe.loaded();
@@ -176,7 +176,7 @@ impl ElementFinder<'_> {
         None
     }
 
-    /// Whether a statement reads each element once at most.
+    /// Returns whether a statement reads each element once at most.
     fn reads_once(&self, stmt: &Stmt, b: Local) -> bool {
         match stmt {
             Stmt::If(_, _, then, other) => {
@@ -304,14 +304,15 @@ impl Recipe {
     }
 }
 
-/// How many loads of a buffer are in a statement.
+/// Returns how many loads of a buffer are in a statement.
 fn loads(stmt: &Stmt, b: Local) -> usize {
     let own = matches!(stmt, Stmt::Memory(Memory::Load(_, c, _)) if c.local() == Some(b));
     let inner = stmt.blocks().into_iter().flat_map(|block| &block.stmts).map(|stmt| loads(stmt, b));
     usize::from(own) + inner.sum::<usize>()
 }
 
-/// Whether an index is another one in each iteration: that of the loop, plus or minus what does not change in it.
+/// Returns whether an index is another one in each iteration: that of the loop, plus or minus what does not change in
+/// it.
 fn runs_with(i: &Operand, looped: &For) -> bool {
     let is_index = |a: &Operand| a.local() == Some(looped.index);
     let mut set = HashSet::new();

@@ -1,4 +1,4 @@
-//! Which Integers are known to be equal: by a check before, or by the branch.
+//! Finds Integers that are known to be equal: by an earlier check, or by the branch.
 
 use crate::ir::{Local, Op, Operand, Stmt};
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl Equal {
         self.learnt.push(x);
     }
 
-    /// The same operand for all that are known to be equal.
+    /// Returns the same operand for all that are known to be equal.
     fn standing_for(&self, a: &Operand) -> Operand {
         let mut a = a.clone();
         while let Some(other) = a.local().and_then(|x| self.other.get(&x)) {
@@ -69,7 +69,7 @@ impl Equal {
         a
     }
 
-    /// Whether the two are known to be equal.
+    /// Returns whether the two are known to be equal.
     pub(super) fn are(&self, a: &Operand, b: &Operand) -> bool {
         self.standing_for(a).same(&self.standing_for(b))
     }

@@ -1,4 +1,4 @@
-//! Values are taken from where they were stored, in a block and in those inside.
+//! Forwards stored values to loads, in a block and in the blocks inside.
 //!
 //! ```text
 //! store b[i] = x; y = load b[i]        y is x                              unless what b shares is written between
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// So many elements are known at a time: so the work for a block grows with its length only.
 const MOST_KNOWN: usize = 32;
 
-/// Whether anything changed.
+/// Returns whether anything changed.
 pub(super) fn forward(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let mut forwarder = Forwarder { locals, aliases, callees, replaced: HashMap::new(), known: vec![], changed: false };
     forwarder.block(body);
@@ -104,7 +104,7 @@ impl Forwarder<'_> {
         }
     }
 
-    /// The buffers that have the states of a loop; its index and its end.
+    /// Returns the buffers that have the states of a loop; its index and its end.
     fn states(&self, stmt: &Stmt) -> (Vec<States>, Operand, Operand) {
         let Stmt::For(looped) = stmt else { return (vec![], Operand::Integer(0), Operand::Integer(0)) };
         let first = |b: Local| Some(self.known[self.find(&b.into(), &looped.from)?].value.clone());

@@ -1,4 +1,4 @@
-//! What an iteration reads of the one before it is handed on in a register.
+//! Hands the elements that an iteration reads of the one before it on in a register.
 //!
 //! ```text
 //! for i in 0..n { store b[i] = x; y = load b[i - 1] }
@@ -72,8 +72,8 @@ fn drop_loads(block: &mut Block, loads: &[Local]) {
     block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| drop_loads(inner, loads));
 }
 
-/// What the one statement of a block that writes to a buffer leaves there, which was zero if it adds; zero where it
-/// does not run.
+/// Returns what the one statement of a block that writes to a buffer leaves there, which was zero if it adds; zero
+/// where it does not run.
 fn written(block: &mut Block, buffer: Local, zero: &Operand, locals: &mut Vec<LocalInfo>) -> Option<Operand> {
     for (i, stmt) in block.stmts.iter_mut().enumerate() {
         match stmt {

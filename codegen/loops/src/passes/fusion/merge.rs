@@ -1,14 +1,14 @@
-//! One loop of two over the same range: each iteration does what both did.
+//! Merges two loops over the same range: each iteration does what both did.
 //!
 //! ```text
 //! for i in a..b carrying c { s }; for j in a..b carrying d { t }   =   for i in a..b carrying c, d { s; t[j := i] }
 //! ```
 //!
-//! Iterations of the second loop now run before later ones of the first. That is the same where all memory that both
-//! touch, and one of them writes, is touched by both at the index of the loop only, or where the first writes at the
-//! index and one what the second reads at the index, as it does the states of a fold; and where at most one of them may
-//! stop with an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers
-//! are loops, too, where there is a loop to merge them with.
+//! Iterations of the second loop now run before later ones of the first. That is the same if two things hold. First,
+//! all memory that both touch, and one of them writes, is touched by both at the index of the loop only. The first may
+//! also write at the index and one what the second reads at the index, as it does the states of a fold. Second, at most
+//! one of them may stop with an error, or the second checks again what the first has checked (`again`). `zero` and
+//! `move` of whole buffers are loops, too, where there is a loop to merge them with.
 
 use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use super::states::next;
@@ -31,14 +31,14 @@ struct Looped<'a> {
 
 const ZERO: Operand = Operand::Integer(0);
 
-/// Whether a statement can be merged into a loop before it.
+/// Returns whether a statement can be merged into a loop before it.
 pub(super) fn is_loop(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::For(_) | Stmt::Memory(Memory::Move { .. }))
 }
 
 impl Fuser<'_> {
-    /// Whether two statements can be one loop, if nothing is between them, and whether it is worth while. What the
-    /// second one checks may be known to hold.
+    /// Returns whether two statements can be one loop, if nothing is between them, and whether it is worth while. What
+    /// the second one checks may be known to hold.
     pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
         let [Some(p), Some(c)] = [first, second].map(|done| self.looped(done)) else { return false };
         (p.index.is_some() || c.index.is_some())
@@ -67,7 +67,7 @@ impl Fuser<'_> {
         }
     }
 
-    /// The scalar that a buffer holds.
+    /// Returns the scalar that a buffer holds.
     fn element(&self, b: &Operand) -> Option<Scalar> {
         b.ty(self.locals).element()?.as_scalar()
     }
@@ -156,13 +156,13 @@ impl Looped<'_> {
         !access.deep && (self.index.is_none() || access.at == self.index)
     }
 
-    /// Whether the second one touches what the first one writes.
+    /// Returns whether the second one touches what the first one writes.
     fn passes_on_to(&self, other: &Looped) -> bool {
         let mut written = self.effects.accesses.iter().filter(|access| access.writes);
         written.any(|access| other.effects.accesses.iter().any(|b| b.buffer == access.buffer))
     }
 
-    /// Whether what they both touch, and one of them writes, is touched at the index.
+    /// Returns whether what they both touch, and one of them writes, is touched at the index.
     fn meets_at_index(&self, other: &Looped, aliases: &Aliases) -> bool {
         self.effects.accesses.iter().all(|a| {
             let here = self.is_at_index(a);

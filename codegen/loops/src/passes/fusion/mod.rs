@@ -1,4 +1,4 @@
-//! Fusion: loops that pass elements on to each other become one, and the buffers between them go.
+//! Fuses loops that pass elements on to each other, and drops the buffers between them.
 //!
 //! ```text
 //! for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
@@ -9,9 +9,9 @@
 //! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
 //! ```
 //!
-//! `merge` makes one loop of two, also of two that ask the same (`again`), `forward` takes values from where they were
-//! stored, `elements` computes again what costs no more than a load, or is read once. Stores that
-//! nobody reads then, and their buffers, are left to `dce`.
+//! `merge` makes one loop of two, also of two that check the same (`again`). `forward` forwards stored values to loads.
+//! `elements` computes again what costs no more than a load, or is read once. Stores that nobody reads then, and their
+//! buffers, are left to `dce`.
 //!
 //! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
 
@@ -149,7 +149,7 @@ impl<'a> Fuser<'a> {
         done.push(next);
     }
 
-    /// Which statements between two loops come after the one that is made of them, if one can be.
+    /// Returns which statements between two loops come after the one that is made of them, if one can be.
     fn order(&self, done: &[Done], i: usize, next: &Done, asks_again: bool) -> Option<Vec<bool>> {
         let stays = |one: &Done| {
             let from = if let Stmt::Memory(Memory::Move { from, .. }) = &one.stmt { from.local() } else { None };

@@ -1,4 +1,4 @@
-//! One loop of two that pass elements on to neighbours.
+//! Merges two loops that pass elements on to neighbours.
 //!
 //! ```text
 //! for i in 0..n { store b[i] = x }; for j in 0..n { .. load b[j - 1] .. }
@@ -7,15 +7,14 @@
 //!   =   zero b[0..n]; for i from n - 1 down to 0 { add b[i - 1] += x; .. load b[i] .. }
 //! ```
 //!
-//! So the stages of an integrator become one loop where each element depends on the one before it, and so do those of
-//! its reverse derivative, where it depends on the one after. What is read is what the iteration before has written,
-//! which is handed on in a register (`handed`): LLVM makes vectors of that, but not of what goes through memory from
-//! one iteration to the next. Therefore every element that the two loops do not touch at one distance from the index
-//! must be of that kind.
+//! So the stages of an integrator become one loop if each element depends on the one before it. So do the stages of its
+//! reverse derivative, where it depends on the one after. An element that the iteration before has written is handed on
+//! in a register (`handed`). LLVM makes vectors of that, but not of what goes through memory from one iteration to the
+//! next. Therefore every element that the two loops do not touch at one distance from the index must be of that kind.
 //!
 //! Cost model: a store and a load less for each element, and a loop less. Loops with loops or functions of libm in them
-//! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `parallelize` does not
-//! divide loops that carry something; but memory is what stages wait for.
+//! stay as they are, since `vectorize` makes more of them than LLVM does of what carries something. `parallelize` does
+//! not divide loops that carry something; but memory is what stages wait for.
 
 use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
@@ -30,8 +29,8 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// How far what is read in an iteration is behind what the same one writes, if it was written in the iteration
-    /// before.
+    /// Returns how far what is read in an iteration is behind what the same one writes, if it was written in the
+    /// iteration before.
     fn behind(self) -> i64 {
         match self {
             Way::Up => 1,
@@ -64,8 +63,8 @@ impl Touch {
 }
 
 impl Fuser<'_> {
-    /// Whether a loop, the i-th statement, and a later one can be one loop that runs that way, and pass something on
-    /// then.
+    /// Returns whether a loop, the i-th statement, and a later one can be one loop that runs that way, and pass
+    /// something on then.
     pub(super) fn fit_neighbours(&self, way: Way, done: &[Done], i: usize, second: &Done) -> bool {
         let first = &done[i];
         let (Stmt::For(p), Stmt::For(c)) = (&first.stmt, &second.stmt) else { return false };
@@ -89,7 +88,8 @@ impl Fuser<'_> {
         turns(p, &a) && turns(c, &b) && self.meets_neighbours(way, before, p, &a, &b)
     }
 
-    /// Whether what both touch, and one of them writes, is touched at one distance or handed on, and something is.
+    /// Returns whether what both touch, and one of them writes, is touched at one distance or handed on, and something
+    /// is.
     fn meets_neighbours<'s>(
         &self,
         way: Way,
@@ -120,8 +120,8 @@ impl Fuser<'_> {
         hands_on
     }
 
-    /// Whether the iteration before has written what is read of a buffer at the distance where that is handed on, if
-    /// there was one; and the first iteration reads zero there, or nothing. `all` is what the loop does.
+    /// Returns whether the iteration before, if there was one, has written what is read of a buffer at the distance.
+    /// The first iteration must read zero there, or nothing. `all` is what the loop does.
     pub(super) fn hands_on<'s>(
         &self,
         way: Way,
@@ -151,7 +151,7 @@ impl Fuser<'_> {
             }
     }
 
-    /// Whether statements have made a buffer zero, and done nothing else to it.
+    /// Returns whether statements have made a buffer zero, and done nothing else to it.
     fn is_zero<'s>(&self, stmts: impl Iterator<Item = &'s Stmt>, buffer: Local, count: &Operand) -> bool {
         let mut writers = stmts.filter(|stmt| self.changes(stmt, buffer));
         let zeroes = |stmt: &Stmt| match stmt {
@@ -167,7 +167,7 @@ impl Fuser<'_> {
     }
 }
 
-/// The loads of a buffer whose values are handed on.
+/// Returns the loads of a buffer whose values are handed on.
 pub(super) fn handed(all: &[Touch], buffer: Local, way: Way) -> Vec<Local> {
     let own = |touch: &&Touch| touch.buffer == buffer;
     let written = all.iter().filter(own).find(|touch| touch.writes()).and_then(|touch| touch.distance);
@@ -176,7 +176,7 @@ pub(super) fn handed(all: &[Touch], buffer: Local, way: Way) -> Vec<Local> {
     all.iter().filter(own).filter(is_handed).filter_map(load).collect()
 }
 
-/// Whether iterations may run in any order: what is written is touched at one distance only.
+/// Returns whether iterations may run in any order: what is written is touched at one distance only.
 fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
     let free = |x: &Touch, y: &Touch| {
         x.buffer == y.buffer && x.distance.is_some() && x.distance == y.distance
@@ -185,7 +185,7 @@ fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
     all.iter().filter(|x| x.writes()).all(|x| all.iter().all(|y| free(x, y)))
 }
 
-/// What a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
+/// Returns what a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
 /// additions.
 pub(super) fn touches(looped: &For) -> Option<Vec<Touch>> {
     let mut set = HashSet::new();

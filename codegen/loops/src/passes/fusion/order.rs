@@ -1,4 +1,4 @@
-//! What is between two loops goes before or behind the one that is made of them.
+//! Moves the statements between two loops before or behind the loop that both become.
 //!
 //! ```text
 //! first; s1; ..; sn; second   =   those that need not follow the first; both in one; the others
@@ -38,8 +38,8 @@ fn mark(stmt: &Stmt) -> Option<Local> {
     if let Stmt::Memory(Memory::Mark(m)) = stmt { Some(*m) } else { None }
 }
 
-/// Whether a buffer may lie where something else is made, after these statements: what is moved from there may overlap
-/// with what it is moved to.
+/// Returns whether a buffer may lie where something else is made, after these statements: what is moved from there may
+/// overlap with what it is moved to.
 pub(super) fn is_released<'s>(b: Local, stmts: impl Iterator<Item = &'s Stmt> + Clone) -> bool {
     let mut is_made = !stmts.clone().any(|stmt| stmt.targets().contains(&b));
     let mut marks = HashSet::new();

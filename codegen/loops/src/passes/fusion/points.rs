@@ -1,4 +1,4 @@
-//! What is added to one element goes behind the loops that do something to every element.
+//! Moves additions to one element behind the loops that change every element.
 //!
 //! ```text
 //! zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
@@ -7,8 +7,9 @@
 //! ```
 //!
 //! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to
-//! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +
-//! x) + v, 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an element that is stored is no -0.
+//! all elements, and to that one. The result is the same to the bit. Each b[i] has begun as 0, and 0 + x is never -0.
+//! So (0 + v) + x = (0 + x) + v, and 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an
+//! element that is stored is no -0.
 
 use super::fuser::WINDOW;
 use crate::analyses::alias::Aliases;
@@ -51,7 +52,7 @@ impl Points<'_> {
         block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.block(inner));
     }
 
-    /// Whether an addition went behind the loop at a place of the block.
+    /// Returns whether an addition went behind the loop at a place of the block.
     fn goes_behind(&mut self, block: &mut Block, at: usize) -> bool {
         let Some(sum) = self.sum(&block.stmts[at]) else { return false };
         let before = &block.stmts[at.saturating_sub(WINDOW)..at];
@@ -84,7 +85,7 @@ impl Points<'_> {
         true
     }
 
-    /// A loop over all elements of a buffer that adds to each, once.
+    /// Returns a loop over all elements of a buffer that adds to each, once.
     fn sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
         let Stmt::For(looped) = stmt else { return None };
         let For { index, from: Operand::Integer(0), to: count, body, .. } = &**looped else { return None };
@@ -111,19 +112,19 @@ impl Points<'_> {
         })
     }
 
-    /// Whether a statement sets all elements of a buffer to 0.
+    /// Returns whether a statement sets all elements of a buffer to 0.
     fn zeroes(&self, stmt: &Stmt, b: Local) -> bool {
         matches!(stmt, Stmt::Memory(Memory::Zero(c, count)) if c.local() == Some(b)
             && self.counts.get(&b).is_some_and(|all| all.same(count)))
     }
 
-    /// Whether a statement uses anything that may be a part of the buffer.
+    /// Returns whether a statement uses anything that may be a part of the buffer.
     fn touches(&self, stmt: &Stmt, b: Local) -> bool {
         self.aliases.sharers(b).any(|x| uses_in(stmt, x) > 0)
     }
 }
 
-/// How often a statement and those in it use a local.
+/// Returns how often a statement and those in it use a local.
 fn uses_in(stmt: &Stmt, x: Local) -> usize {
     let mut count = 0;
     let mut see = |a: &Operand| count += usize::from(a.local() == Some(x));
@@ -132,8 +133,8 @@ fn uses_in(stmt: &Stmt, x: Local) -> usize {
     count
 }
 
-/// A statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is; as one
-/// that adds to another buffer.
+/// Returns a statement that does nothing but add to one element of a buffer, or store what is no -0 there where 0 is;
+/// as one that adds to another buffer.
 fn point(stmt: &Stmt, from: Local, to: Local) -> Option<Stmt> {
     let is_it = |b: &Operand| b.local() == Some(from);
     match stmt {

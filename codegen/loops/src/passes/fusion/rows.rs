@@ -1,14 +1,14 @@
-//! Rows that are one number, each, are not looked at: what is loaded from them is known.
+//! Replaces loads from rows that are one number throughout by the number.
 //!
 //! ```text
 //! for i { r = alloc m; zero r[0..m]; store b[i] = r }; x = load b[k]; .. load x[j] ..; move c[0..l] <- x
 //!   =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
 //! ```
 //!
-//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nobody else has the rows, or b, which is
-//! made here, too: of b elements are loaded, and of what is loaded elements are loaded, or it is moved; then all that
-//! anybody sees in a row is what it was filled with. The same holds of a buffer that is no row. What nobody reads then
-//! is left to `sweep`.
+//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nothing else has the rows, or b, which is
+//! made here, too. Only loads and moves use b, and only loads and moves use what is loaded from it. So a row holds
+//! nothing but what it was filled with. The same holds of a buffer that is no row. What nobody reads then is left to
+//! `dce`.
 
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -83,18 +83,18 @@ impl BufferFacts {
         }
     }
 
-    /// Whether a buffer is read, and used in so many other ways.
+    /// Returns whether a buffer is read, and used in so many other ways.
     fn only_read(&self, b: Local, others: usize) -> bool {
         let count = |of: &HashMap<Local, usize>| of.get(&b).copied().unwrap_or_default();
         count(&self.uses) == count(&self.read) + others
     }
 
-    /// The buffers that are filled with a number, and read, no more.
+    /// Returns the buffers that are filled with a number, and read, no more.
     fn alone(&self) -> HashMap<Local, Operand> {
         self.filled.keys().filter(|r| self.only_read(**r, 1)).map(|r| (*r, self.filled[r].clone())).collect()
     }
 
-    /// The buffers of rows that are all one number, and that number.
+    /// Returns the buffers of rows that are all one number, and that number.
     fn known(&self) -> HashMap<Local, Operand> {
         // A row is used where it is filled and where it is stored.
         let value = |r: &Local| self.filled.get(r).filter(|_| self.uses.get(r) == Some(&2));
@@ -107,7 +107,7 @@ impl BufferFacts {
     }
 }
 
-/// A buffer that the statement fills with a number, and so many elements.
+/// Returns a buffer that the statement fills with a number, and so many elements.
 fn fill<'a>(stmt: &'a Stmt, locals: &[LocalInfo]) -> Option<(Local, &'a Operand, Operand)> {
     match stmt {
         Stmt::Memory(Memory::Zero(r, count)) => {

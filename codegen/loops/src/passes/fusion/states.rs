@@ -1,12 +1,12 @@
-//! The states of a loop that stores each of them.
+//! Finds the states of a loop that stores each of them.
 //!
 //! ```text
 //! store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' }; .. load b[n] ..
 //!   =  .. y ..  and  .. z ..
 //! ```
 //!
-//! That is what is left of `index n (scanl f x v)`, as the reverse derivative of a fold has it: if nobody looks at the
-//! other states, they need no place.
+//! The reverse derivative of a fold leaves such a loop of `index n (scanl f x v)`. If nothing reads the other states,
+//! they need no memory.
 
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::Callees;
@@ -21,7 +21,7 @@ pub(super) struct States {
     pub(super) last: Local,
 }
 
-/// The buffers that have the states of a loop. Of the first element, `first` tells what is known.
+/// Returns the buffers that have the states of a loop. Of the first element, `first` tells what is known.
 pub(super) fn states(
     looped: &For,
     locals: &[LocalInfo],
@@ -48,7 +48,7 @@ pub(super) fn states(
     looped.body.stmts.iter().filter_map(of_stmt).collect()
 }
 
-/// The locals that a loop sets to its index and one.
+/// Returns the locals that a loop sets to its index and one.
 pub(super) fn next(looped: &For) -> Vec<Local> {
     let next = |stmt: &Stmt| match stmt {
         Stmt::Let(x, Op::AddI, args) => {
@@ -60,7 +60,7 @@ pub(super) fn next(looped: &For) -> Vec<Local> {
     looped.body.stmts.iter().filter_map(next).collect()
 }
 
-/// How many statements of a loop may write to a buffer, or move it.
+/// Returns how many statements of a loop may write to a buffer, or move it.
 fn writes(looped: &For, buffer: Local, aliases: &Aliases, callees: Callees) -> usize {
     let mut found = 0;
     looped.body.visit(&mut |stmt| {

@@ -1,4 +1,4 @@
-//! What operations give where that is known without computing them, to the bit.
+//! Folds operations whose results are known without computing them, to the bit.
 //!
 //! ```text
 //! constants        computed, floating-point numbers too, but for those that libm computes
@@ -15,7 +15,7 @@ use Operand::{Bool, Float, Integer};
 /// How a local was computed.
 type Definitions<'m> = &'m dyn Fn(Local) -> Option<&'m (Op, Vec<Operand>)>;
 
-/// What the operation gives, when that is an operand.
+/// Returns what the operation gives, when that is an operand.
 pub(super) fn folded(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     constant(op, args)
         .or_else(|| neutral(op, args))
@@ -23,7 +23,7 @@ pub(super) fn folded(op: Op, args: &[Operand], made: Definitions) -> Option<Oper
         .or_else(|| added_before(op, args, made))
 }
 
-/// The value of an operation on constants.
+/// Returns the value of an operation on constants.
 fn constant(op: Op, args: &[Operand]) -> Option<Operand> {
     let float = |x: f64| (!x.is_nan()).then_some(Float(x));
     match (op, args) {
@@ -54,7 +54,7 @@ fn constant(op: Op, args: &[Operand]) -> Option<Operand> {
     }
 }
 
-/// The value of an operation with an operand that does nothing, or everything.
+/// Returns the value of an operation with an operand that does nothing, or everything.
 fn neutral(op: Op, args: &[Operand]) -> Option<Operand> {
     let [a, b] = args else { return None };
     let is_negative_zero = |x: &f64| *x == 0.0 && x.is_sign_negative();
@@ -77,7 +77,7 @@ fn neutral(op: Op, args: &[Operand]) -> Option<Operand> {
     }
 }
 
-/// What an operation undoes: -(-x), not not x; (x + y) - y for Integers.
+/// Returns what an operation undoes: -(-x), not not x; (x + y) - y for Integers.
 fn undone(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     let (inner, operands) = args[0].local().and_then(made)?;
     match (op, inner, &operands[..], &args[1..]) {

@@ -1,4 +1,4 @@
-//! Share: what was computed or loaded before, and is known to be the same, is not computed or loaded again.
+//! Global value numbering: computes and loads once what is known to be the same.
 //!
 //! ```text
 //! x = op a..; y = op a..              y is x                       operations have no effect
@@ -284,8 +284,8 @@ impl<'a> Sharer<'a> {
         out.push(Stmt::If(kept, condition, then, other));
     }
 
-    /// What two arms give that give the same: it has other names in them where they know which side of a condition they
-    /// are.
+    /// Returns what two arms give that give the same: it has other names in them where they know which side of a
+    /// condition they are.
     fn given_by_both(&self, then: &Block, other: &Block) -> Vec<Option<Operand>> {
         let results = |arm: &Block| {
             let mut results = arm.results.clone();
@@ -337,7 +337,7 @@ impl<'a> Sharer<'a> {
     }
 }
 
-/// Whether one of the statements sets a local.
+/// Returns whether one of the statements sets a local.
 fn sets(stmts: &[Stmt], x: Local) -> bool {
     stmts.iter().any(|stmt| stmt.targets().contains(&x))
 }

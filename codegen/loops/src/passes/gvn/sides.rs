@@ -1,13 +1,13 @@
-//! What is known on the two sides of a condition: the condition itself, and what an earlier conditional that asked for
-//! it gave.
+//! Derives what holds on the two sides of a condition: the condition, and the results of earlier conditionals that
+//! asked for it.
 //!
 //! ```text
 //! if c s else t                          =  if c s[c := true] else t[c := false]
 //! x = if c a else b;  if c s else t      =  x = if c a else b;  if c s[x := a] else t[x := b]
 //! ```
 //!
-//! of an a and b that are known outside of the first conditional: so a size that is a number on one side of a condition
-//! is that number wherever this side is taken again.
+//! a and b are known outside of the first conditional. So a size that is a number on one side of a condition is that
+//! number wherever this side is taken again.
 
 use crate::ir::{Block, Local, Operand};
 use std::collections::hash_map::Entry;

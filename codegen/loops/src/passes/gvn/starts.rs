@@ -1,4 +1,4 @@
-//! Where sums start that are of nothing, maybe.
+//! Chooses the start of sums that may have no terms.
 //!
 //! ```text
 //! x = for i in a..b carrying (y = -0.0) { .. }; if a < b x else 0.0
@@ -33,7 +33,8 @@ impl Starts {
         }
     }
 
-    /// Whether a sum can stand for what is that sum under a condition, and 0 otherwise: then it does from now on.
+    /// Returns whether a sum can stand for what is that sum under a condition, and 0 otherwise: then it does from now
+    /// on.
     pub(super) fn choose(&mut self, sum: Local, asked: Option<&(Op, Vec<Operand>)>) -> bool {
         let (Some([from, to]), Some((Op::LtI, args))) = (self.ranges.get(&sum), asked) else { return false };
         let is_its_range = args[0].same(from) && args[1].same(to);

@@ -1,9 +1,9 @@
-//! When what buffers show may have changed last.
+//! Tells when the content of buffers may have changed last.
 //!
-//! Writes are only noted, in order. A buffer looks at those since it was last asked for, the latest first, and stops at
-//! the first that it may see: so what is written and never asked for costs nothing, and where all may be one memory,
-//! the latest write is the one that counts. Writes to a buffer that may be a part of few roots are noted with each of
-//! these, so that a buffer that may be a part of few others does not look at them.
+//! Writes are only noted, in order. A buffer looks at the writes since it was last asked for, the latest first, and
+//! stops at the first that it may see. So a write that nothing asks for costs nothing. Where all may be one memory, the
+//! latest write is the one that counts. Writes to a buffer of few roots are noted with each root. So other buffers of
+//! few roots do not look at them.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::roots::{Root, Roots};
@@ -124,7 +124,7 @@ impl<'a> Times<'a> {
         self.all.push(write);
     }
 
-    /// The logs that a buffer with such roots looks at.
+    /// Returns the logs that a buffer with such roots looks at.
     fn logs(&self, roots: &Option<Vec<Root>>) -> Vec<&[NotedWrite]> {
         let Some(roots) = roots else { return vec![&self.all] };
         let own = roots.iter().map(|root| self.by_root.get(root).map_or(&[][..], |log| log));
@@ -141,7 +141,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The roots, if they are few; what has none is not known, and may be anything.
+/// Returns the roots, if they are few; what has none is not known, and may be anything.
 fn few(roots: &Roots) -> Option<Vec<Root>> {
     (1..=FEW).contains(&roots.len()).then(|| roots.iter().collect())
 }
@@ -152,7 +152,7 @@ mod tests {
     use crate::ir::parse::parse;
     use crate::ir::{Memory, Stmt};
 
-    /// How many writes are looked at for a function, in which each load asks for its buffer.
+    /// Returns how many writes are looked at for a function, in which each load asks for its buffer.
     fn looked_at(body: &str) -> usize {
         let module = parse(&format!("fun f(p%0: [float], t%1: [[float]]) -> () {{\n{body}yield\n}}\n"));
         let function = &module.functions[0];
@@ -167,7 +167,8 @@ mod tests {
         times.looked_at.get()
     }
 
-    /// So many rounds: a buffer, stored to twice, and loaded from in between and in the end, as is the first one.
+    /// Returns so many rounds: a buffer, stored to twice, and loaded from in between and in the end, as is the first
+    /// one.
     fn apart(rounds: usize) -> String {
         let round = |i: usize| {
             let b = 10 * (i + 1);

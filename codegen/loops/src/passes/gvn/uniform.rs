@@ -1,11 +1,11 @@
-//! Buffers that hold one value throughout: all that is ever done to them is to store it. It must be known before the
-//! buffer is made, so that it can stand for every element.
+//! Finds buffers that hold one value throughout: nothing but stores of that value ever touches them. The value must be
+//! known before the buffer is made, so that it can stand for every element.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
 
-/// Each such buffer, with the value.
+/// Returns each such buffer, with the value.
 pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> HashMap<Local, Operand> {
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
@@ -61,7 +61,7 @@ impl UniformFinder {
         }
     }
 
-    /// Whether the value is known where the buffer is made.
+    /// Returns whether the value is known where the buffer is made.
     fn made_after(&self, b: Local, value: &Operand) -> bool {
         let Some(around) = self.around.get(&b) else { return false };
         let Some(x) = value.local() else { return true };

@@ -1,10 +1,10 @@
-//! Blocks: where the terms of sums are dear, what is dear of them is made first, into a buffer, and the sums then are a
-//! nest of loads and cheap operations, which is taken apart.
+//! Computes expensive terms of sums first, block by block, into a buffer. The sums are then nests of loads and cheap
+//! operations, which `interchange` can take apart.
 //!
 //! ```text
-//! for i in 0..n { for j in 0..m { t = dear; for k { add a[i, k] += t x; add b[k, j] += t y } } }
+//! for i in 0..n { for j in 0..m { t = expensive; for k { add a[i, k] += t x; add b[k, j] += t y } } }
 //!   =   for c in 0..(n + R - 1) / R { f = c R; e = min (f + R) n; q = alloc (e - f) m;
-//!         for i in f..e { for j in 0..m { t = dear; store q[i - f, j] = t } };
+//!         for i in f..e { for j in 0..m { t = expensive; store q[i - f, j] = t } };
 //!         for i in f..e { for j in 0..m { t = load q[i - f, j]; for k { .. } } } }
 //! ```
 //!
@@ -33,9 +33,9 @@ const LONGEST_ROW: i64 = 1 << 17;
 /// Iterations of the outermost loop come in so many, which later run side by side.
 const SIDE_BY_SIDE: i64 = 8;
 
-/// A nest of which the terms are dear.
+/// A nest of which the terms are expensive.
 pub(super) struct Split<'a> {
-    /// The loops around what is dear, outermost first.
+    /// The loops around what is expensive, outermost first.
     loops: Vec<&'a For>,
     /// What is stored.
     stored: Vec<Local>,
@@ -65,7 +65,7 @@ pub(super) struct Blocked {
 }
 
 impl<'a> Split<'a> {
-    /// How a nest is divided, if it has dear terms and nothing else is in the way.
+    /// Returns how a nest is divided, if it has expensive terms and nothing else is in the way.
     pub(super) fn of(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
         let loops = around_what_is_dear(looped)?;
         let mut made = HashMap::new();
@@ -93,7 +93,7 @@ impl<'a> Split<'a> {
         (fits && loads_nothing_added(looped, aliases)).then_some(Split { loops, stored, again })
     }
 
-    /// The nest in blocks.
+    /// Returns the nest in blocks.
     pub(super) fn blocked(&self, function: &mut Function) -> Blocked {
         let span = function.span;
         let mut build = Builder { locals: &mut function.locals };
@@ -126,7 +126,7 @@ impl<'a> Split<'a> {
         Blocked { before, fits, inside, over, room, terms, sums, release, buffers }
     }
 
-    /// How many iterations of the outermost loop make a block.
+    /// Returns how many iterations of the outermost loop make a block.
     fn size(&self, build: &mut Builder, mut row: Operand, out: &mut Vec<Stmt>) -> Operand {
         for stmt in self.inmost().body.stmts.iter().filter(|stmt| adds(stmt)) {
             let mut ends = vec![];
@@ -145,7 +145,7 @@ impl<'a> Split<'a> {
         largest(build, [&size, &side_by_side], out)
     }
 
-    /// The loop over blocks, which carries what the outermost loop did.
+    /// Returns the loop over blocks, which carries what the outermost loop did.
     fn over(
         &self,
         build: &mut Builder,
@@ -170,7 +170,7 @@ impl<'a> Split<'a> {
         For { results, index, from, to: blocks, carried, body, lanes: 1, jam: 1, on_threads: false }
     }
 
-    /// The nest that makes what is stored.
+    /// Returns the nest that makes what is stored.
     fn terms(&self, build: &mut Builder, place: &StorePosition) -> For {
         let mut looped = self.inmost().clone();
         looped.body.stmts.retain(|stmt| !adds(stmt));
@@ -189,7 +189,7 @@ impl<'a> Split<'a> {
         })
     }
 
-    /// The nest of sums, with locals of its own.
+    /// Returns the nest of sums, with locals of its own.
     fn sums(&self, build: &mut Builder, place: &StorePosition) -> For {
         let header = |looped: &For, stmts: Vec<Stmt>| {
             let body = Block { stmts, results: vec![] };
@@ -214,7 +214,7 @@ impl<'a> Split<'a> {
         nest.copy(build.locals)
     }
 
-    /// The innermost loop in those around it.
+    /// Returns the innermost loop in those around it.
     fn in_loops(&self, inmost: For, put: impl Fn(&For, For) -> For) -> For {
         let outer = &self.loops[..self.loops.len() - 1];
         outer.iter().rev().fold(inmost, |inner, outer| put(outer, inner))
@@ -226,7 +226,7 @@ impl<'a> Split<'a> {
 }
 
 impl Blocked {
-    /// The loop over blocks, with the sums as they are now, in the place of a nest.
+    /// Returns the loop over blocks, with the sums as they are now, in the place of a nest.
     pub(super) fn with(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
         let Blocked { mut before, fits, inside: mut stmts, mut over, room, terms, release, .. } = self;
         over.body.stmts = room;
@@ -270,7 +270,7 @@ fn largest(build: &mut Builder, [a, b]: [&Operand; 2], out: &mut Vec<Stmt>) -> O
     build.choice(is_less, [b.clone(), a.clone()], Scalar::Integer.ty(), out)
 }
 
-/// The loops of a nest down to the one in which something dear is made, and loops add to memory.
+/// Returns the loops of a nest down to the one in which something expensive is made, and loops add to memory.
 fn around_what_is_dear(looped: &For) -> Option<Vec<&For>> {
     let mut loops = vec![looped];
     loop {
@@ -290,7 +290,7 @@ fn around_what_is_dear(looped: &For) -> Option<Vec<&For>> {
     }
 }
 
-/// What a loop has of statements that add to memory.
+/// Returns what a loop has of statements that add to memory.
 fn sums(looped: &For) -> Block {
     Block { stmts: looped.body.stmts.iter().filter(|stmt| adds(stmt)).cloned().collect(), results: vec![] }
 }
@@ -299,7 +299,7 @@ fn adds(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Memory(Memory::Add(..))) || stmt.blocks().into_iter().any(|block| block.stmts.iter().any(adds))
 }
 
-/// Whether a statement only computes and loads.
+/// Returns whether a statement only computes and loads.
 fn is_pure(stmt: &Stmt) -> bool {
     let is_simple = match stmt {
         Stmt::Let(..) | Stmt::If(..) | Stmt::Memory(Memory::Load(..) | Memory::View(..) | Memory::Cast(..)) => true,
@@ -309,7 +309,7 @@ fn is_pure(stmt: &Stmt) -> bool {
     is_simple && stmt.blocks().into_iter().all(|block| block.stmts.iter().all(is_pure))
 }
 
-/// Whether it would be a pity to do it again.
+/// Returns whether it would be a pity to do it again.
 fn is_dear(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(_) => true,
@@ -318,7 +318,7 @@ fn is_dear(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether what a local is made of is cheap; collects that, each local once.
+/// Returns whether what a local is made of is cheap; collects that, each local once.
 fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut HashSet<Local>) -> bool {
     if also.contains(&x) {
         return true;
@@ -336,7 +336,7 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut Hash
     is_step && stmt.operands().into_iter().filter_map(Operand::local).all(|a| is_made_again(a, made, also))
 }
 
-/// Whether nothing that the terms load is added to.
+/// Returns whether nothing that the terms load is added to.
 fn loads_nothing_added(looped: &For, aliases: &Aliases) -> bool {
     let (mut added, mut loaded) = (HashSet::new(), HashSet::new());
     looped.body.visit(&mut |stmt| match stmt {

@@ -54,7 +54,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
         self.where_there_are_terms(nest, sum.condition, out);
     }
 
-    /// How many loops are over the places of sums.
+    /// Returns how many loops are over the places of sums.
     fn places(&self) -> usize {
         self.order.loops.len() - self.order.terms
     }
@@ -71,7 +71,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
         if self.loads(&target) { level.max(self.places()) } else { level }
     }
 
-    /// Whether something is loaded, or depends on what is.
+    /// Returns whether something is loaded, or depends on what is.
     fn loads(&self, a: &Operand) -> bool {
         let Some(x) = a.local() else { return false };
         match self.nest.steps.iter().find(|stmt| stmt.targets().contains(&x)) {
@@ -133,7 +133,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
     }
 }
 
-/// A loop of the same range, without a body.
+/// Returns a loop of the same range, without a body.
 fn header(looped: &For) -> For {
     For { results: vec![], carried: vec![], body: Block::default(), ..looped.clone() }
 }

@@ -14,13 +14,13 @@
 //! A nest is loops that carry nothing, between numbers known before them, around operations, loads, and terms that are
 //! added to memory of which nothing is loaded. So the loops may be in any order, as far as values go; the terms of a
 //! sum then are in another one, so `--math exact` leaves it. The loops of a nest that the sum's place depends on come
-//! first. Of these, one runs in lanes if neighbours lie side by side wherever it is the index, and then comes last;
-//! else one of the loops over the terms for which that is so, and then is the first of them. Where there is no such
-//! loop, for a sum over terms, the nest stays.
+//! first. One of these runs in lanes if neighbours lie side by side wherever it is the index; it comes last then.
+//! Otherwise one of the loops over the terms does, and comes first among them. Where there is no such loop, for a sum
+//! over terms, the nest stays.
 //!
 //! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than
 //! before. So it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and
-//! stores. Where a dear term has a loop that adds it often, it is made first (`blocks`).
+//! stores. Where a expensive term has a loop that adds it often, it is made first (`blocks`).
 
 mod blocks;
 mod build;
@@ -92,7 +92,7 @@ impl Interchange<'_> {
         Some(out)
     }
 
-    /// The same of a nest whose terms are dear.
+    /// The same of a nest whose terms are expensive.
     fn in_blocks(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let Stmt::For(looped) = stmt else { return None };
         if looped.body.len() > MOST_STATEMENTS {

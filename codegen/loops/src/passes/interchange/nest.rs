@@ -1,5 +1,5 @@
-//! Nests of loops that only add to memory, and the order of loops that suits a sum. What an inner loop adds up in a
-//! register (`carry`) is a sum of its terms.
+//! Finds nests of loops that only add to memory, and the order of loops that suits a sum. A sum that an inner loop adds
+//! up in a register (`scalar_promotion`) counts by its terms.
 
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
@@ -60,7 +60,8 @@ enum Stride {
 }
 
 impl<'a> PerfectNest<'a> {
-    /// The nest that a loop is the outermost of, if it is one. Nothing is added to buffers that are known to be apart.
+    /// Returns the nest that a loop is the outermost of, if it is one. Nothing is added to buffers that are known to be
+    /// apart.
     pub(super) fn of(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<PerfectNest<'a>> {
         let mut nest = PerfectNest {
             steps: vec![],
@@ -159,7 +160,7 @@ impl<'a> PerfectNest<'a> {
         a.local().is_some_and(|x| self.private.contains(&x))
     }
 
-    /// The indices on which an operand depends.
+    /// Returns the indices on which an operand depends.
     pub(super) fn depends(&self, a: &Operand) -> BTreeSet<Local> {
         a.local().and_then(|x| self.depends.get(&x)).cloned().unwrap_or_default()
     }
@@ -173,13 +174,14 @@ impl<'a> PerfectNest<'a> {
         loaded.into_iter().filter(|b| !apart.contains(b)).all(|b| !added.iter().any(|a| aliases.may_share(*a, b)))
     }
 
-    /// Whether a sum has terms that are not yet added up in a register, in the order of loops that suits it.
+    /// Returns whether a sum has terms that are not yet added up in a register, in the order of loops that suits it.
     pub(super) fn gains(&self, sum: &MemorySum, order: &LoopOrder) -> bool {
         let is_same = sum.loops.iter().zip(&order.loops).all(|(a, b)| a.index == b.index);
         order.terms > usize::from(sum.is_carried && is_same)
     }
 
-    /// The order of loops that suits a sum. None if it has terms, but no loop of which neighbours lie side by side.
+    /// Returns the order of loops that suits a sum. None if it has terms, but no loop of which neighbours lie side by
+    /// side.
     pub(super) fn order(&self, sum: &MemorySum<'a>) -> Option<LoopOrder<'a>> {
         let place: BTreeSet<Local> = [sum.buffer, sum.index].into_iter().flat_map(|a| self.depends(a)).collect();
         let is_place = |looped: &&For| place.contains(&looped.index);
@@ -207,7 +209,7 @@ impl<'a> PerfectNest<'a> {
         Some(LoopOrder { loops: places, terms: count, in_lanes: Some(in_lanes) })
     }
 
-    /// Whether what is loaded for neighbours, in the order of a loop, is the same or lies side by side.
+    /// Returns whether what is loaded for neighbours, in the order of a loop, is the same or lies side by side.
     fn suits(&self, looped: &For, steps: &[&Stmt]) -> bool {
         steps.iter().all(|stmt| match stmt {
             Stmt::Memory(Memory::Load(_, b, i) | Memory::View(_, b, i)) => {
@@ -234,7 +236,7 @@ impl<'a> PerfectNest<'a> {
         }
     }
 
-    /// What a sum needs of the operations and loads, in order.
+    /// Returns what a sum needs of the operations and loads, in order.
     pub(super) fn steps_of(&self, sum: &MemorySum) -> Vec<&'a Stmt> {
         let mut needed: HashSet<Local> =
             [sum.buffer, sum.index, sum.term].into_iter().filter_map(Operand::local).collect();
@@ -250,7 +252,7 @@ impl<'a> PerfectNest<'a> {
     }
 }
 
-/// What a loop adds up in a register for its i-th result.
+/// Returns what a loop adds up in a register for its i-th result.
 fn total<'a>(looped: &'a For, i: usize, loops: &[&'a For]) -> Option<Total<'a>> {
     let (y, init) = &looped.carried[i];
     let is_nothing = init.same(&Operand::Float(-0.0)) || init.same(&Operand::Integer(0));
@@ -263,7 +265,7 @@ fn total<'a>(looped: &'a For, i: usize, loops: &[&'a For]) -> Option<Total<'a>> 
     })
 }
 
-/// Whether a loop is known to run.
+/// Returns whether a loop is known to run.
 pub(super) fn runs(looped: &For) -> bool {
     matches!((&looped.from, &looped.to), (Operand::Integer(from), Operand::Integer(to)) if from < to)
 }

@@ -1,4 +1,4 @@
-//! The loops over chunks, in place of those that are divided.
+//! Makes the loops over chunks, in place of the loops that are divided.
 
 use super::cost::let_integer;
 use super::legality::{ChunkPart, is_short, parts};
@@ -352,7 +352,7 @@ fn store(buffer: Local, index: Operand, value: Operand) -> Stmt {
     Stmt::Memory(Memory::Store(buffer.into(), index, value))
 }
 
-/// A loop, on one thread.
+/// Returns a loop, on one thread.
 fn plain(
     index: Local,
     from: Operand,

@@ -1,4 +1,4 @@
-//! What an iteration costs, as a polynomial of sizes known before the loop, in units of about a quarter of a
+//! Estimates the cost of an iteration as a polynomial of sizes known before the loop, in units of about a quarter of a
 //! nanosecond.
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //! ```
 //!
 //! of which a loop in lanes takes the V-th part for vectors of V Floats, as does an innermost loop that LLVM can run on
-//! vectors (`vectors`). But what the divided loop itself loads and stores comes from memory, at about 8 bytes a unit,
-//! whatever runs in vectors; what inner loops do is mostly in the first caches.
+//! vectors (`vectors`). But the divided loop itself loads and stores memory at about 8 bytes a unit, whether in vectors
+//! or not. The data of inner loops are mostly in the first caches.
 //!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
@@ -43,7 +43,7 @@ const MOST_TERMS: usize = 16;
 /// A product of more than so many sizes is larger than all that matters.
 const MOST_FACTORS: usize = 6;
 
-/// The cost of an iteration of a loop.
+/// Returns the cost of an iteration of a loop.
 pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> WorkEstimate {
     let mut estimator = Estimator { planner, terms: Vec::new() };
     let function = planner.function;
@@ -63,7 +63,7 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
     WorkEstimate { terms, samples }
 }
 
-/// The sizes that the loop's own block computes from its index, and counts by.
+/// Returns the sizes that the loop's own block computes from its index, and counts by.
 fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Local, IndexSlice)> {
     let mut bounds: Vec<Local> = Vec::new();
     let mut note = |a: &Operand| bounds.extend(a.local().filter(|x| inside.contains(x)));
@@ -143,7 +143,7 @@ struct Estimator<'p, 'a> {
 }
 
 impl Estimator<'_, '_> {
-    /// What the body of a loop counts: a vector takes about as long as a number.
+    /// Returns what the body of a loop counts: a vector takes about as long as a number.
     fn on_vectors(&self, looped: &For, function: &Function, weight: Weight) -> Weight {
         let module = self.planner.module;
         let in_lanes = looped.lanes > 1 || runs_on_vectors(&function.locals, looped, module.keeps_order);
@@ -207,7 +207,7 @@ impl Estimator<'_, '_> {
     }
 }
 
-/// What a statement costs itself.
+/// Returns what a statement costs itself.
 fn own_cost(stmt: &Stmt) -> i64 {
     match stmt {
         Stmt::Let(_, op, _) => price(*op),
@@ -219,7 +219,7 @@ fn own_cost(stmt: &Stmt) -> i64 {
     }
 }
 
-/// What an operation costs.
+/// Returns what an operation costs.
 fn price(op: Op) -> i64 {
     match op.cost() {
         ir::Cost::Free | ir::Cost::Cheap | ir::Cost::Simple | ir::Cost::Hash | ir::Cost::Runtime => 1,
@@ -233,7 +233,7 @@ fn price(op: Op) -> i64 {
 }
 
 impl WorkEstimate {
-    /// Whether the loop may take long enough: not where its length is known and small.
+    /// Returns whether the loop may take long enough: not where its length is known and small.
     pub(super) fn is_worth_it(&self, looped: &For) -> bool {
         let [(cost, sizes)] = self.terms.as_slice() else { return true };
         match (&looped.from, &looped.to) {
@@ -243,7 +243,7 @@ impl WorkEstimate {
         }
     }
 
-    /// The statements that compute it, for a loop that starts at an index, and the number.
+    /// Returns the statements that compute it, for a loop that starts at an index, and the number.
     pub(super) fn emit(&self, from: &Operand, locals: &mut Vec<LocalInfo>) -> (Vec<Stmt>, Operand) {
         let mut stmts = Vec::new();
         let mut known = HashMap::new();

@@ -1,5 +1,5 @@
-//! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena
-//! what they take, watch no stack, and what several of them add to can be copied (`private`).
+//! Chooses the loops that can be divided. Their iterations are independent (`independence`) and give back to the arena
+//! what they take. They watch no stack, and what several of them add to can be copied (`private`).
 
 use super::cost::estimate;
 use super::planner::{Plan, Planner};
@@ -11,8 +11,8 @@ use std::collections::HashSet;
 /// A body of so few statements is short.
 const SHORT: usize = 16;
 
-/// Whether a loop may take less time than to begin its chunks: then it has another version, which is not divided. It
-/// finds out no size before it begins.
+/// Returns whether a loop may take less time than to begin its chunks: then it has another version, which is not
+/// divided. It finds out no size before it begins.
 pub(super) fn is_short(looped: &For) -> bool {
     let is_simple = |stmt: &Stmt| stmt.blocks().is_empty() && !matches!(stmt, Stmt::Call(..));
     looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
@@ -32,7 +32,7 @@ pub(super) enum ChunkPart {
 }
 
 impl ChunkPart {
-    /// The sum of nothing, and its addition.
+    /// Returns the sum of nothing, and its addition.
     pub(super) fn sum(self) -> Option<(Operand, Op)> {
         match self {
             ChunkPart::Same | ChunkPart::Best => None,
@@ -43,7 +43,7 @@ impl ChunkPart {
     }
 }
 
-/// What chunks know of what a loop carries.
+/// Returns what chunks know of what a loop carries.
 pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> Vec<ChunkPart> {
     let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
         Carried::Same => ChunkPart::Same,
@@ -55,7 +55,7 @@ pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> 
 }
 
 impl<'a> Planner<'a> {
-    /// How to divide a loop, if that is possible.
+    /// Returns how to divide a loop, if that is possible.
     pub(super) fn plan(&self, looped: &'a For) -> Option<Plan> {
         let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
         looped.body.visit(&mut |stmt| inside.extend(stmt.targets().into_iter().chain(stmt.bound())));
@@ -77,7 +77,7 @@ impl<'a> Planner<'a> {
         Independence::of(self.function, &self.aliases, &self.world.effects, looped).ok()
     }
 
-    /// Whether no function that it calls is recursive: other threads have stacks of their own.
+    /// Returns whether no function that it calls is recursive: other threads have stacks of their own.
     fn is_shallow(&self, looped: &For) -> bool {
         let mut shallow = true;
         looped.body.callees(&mut |callee| shallow &= !self.world.recurs[callee.0]);

@@ -1,4 +1,4 @@
-//! Threads: loops whose iterations do not depend on each other are divided into chunks, which may run at the same time.
+//! Divides loops with independent iterations into chunks, which may run on several threads.
 //!
 //! ```text
 //! for i in 0..n { s }      =   l = chunk n, cost, own, W; k = n / l, rounded up
@@ -12,9 +12,9 @@
 //! How many chunks there are depends on n and on an estimate of what an iteration costs, computed before the loop:
 //! never on threads. A loop too short to be divided is one chunk, which is the loop as it was.
 //!
-//! Only the outermost loops that can be divided are, and none in loops whose iterations may run in lanes; of functions,
-//! those that are called from outside, or at least not from loops. What loops call works on a part of something: there
-//! loops of a few plain statements stay.
+//! Only the outermost loops that can be divided are divided, and none in loops that may run in lanes. Only functions
+//! that are called from outside, or not from loops, have their loops divided. What loops call works on a part of
+//! something: there loops of a few plain statements stay.
 
 mod build;
 mod cost;
@@ -68,7 +68,7 @@ impl World {
     }
 }
 
-/// The functions that loops call, or functions that they call.
+/// Returns the functions that loops call, or functions that they call.
 fn called_in_loops(module: &Module) -> HashSet<FunId> {
     let mut in_loops = HashSet::new();
     for function in &module.functions {
@@ -91,7 +91,7 @@ fn called_in_loops(module: &Module) -> HashSet<FunId> {
     in_loops
 }
 
-/// The functions whose loops are looked at.
+/// Returns the functions whose loops are looked at.
 fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
     let is_chosen = |i: &usize| {
         let function = &module.functions[*i];
@@ -102,7 +102,7 @@ fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
 }
 
 impl<'a> Planner<'a> {
-    /// How to divide loops, by the locals that are their indices.
+    /// Returns how to divide loops, by the locals that are their indices.
     fn plans(
         id: FunId,
         module: &'a Module,

@@ -1,4 +1,4 @@
-//! What all iterations add to: each chunk but the first gets a copy, of zeros, made as the buffer itself was.
+//! Copies what all iterations add to: each chunk but the first gets a copy of zeros, made like the buffer.
 //!
 //! ```text
 //! b = alloc n                                               a buffer of numbers
@@ -11,7 +11,7 @@ use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt};
 use std::collections::HashSet;
 
 impl Planner<'_> {
-    /// How to copy a buffer that a loop adds to, or to what lies in it.
+    /// Returns how to copy a buffer that a loop adds to, or to what lies in it.
     pub(super) fn private(&self, buffer: Local, looped: &For) -> Option<Private> {
         let visible: Vec<&Stmt> = self.before.iter().copied().flatten().collect();
         let count = visible.iter().find_map(|stmt| allocated(stmt, buffer))?.clone();
@@ -24,7 +24,7 @@ impl Planner<'_> {
         is_number.then_some(Private { buffer, ty, count, row })
     }
 
-    /// How long the rows of a buffer are that one loop sets, and nothing else.
+    /// Returns how long the rows of a buffer are that one loop sets, and nothing else.
     fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<IndexSlice> {
         let mut changes = 0;
         let mut look = |stmt: &Stmt| changes += usize::from(self.changes(stmt, buffer));
@@ -63,7 +63,7 @@ impl Planner<'_> {
     }
 }
 
-/// How many elements a statement allocates a buffer with.
+/// Returns how many elements a statement allocates a buffer with.
 fn allocated(stmt: &Stmt, wanted: Local) -> Option<&Operand> {
     match stmt {
         Stmt::Memory(Memory::Alloc { buffer, count, .. }) if *buffer == wanted => Some(count),

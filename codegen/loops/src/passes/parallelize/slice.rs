@@ -1,4 +1,4 @@
-//! Slices: the statements of a block that one value needs, to be computed elsewhere, too.
+//! Slices a block: takes the statements that one value needs, to compute it elsewhere, too.
 
 use crate::ir::{Block, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ pub(super) struct IndexSlice {
 }
 
 impl IndexSlice {
-    /// What an operand of a loop's own block needs. There is none if it needs more than operations that cannot fail and
-    /// loads of buffers that `is_fixed`, from in front of all that may leave the loop.
+    /// Returns what an operand of a loop's own block needs. There is none if it needs more than operations that cannot
+    /// fail and loads of buffers that `is_fixed`, from in front of all that may leave the loop.
     pub(super) fn of(
         index: Local,
         body: &Block,
@@ -41,12 +41,12 @@ impl IndexSlice {
         Some(IndexSlice { index, stmts, value: value.clone() })
     }
 
-    /// Whether the value is the same in each iteration, and set before.
+    /// Returns whether the value is the same in each iteration, and set before.
     pub(super) fn is_constant(&self) -> bool {
         self.stmts.is_empty() && self.value.local() != Some(self.index)
     }
 
-    /// The value at an index, and the statements for it, with locals of their own.
+    /// Returns the value at an index, and the statements for it, with locals of their own.
     pub(super) fn at(&self, index: &Operand, locals: &mut Vec<LocalInfo>) -> (Vec<Stmt>, Operand) {
         let block = Block { stmts: self.stmts.clone(), results: vec![self.value.clone()] };
         let mut copy = block.copy(locals, HashMap::from([(self.index, index.clone())]));

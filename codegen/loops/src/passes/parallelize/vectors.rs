@@ -1,11 +1,11 @@
-//! Which innermost loops LLVM runs on vectors, as far as the cost of an iteration depends on it: those of operations
-//! that vectors have, on elements that lie in order, which carry nothing but sums and bests.
+//! Tells which innermost loops LLVM runs on vectors, for the cost of an iteration. Their operations exist for vectors,
+//! their elements lie in order, and they carry only sums and best elements.
 
 use crate::analyses::independence::carried;
 use crate::ir::{For, Local, LocalInfo, Memory, Op, Operand, Stmt};
 use std::collections::HashSet;
 
-/// Whether LLVM runs a loop on vectors; `keeps_order`: sums are added up in order.
+/// Returns whether LLVM runs a loop on vectors; `keeps_order`: sums are added up in order.
 pub(super) fn runs_on_vectors(locals: &[LocalInfo], looped: &For, keeps_order: bool) -> bool {
     let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     inside.extend(looped.body.stmts.iter().flat_map(Stmt::targets));
@@ -37,7 +37,7 @@ impl Places {
         }
     }
 
-    /// Whether what an operation gives is in order, too.
+    /// Returns whether what an operation gives is in order, too.
     fn is_next(&self, op: Op, args: &[Operand]) -> bool {
         match op {
             Op::AddI => [(0, 1), (1, 0)].iter().any(|(i, j)| self.is_in_order(&args[*i]) && !self.varies(&args[*j])),

@@ -1,15 +1,15 @@
-//! Stored: what a loop computes and a later one would compute again, as reverse derivatives do, is stored for it.
+//! Stores what a loop computes for a later loop that would compute it again, as reverse derivatives do.
 //!
 //! ```text
 //! for i in 0..n { x = exp (load v[i]); s }; ..; for k in 0..n { y = exp (load v[k]); t }
 //!   =   b = alloc n; for i in 0..n { x = exp (load v[i]); store b[i] = x; s }; ..; for k in 0..n { y = load b[k]; t }
 //! ```
 //!
-//! What is the same is found by numbers (see `numbers`): of operations, loads, loops and buffers that are filled in an
-//! iteration, so of the elements of a product of matrices, say, for each of a loop's iterations.
+//! Equal values are found by numbering them (see `numbers`): operations, loads, loops, and buffers that are filled in
+//! an iteration. So the elements of a product of matrices are found, too, for each iteration of a loop.
 //!
-//! Cost model (`Forward::Auto`): a store and a load cost less than a function of libm, or a loop, and more than
-//! anything else; so those are stored, and what is made of them. The buffer has an element for each iteration of the
+//! Cost model (`Forward::Auto`): a store and a load cost less than a function of libm or a loop, and more than anything
+//! else. So results of these are stored, and what is made of them. The buffer has an element for each iteration of the
 //! loops around the value. `Forward::Store` stores whatever takes an operation on Floats, `Forward::Recompute` nothing.
 
 mod numbers;
@@ -24,8 +24,8 @@ use numbers::{EnclosingLoop, Numbers, StoredValue};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// How many loops over the same range, and with something dear in them, before a loop are looked at for what it
-/// computes again: so the pass takes time in proportion to the length of a block.
+/// How many earlier loops are searched for what a loop computes again: loops over the same range with something
+/// expensive in them. So the pass takes time in proportion to the length of a block.
 const MOST_LOOPS: usize = 8;
 
 /// As deep in blocks are the values that are stored, at most.
@@ -74,7 +74,7 @@ struct Again {
 }
 
 impl Storer<'_> {
-    /// Whether there is something new in the block.
+    /// Returns whether there is something new in the block.
     fn block(&mut self, block: &mut Block) -> bool {
         let mut is_new = false;
         for stmt in &mut block.stmts {
@@ -90,7 +90,7 @@ impl Storer<'_> {
         is_new
     }
 
-    /// What the loops of a block compute again.
+    /// Returns what the loops of a block compute again.
     fn again(&self, block: &Block) -> Vec<Again> {
         let mut again: Vec<Again> = Vec::new();
         let mut done: HashSet<Local> = HashSet::new();
@@ -112,7 +112,7 @@ impl Storer<'_> {
         again
     }
 
-    /// The values of two loops that are the same, and worth to be stored.
+    /// Returns the values of two loops that are the same, and worth to be stored.
     fn same(&self, block: &Block, first: usize, second: usize) -> Vec<(StoredValue, StoredValue)> {
         let [Some(a), Some(b)] = [first, second].map(|i| as_loop(&block.stmts[i])) else { return vec![] };
         let region = &block.stmts[first..=second];
@@ -221,7 +221,7 @@ impl Storer<'_> {
         known
     }
 
-    /// Whether statements take memory that their block does not give back.
+    /// Returns whether statements take memory that their block does not give back.
     fn takes_anyway(&self, stmts: &[Stmt]) -> bool {
         !gives_all_back(&Block { stmts: stmts.to_vec(), results: vec![] }, &HashSet::new(), self.takes)
     }
@@ -235,8 +235,8 @@ struct Life {
     end: Option<usize>,
 }
 
-/// Where to make what the loop at `first` stores, so that the statements from it on do not release it: before the mark
-/// to which they do. The sizes must be known there.
+/// Returns where to make what the loop at `first` stores, so that the statements from it on do not release it: before
+/// the mark to which they do. The sizes must be known there.
 fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, sizes: &[Local]) -> Option<usize> {
     let mut released = HashSet::new();
     region.visit(&mut |stmt| {
@@ -274,7 +274,7 @@ fn length(stmt: &Stmt) -> usize {
     1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>()
 }
 
-/// Whether a statement does nothing but compute such values.
+/// Returns whether a statement does nothing but compute such values.
 fn is_replaced(stmt: &Stmt, values: &HashSet<Local>) -> bool {
     let targets = stmt.targets();
     !targets.is_empty() && targets.iter().all(|x| values.contains(x))

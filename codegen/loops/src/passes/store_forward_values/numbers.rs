@@ -1,4 +1,4 @@
-//! Numbers: what is computed the same way from the same things has the same number.
+//! Numbers values: values that are computed in the same way from the same values have the same number.
 //!
 //! ```text
 //! x = op a..          by the operation and the numbers of a..
@@ -150,7 +150,7 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The value where it can be stored: one for each iteration of the loops around it.
+    /// Returns the value where it can be stored: one for each iteration of the loops around it.
     fn place(&self, number: usize, value: Local) -> Option<StoredValue> {
         let mut key = format!("{number}:");
         let mut around = Vec::new();
@@ -185,7 +185,8 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// What a buffer is filled with, by the statements from its allocation on, if these are all that write to it.
+    /// Returns what a buffer is filled with, by the statements from its allocation on, if these are all that write to
+    /// it.
     fn buffer(&self, b: Local, stmts: &[Stmt]) -> Option<String> {
         let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[0] else { return None };
         let own_writes = |stmt: &Stmt| {
@@ -208,7 +209,7 @@ impl<'a> Numbers<'a> {
         Some(text)
     }
 
-    /// A statement with numbers in place of locals, if it has no effect but to fill a buffer.
+    /// Returns a statement with numbers in place of locals, if it has no effect but to fill a buffer.
     fn text(&self, stmt: &Stmt, filled: Option<Local>) -> Option<String> {
         let mut writer = Writer { numbers: self, own: HashMap::new(), filled, depth: 0, out: String::new() };
         writer.stmt(stmt)?;
@@ -228,19 +229,19 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// Whether what a buffer shows is the same throughout, or known to be complete.
+    /// Returns whether what a buffer shows is the same throughout, or known to be complete.
     fn is_readable(&self, b: Local) -> bool {
         let is_made = self.named.contains_key(&b) && self.set.contains(&b) && self.is_finished(b);
         is_made || !self.changes.iter().any(|stmt| self.aliases.changes(stmt, b, self.written))
     }
 
-    /// Whether a buffer has its number from what fills it.
+    /// Returns whether a buffer has its number from what fills it.
     fn is_finished(&self, b: Local) -> bool {
         self.aliases.roots_of(b).contains(&crate::analyses::roots::Root::Made(b))
     }
 }
 
-/// Whether a loop computes something dear.
+/// Returns whether a loop computes something expensive.
 pub(super) fn has_dear(looped: &For, forward: Forward) -> bool {
     looped.body.stmts.iter().any(|stmt| is_dear(stmt, forward))
 }

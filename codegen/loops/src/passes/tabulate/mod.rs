@@ -1,5 +1,5 @@
-//! Tables: what an inner loop computes anew for each iteration of an outer one is computed once, before that, and
-//! stored.
+//! Computes once, into a table before an outer loop, what an inner loop computes again in each iteration of the outer
+//! one.
 //!
 //! ```text
 //! for i in a..b { for j in 0..m { x = exp (load v[j]); s } }
@@ -11,9 +11,9 @@
 //! other loops, whose price is beyond that of a load. The table has an element for each iteration of the inner
 //! loops that the value depends on, so no more than these loops have iterations.
 //!
-//! A value may stand behind checks, in conditionals and in loops that may not run: the table is filled under the same
-//! conditions, and where they do not hold, an element is not set and not loaded either. What is computed in a slice
-//! (see `slice`) has no effect and reads nothing that the loop writes.
+//! A value may stand behind checks, in conditionals, and in loops that may not run. The table is filled under the same
+//! conditions. Where these do not hold, an element is neither set nor loaded. What is computed in a slice (see `slice`)
+//! has no effect and reads nothing that the loop writes.
 
 mod slice;
 
@@ -194,7 +194,7 @@ fn indices(slice: &TableSlice) -> Vec<Local> {
     slice.dims().map(|inner| inner.index).collect()
 }
 
-/// What is set by a loop for its body, and in it.
+/// Returns what is set by a loop for its body, and in it.
 fn set_in(looped: &For) -> HashSet<Local> {
     let mut set: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));

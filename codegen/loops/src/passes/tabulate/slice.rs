@@ -1,4 +1,5 @@
-//! The values in a loop that do not depend on its iteration but for indices of inner loops, and what computes each.
+//! Finds the values in a loop that depend on its iteration only by indices of inner loops, and the statements that
+//! compute them.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
@@ -39,13 +40,13 @@ pub(super) struct InnerLoop {
 }
 
 impl TableSlice {
-    /// The loops that the value depends on, outermost first.
+    /// Returns the loops that the value depends on, outermost first.
     pub(super) fn dims(&self) -> impl Iterator<Item = &InnerLoop> {
         self.steps.iter().filter_map(|step| if let SliceStep::Each(inner) = step { Some(inner) } else { None })
     }
 }
 
-/// The slices of a loop that are worth tables.
+/// Returns the slices of a loop that are worth tables.
 pub(super) fn slices(
     looped: &For,
     set: &HashSet<Local>,
@@ -212,8 +213,8 @@ impl SliceFinder<'_> {
         }
     }
 
-    /// Whether the loops on the way run to their end, or that is not far: otherwise a table might not fit into memory
-    /// where the program would stop with another error before it came to that.
+    /// Returns whether the loops on the way run to their end, or a short distance. Otherwise the table might not fit
+    /// into memory where the program would stop earlier with another error.
     fn runs_to_the_end(&self) -> bool {
         let is_size = |a: &Operand| match a {
             Operand::Local(x) => self.locals[x.0 as usize].is_size,
@@ -228,7 +229,7 @@ impl SliceFinder<'_> {
         a.local().is_none_or(|x| !self.set.contains(&x) || self.known.contains_key(&x))
     }
 
-    /// Whether a statement has no effect, and does the same in each iteration, indices of inner loops aside.
+    /// Returns whether a statement has no effect, and does the same in each iteration, indices of inner loops aside.
     fn is_same(&self, stmt: &Stmt) -> bool {
         let is_pure = match stmt {
             Stmt::Let(..) => true,
@@ -259,7 +260,7 @@ impl SliceFinder<'_> {
     }
 }
 
-/// What a statement uses from outside of it.
+/// Returns what a statement uses from outside of it.
 fn free(stmt: &Stmt) -> HashSet<Local> {
     let mut used: HashSet<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
     let mut bound: HashSet<Local> = stmt.bound().into_iter().collect();
@@ -285,7 +286,7 @@ fn contains_dear(stmt: &Stmt) -> bool {
     found
 }
 
-/// The steps to a value: what computes it and what leads there, in the order of the text.
+/// Returns the steps to a value: what computes it and what leads there, in the order of the text.
 fn slice(value: Local, path: &[AccessPath], known: &HashMap<Local, InvariantLocal>) -> TableSlice {
     let mut steps: BTreeMap<usize, SliceStep> = BTreeMap::new();
     let mut waiting = vec![value];
@@ -324,7 +325,7 @@ fn slice(value: Local, path: &[AccessPath], known: &HashMap<Local, InvariantLoca
     TableSlice { value, steps, key, span: Span::default() }
 }
 
-/// A text in which what is set in the slice has numbers of its own.
+/// Returns a text in which what is set in the slice has numbers of its own.
 fn key(value: Local, steps: &[SliceStep]) -> String {
     let mut names = HashMap::new();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What it takes to run a loop, in units of a simple instruction: one iteration after the other, or in lanes.
+//! Estimates the cost of a loop, in units of a simple instruction: one iteration after the other, or in lanes.
 //!
 //! It need not be right, but it must tell apart what differs by a lot: which loop of a nest makes vectors of
 //! neighbours, and which one gathers.
@@ -14,7 +14,7 @@ const ITERATIONS: f64 = 16.0;
 /// What likely conditions are worth: the other side runs one time in so many.
 const LIKELY: f64 = 16.0;
 
-/// How often a loop runs.
+/// Returns how often a loop runs.
 pub(super) fn iterations(looped: &For) -> f64 {
     match (&looped.from, &looped.to) {
         (Operand::Integer(from), Operand::Integer(to)) => to.saturating_sub(*from).max(0) as f64,
@@ -22,7 +22,7 @@ pub(super) fn iterations(looped: &For) -> f64 {
     }
 }
 
-/// How often the two sides of a conditional run.
+/// Returns how often the two sides of a conditional run.
 pub(super) fn odds(condition: &Operand, likely: &HashSet<Local>) -> [f64; 2] {
     match condition {
         Operand::Bool(true) => [1.0, 0.0],
@@ -32,7 +32,7 @@ pub(super) fn odds(condition: &Operand, likely: &HashSet<Local>) -> [f64; 2] {
     }
 }
 
-/// What a statement costs, its blocks aside.
+/// Returns what a statement costs, its blocks aside.
 pub(super) fn scalar(stmt: &Stmt) -> f64 {
     match stmt {
         Stmt::Let(_, op, args) => operation(*op, args),
@@ -87,12 +87,12 @@ pub(super) struct InLanes<'a> {
 }
 
 impl InLanes<'_> {
-    /// What a block costs, run once for all lanes.
+    /// Returns what a block costs, run once for all lanes.
     pub(super) fn block(&self, block: &Block) -> f64 {
         block.stmts.iter().map(|stmt| self.stmt(stmt)).sum()
     }
 
-    /// What it costs to do something simple in all lanes.
+    /// Returns what it costs to do something simple in all lanes.
     fn vector(&self) -> f64 {
         f64::from(self.lanes.div_ceil(self.floats))
     }
@@ -155,7 +155,7 @@ impl InLanes<'_> {
         !self.spread.varies(b) && !self.spread.varies(i)
     }
 
-    /// An element in each lane; what it costs if they are scattered.
+    /// Returns an element in each lane; what it costs if they are scattered.
     fn cell(&self, b: &Operand, i: &Operand, scattered: f64) -> f64 {
         match self.spread.layout(b) {
             Layout::Shared | Layout::Plain if self.is_uniform(b, i) => 1.0,

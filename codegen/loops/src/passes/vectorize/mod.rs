@@ -1,13 +1,13 @@
-//! Lanes: chooses loops whose iterations run W at once, in the lanes of vectors (`docs/lanes.md`).
+//! Chooses loops that run W iterations at once, in the lanes of vectors (`docs/lanes.md`).
 //!
 //! ```text
 //! for i in a..b { s }    =    for i in a..b lanes W { s }
 //! ```
 //!
-//! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without.
-//! What has no loop, branch or check in it and takes no memory is left to LLVM, which makes vectors of it by itself,
-//! but for functions of libm that may be computed for vectors. What is not likely to run stays as it is, and so do
-//! nests of which `interchange` chose a loop.
+//! Of a nest of loops it is the one with which the nest is cheapest (`cost`), if that is much cheaper than without. A
+//! loop without loops, branches or checks that takes no memory is left to LLVM, which makes vectors of it by itself.
+//! The exception is a loop with functions of libm that may be computed for vectors. What is not likely to run stays as
+//! it is, and so do nests of which `interchange` chose a loop.
 
 mod cost;
 
@@ -102,7 +102,7 @@ fn choose(
     LaneChoice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
 }
 
-/// What [`run`] would choose in each function of a module.
+/// Returns what [`run`] would choose in each function of a module.
 fn choices(module: &Module) -> Vec<LaneChoice> {
     let mut analyses = Analyses::default();
     let effects = FunctionEffects::of(module, &mut analyses);
@@ -130,7 +130,7 @@ struct LaneChooser<'a> {
 }
 
 impl LaneChooser<'_> {
-    /// Whether all loops that can run in lanes are asked to.
+    /// Returns whether all loops that can run in lanes are asked to.
     fn is_forced(&self) -> bool {
         self.vectors.lanes.is_some()
     }
@@ -199,7 +199,7 @@ impl LaneChooser<'_> {
         otherwise
     }
 
-    /// What a loop costs that runs in lanes already.
+    /// Returns what a loop costs that runs in lanes already.
     fn settled(&self, looped: &For) -> f64 {
         let lanes = looped.lanes;
         let chunks = (cost::iterations(looped) / f64::from(lanes)).ceil();
@@ -211,7 +211,7 @@ impl LaneChooser<'_> {
         InLanes { spread, likely: &self.likely, floats: self.vectors.floats, lanes }
     }
 
-    /// How many lanes a loop would get, and what it would cost.
+    /// Returns how many lanes a loop would get, and what it would cost.
     fn in_lanes(&self, looped: &For) -> Result<(u32, f64), Reason> {
         let Vectors { floats, lanes } = self.vectors;
         let abreast = if self.around == 0 { ABREAST } else { 1 };
@@ -234,7 +234,7 @@ impl LaneChooser<'_> {
     }
 }
 
-/// How many lanes a loop gets for which so many are worth it, with what its body costs in some.
+/// Returns how many lanes a loop gets for which so many are worth it, with what its body costs in some.
 fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
     let fits = |wide: u32| match (&looped.from, &looped.to) {
         (Operand::Integer(_), Operand::Integer(_)) => cost::iterations(looped) >= LONG * f64::from(wide),
@@ -247,14 +247,14 @@ fn wide(looped: &For, lanes: u32, body: impl Fn(u32) -> f64) -> u32 {
     wide
 }
 
-/// Whether a pass before this one chose loops of a block.
+/// Returns whether a pass before this one chose loops of a block.
 fn has_lanes(block: &Block) -> bool {
     let mut found = false;
     block.visit(&mut |stmt| found |= matches!(stmt, Stmt::For(looped) if looped.lanes > 1));
     found
 }
 
-/// Whether LLVM makes vectors of a loop.
+/// Returns whether LLVM makes vectors of a loop.
 fn is_plain(function: &Function, looped: &For) -> bool {
     let is_simple = looped.body.stmts.iter().all(|stmt| match stmt {
         Stmt::Let(..) => true,

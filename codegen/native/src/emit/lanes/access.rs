@@ -1,4 +1,4 @@
-//! Loads and stores in lanes: where the elements of all lanes lie, and how they get to vectors.
+//! Emits loads and stores in lanes: finds where the elements of all lanes lie, and gathers them in vectors.
 //!
 //! ```text
 //! one       the same element for all lanes          a scalar load
@@ -85,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Cells { place, ty, own, once: layout == Layout::Shared, mask }
     }
 
-    /// Where an index of a buffer that each lane has for itself begins.
+    /// Returns where an index of a buffer that each lane has for itself begins.
     pub(super) fn of_each(&self, lanes: &ActiveLanes<'ctx>, i: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         let width = self.constant_like(i, self.i64().const_int(u64::from(lanes.width), false).into());
         self.op(Op::MulI, &[i, width])
@@ -96,7 +96,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         llvm::any_element(&self.builder, self.stored(ty), base.into_pointer_value(), i.into_int_value())
     }
 
-    /// What the elements are: a vector, or the one value of all lanes.
+    /// Returns what the elements are: a vector, or the one value of all lanes.
     pub(super) fn read(
         &self,
         frame: &Frame<'ctx, '_>,
@@ -158,8 +158,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.place_in_scope(frame, buffer, store);
     }
 
-    /// Adds to the elements: in vectors where each lane has its own, once where all do the same, else one lane after
-    /// the other, for they may have the same one.
+    /// Adds to the elements: in vectors if each lane has its own, once if all lanes do the same. Otherwise it adds one
+    /// lane after the other, for they may have the same element.
     pub(super) fn add_to_cells(
         &mut self,
         frame: &Frame<'ctx, '_>,
@@ -210,7 +210,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.place_in_scope(frame, buffer, store);
     }
 
-    /// What the lanes that are on add; the others add nothing.
+    /// Returns what the lanes that are on add; the others add nothing.
     fn of_lanes_on(&self, lanes: &ActiveLanes<'ctx>, op: Op, value: BasicValueEnum<'ctx>) -> VectorValue<'ctx> {
         let value = self.spread(value, lanes.width);
         let nothing = self.splat(self.neutral(op), lanes.width);
@@ -218,7 +218,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         lanes.mask.on.map_or(value, chosen)
     }
 
-    /// The addresses of the lanes that are on; the others get one that nobody else uses.
+    /// Returns the addresses of the lanes that are on; the others get one that nobody else uses.
     fn or_nowhere(
         &self,
         frame: &Frame<'ctx, '_>,

@@ -1,4 +1,4 @@
-//! The best of the bests of lanes.
+//! Emits the choice of the best element among the best ones of all lanes.
 //!
 //! ```text
 //! lanes 0..W/2 beside lanes W/2..W, down to one:  the second where it is better, or as good and its place is the one
@@ -12,7 +12,7 @@ use loops::analyses::independence::Best;
 use loops::ir::Op;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The element and what goes with it, of the lane where it is best.
+    /// Returns the element and what goes with it, of the lane where it is best.
     pub(super) fn best_lane(&self, best: &Best, mut members: Vec<VectorValue<'ctx>>) -> Vec<BasicValueEnum<'ctx>> {
         let place = best.place.and_then(|place| best.members().position(|member| member == place));
         while members[0].get_type().get_size() > 1 {

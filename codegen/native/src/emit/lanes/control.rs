@@ -1,4 +1,4 @@
-//! Statements in lanes: operations, checks, and lanes that part.
+//! Emits statements in lanes: operations, checks, and branches that only some lanes take.
 //!
 //! ```text
 //! x = op a..                  on vectors; what is uniform is spread
@@ -188,7 +188,7 @@ pub(in crate::emit) fn differs_in_lanes(lanes: &ActiveLanes, stmt: &Stmt) -> boo
     }
 }
 
-/// Whether a block is short, and does nothing that could fail or take long in lanes that are off.
+/// Returns whether a block is short, and does nothing that could fail or take long in lanes that are off.
 fn is_light(block: &Block) -> bool {
     let mut light = block.len() <= LIGHT_ARM;
     block.visit(&mut |stmt| light &= matches!(stmt, Stmt::Let(_, op, _) if op.has_vector_instructions()));

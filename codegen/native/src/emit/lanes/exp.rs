@@ -1,19 +1,18 @@
-//! exp on vectors, in line: no call, which would take every vector that lives to memory and back.
+//! Emits exp on vectors, in line. A call would spill every live vector to memory and load it again.
 //!
 //! ```text
 //! exp x = 2^n exp r        n = x / log 2, rounded; r = x - n log 2
 //! exp r = 1 + (r + r² Q(r))
 //! ```
 //!
-//! n is whole, |r| <= log 2 / 2 and Q of degree 9: its even powers and the odd ones, each by Horner's rule. On
-//! processors that look up elements of two vectors of 8 by an instruction, n is a multiple of 1/16, Q of degree 4, and
-//! the fraction of 2^n from a table: 14 operations and a look-up, not 26.
+//! n is whole, |r| <= log 2 / 2 and Q of degree 9: its even powers and the odd ones, each by Horner's rule. Some
+//! processors look up elements of two vectors of 8 by one instruction. There, n is a multiple of 1/16, Q has degree 4,
+//! and a table has the fraction of 2^n: 14 operations and a look-up, not 26.
 //!
-//! Q is the polynomial with the least maximum of |r² (Q(r) - (exp r - 1 - r) / r²)|, by Remez's exchange: 3.5e-18 over
-//! the range for degree 9, 1.2e-17 for 4. log 2 comes in two parts; the first is so short that its product with n is
-//! exact. n is rounded by adding a number so large that its last digit counts 1, or sixteenths; so its last digits are
-//! n. At most 1 ulp off, which `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is
-//! rounded as it should, down to 0.
+//! Q is the polynomial with the least maximum of |r² (Q(r) - (exp r - 1 - r) / r²)|, found by the exchange algorithm of
+//! Remez. The maximum is 3.5e-18 over the range for degree 9, and 1.2e-17 for degree 4. At most 1 ulp off, which
+//! `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is rounded as it should, down to
+//! 0.
 
 use crate::emit::{Emitter, built};
 use inkwell::FloatPredicate;
@@ -127,7 +126,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         (rounded, n, r, square)
     }
 
-    /// The nearest number from which on exp does not change. NaN compares with nothing, and stays.
+    /// Returns the nearest number from which on exp does not change. NaN compares with nothing, and stays.
     fn within_range(&self, x: VectorValue<'ctx>) -> VectorValue<'ctx> {
         let [least, most] = RANGE.map(|bound| self.floats(bound, x));
         let nearer = |p, bound, x| {
@@ -173,7 +172,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.intrinsic("llvm.fmuladd", &[a.into(), b.into(), c.into()], &[a.get_type().into()]).into_vector_value()
     }
 
-    /// A number in all lanes.
+    /// Returns a number in all lanes.
     fn floats(&self, number: f64, like: VectorValue<'ctx>) -> VectorValue<'ctx> {
         VectorType::const_vector(&vec![
             self.context.f64_type().const_float(number);

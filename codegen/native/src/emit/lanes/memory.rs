@@ -1,4 +1,4 @@
-//! Statements on memory in lanes.
+//! Emits statements on memory in lanes.
 //!
 //! ```text
 //! x = alloc n         shared: n; each: W n, for the largest n; rows: the sum of the n, one row after the other
@@ -72,7 +72,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.function().ty(buffer).element().expect("loops are well-typed")
     }
 
-    /// The largest of what the lanes that are on count.
+    /// Returns the largest of what the lanes that are on count.
     fn largest(&self, lanes: &ActiveLanes<'ctx>, count: BasicValueEnum<'ctx>) -> IntValue<'ctx> {
         match count {
             BasicValueEnum::VectorValue(counts) => {
@@ -84,7 +84,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// What the lanes that are on count; 0 in the others.
+    /// Returns what the lanes that are on count; 0 in the others.
     fn of_on(&self, lanes: &ActiveLanes<'ctx>, counts: VectorValue<'ctx>) -> VectorValue<'ctx> {
         let zeros = counts.get_type().const_zero();
         lanes.mask.on.map_or(counts, |on| self.select(on, counts.into(), zeros.into()).into_vector_value())

@@ -1,4 +1,4 @@
-//! Loops in lanes (`docs/lanes.md`): W iterations at once, one in each lane of vectors.
+//! Emits loops in lanes (`docs/lanes.md`): W iterations at once, one in each lane of vectors.
 //!
 //! ```text
 //! for i in a..b lanes W carrying (y = c) s
@@ -7,8 +7,8 @@
 //!
 //! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
 //!
-//! The locals of s that vary hold vectors. In the last, incomplete W the lanes beyond b are off: a copy of s of its own
-//! is for these, under a mask, if s is short, else all of the loop is under a mask. What a wide loop leaves runs in
+//! The locals of s that vary hold vectors. In the last, incomplete W, the lanes beyond b are off. If s is short, a
+//! second copy of s runs them under a mask. Otherwise the whole loop is under a mask. What a wide loop leaves runs in
 //! fewer lanes, so that it costs less than W iterations would.
 
 mod access;
@@ -44,7 +44,7 @@ const LONG_BODY: usize = 60;
 const ABREAST: u32 = 2;
 
 impl<'ctx> Emitter<'ctx, '_> {
-    /// The type of a local: a vector where it varies.
+    /// Returns the type of a local: a vector where it varies.
     pub(super) fn local_ty(&self, frame: &Frame<'ctx, '_>, x: Local) -> BasicTypeEnum<'ctx> {
         let ty = self.ty(frame.function().ty(&Operand::Local(x)));
         match frame.lanes() {
@@ -53,7 +53,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// A value of a local's type: the same for all lanes, where it varies.
+    /// Returns a value of a local's type: the same for all lanes, where it varies.
     pub(super) fn suited(
         &self,
         frame: &Frame<'ctx, '_>,
@@ -196,7 +196,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         before.iter().zip(&after).map(meet).collect()
     }
 
-    /// The lanes of a chunk from i on whose index is less than an end.
+    /// Returns the lanes of a chunk from i on whose index is less than an end.
     fn up_to(&self, i: IntValue<'ctx>, end: IntValue<'ctx>, lanes: u32) -> Mask<'ctx> {
         let left = built(self.builder.build_int_sub(end, i, ""));
         let [left, numbers] = [self.splat(left.into(), lanes), self.numbers(lanes)];
@@ -262,7 +262,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         own.iter().zip(before).map(next).collect()
     }
 
-    /// What changes nothing when it is added.
+    /// Returns what changes nothing when it is added.
     pub(super) fn neutral(&self, op: Op) -> BasicValueEnum<'ctx> {
         match op {
             Op::AddF => self.context.f64_type().const_float(-0.0).into(),
@@ -271,7 +271,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// The operation that adds up numbers of a type.
+/// Returns the operation that adds up numbers of a type.
 pub(super) fn addition(scalar: Option<Scalar>) -> Op {
     match scalar {
         Some(Scalar::Float) => Op::AddF,

@@ -1,4 +1,4 @@
-//! Vectors: their lanes, parts and sums.
+//! Emits work on the lanes, the parts and the sums of vectors.
 
 use crate::emit::shape::vector_of;
 use crate::emit::{Emitter, built};
@@ -14,7 +14,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_extract_element(vector, place, ""))
     }
 
-    /// The same in all lanes.
+    /// Returns the same in all lanes.
     pub(super) fn splat(&self, value: BasicValueEnum<'ctx>, lanes: u32) -> VectorValue<'ctx> {
         let nothing = vector_of(value.get_type(), lanes).get_poison();
         let zero = self.i32().const_zero();
@@ -22,7 +22,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.shuffle(first, nothing, &vec![0; lanes as usize])
     }
 
-    /// The vector cut into vectors of a width that divides its own.
+    /// Returns the vector cut into vectors of a width that divides its own.
     pub(super) fn split(&self, vector: VectorValue<'ctx>, width: u32) -> Vec<VectorValue<'ctx>> {
         let lanes = vector.get_type().get_size();
         if lanes == width {
@@ -41,19 +41,19 @@ impl<'ctx> Emitter<'ctx, '_> {
         parts[0]
     }
 
-    /// The elements of both at these places, counted through.
+    /// Returns the elements of both at these places, counted through.
     fn shuffle(&self, left: VectorValue<'ctx>, right: VectorValue<'ctx>, places: &[u32]) -> VectorValue<'ctx> {
         let places: Vec<_> = places.iter().map(|place| self.i32().const_int(u64::from(*place), false)).collect();
         built(self.builder.build_shuffle_vector(left, right, VectorType::const_vector(&places), ""))
     }
 
-    /// The numbers of the lanes.
+    /// Returns the numbers of the lanes.
     pub(super) fn numbers(&self, lanes: u32) -> VectorValue<'ctx> {
         let numbers: Vec<_> = (0..lanes).map(|lane| self.i64().const_int(u64::from(lane), false)).collect();
         VectorType::const_vector(&numbers)
     }
 
-    /// A value as a vector: itself, or the same in all lanes.
+    /// Returns a value as a vector: itself, or the same in all lanes.
     pub(super) fn spread(&self, value: BasicValueEnum<'ctx>, lanes: u32) -> VectorValue<'ctx> {
         match value {
             BasicValueEnum::VectorValue(vector) => vector,
@@ -61,12 +61,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// What an associative operation makes of all lanes: of halves, of halves of these, and so on.
+    /// Returns what an associative operation makes of all lanes: of halves, of halves of these, and so on.
     pub(super) fn total(&self, op: Op, vector: VectorValue<'ctx>) -> BasicValueEnum<'ctx> {
         self.lane(self.folded(op, vector, 1), 0)
     }
 
-    /// The same, until so many lanes are left.
+    /// Returns the same, until so many lanes are left.
     pub(super) fn folded(&self, op: Op, mut vector: VectorValue<'ctx>, width: u32) -> VectorValue<'ctx> {
         while vector.get_type().get_size() > width {
             let halves = self.split(vector, vector.get_type().get_size() / 2);
@@ -91,20 +91,20 @@ impl<'ctx> Emitter<'ctx, '_> {
         sums
     }
 
-    /// The lanes of a mask as the bits of a number.
+    /// Returns the lanes of a mask as the bits of a number.
     fn bits(&self, mask: VectorValue<'ctx>) -> IntValue<'ctx> {
         let ty = self.context.custom_width_int_type(mask.get_type().get_size().try_into().expect("lanes are few"));
         let ty = ty.expect("LLVM has integers of so many bits");
         built(self.builder.build_bit_cast(mask, ty, "")).into_int_value()
     }
 
-    /// Whether a lane is on.
+    /// Returns whether a lane is on.
     pub(super) fn any(&self, mask: VectorValue<'ctx>) -> IntValue<'ctx> {
         let bits = self.bits(mask);
         built(self.builder.build_int_compare(IntPredicate::NE, bits, bits.get_type().const_zero(), ""))
     }
 
-    /// The first lane that is on, of a mask with one.
+    /// Returns the first lane that is on, of a mask with one.
     pub(super) fn first(&self, mask: VectorValue<'ctx>) -> IntValue<'ctx> {
         let bits = self.bits(mask);
         let some = self.context.bool_type().const_all_ones();
@@ -120,7 +120,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_not(a, ""))
     }
 
-    /// The first where the mask is on, else the second.
+    /// Returns the first where the mask is on, else the second.
     pub(super) fn select(
         &self,
         mask: VectorValue<'ctx>,

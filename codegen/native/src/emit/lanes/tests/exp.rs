@@ -26,7 +26,7 @@ fn exps(x: &[f64], target_cpu: Option<&str>) -> Vec<f64> {
     y.clone()
 }
 
-/// How many Floats lie between two that are not negative, one more.
+/// Returns how many Floats lie between two that are not negative, one more.
 fn apart(x: f64, y: f64) -> u64 {
     x.to_bits().abs_diff(y.to_bits())
 }
@@ -60,7 +60,7 @@ fn what_is_special_is_what_it_is_in_libm() {
     }
 }
 
-/// The greatest error in exp r of a Q, for |r| up to a bound; of (exp r - 1 - r) / r² the series is summed.
+/// Returns the greatest error in exp r of a Q, for |r| up to a bound; of (exp r - 1 - r) / r² the series is summed.
 fn error(q: &[f64], bound: f64) -> f64 {
     let polynomial = |q: &[f64], r: f64| q.iter().rev().fold(0.0, |sum: f64, factor| sum.mul_add(r, *factor));
     let factorials = (2..22).scan(1.0, |factorial, k| {

@@ -129,7 +129,7 @@ fn same_arg(a: &Arg, b: &Arg) -> bool {
 }
 
 impl Native {
-    /// Whether two outcomes agree; after an error, buffers do not count.
+    /// Returns whether two outcomes agree; after an error, buffers do not count.
     fn agree(&self, a: &Outcome, b: &Outcome) -> bool {
         match (&a.results, &b.results) {
             (Ok(xs), Ok(ys)) => {
@@ -146,7 +146,7 @@ impl Native {
     }
 }
 
-/// The numbers of iterations that matter to W lanes.
+/// Returns the numbers of iterations that matter to W lanes.
 fn counts(width: i64) -> Vec<i64> {
     vec![0, 1, width - 1, width, width + 1, 3 * width, 37]
 }
@@ -156,7 +156,7 @@ fn check(text: &str, args: impl Fn(i64) -> Vec<Arg>) {
     check_with(text, args, |plain| assert!(plain.results.is_ok(), "{:?}\n{text}", plain.results));
 }
 
-/// The same; the outcome without lanes is looked at.
+/// Returns the same; the outcome without lanes is looked at.
 fn check_with(text: &str, args: impl Fn(i64) -> Vec<Arg>, look: impl Fn(&Outcome)) {
     assert!(text.contains("lanes W"), "{text}");
     let plain =

@@ -37,7 +37,7 @@ fn ranges_begin_anywhere_and_may_be_empty() {
     check(text, |n| vec![I(-n), I(1), Floats(vec![])]);
 }
 
-/// A text that stores what the k-th operation gives at k n + i, for each i.
+/// Returns a text that stores what the k-th operation gives at k n + i, for each i.
 fn text_of_operations(ops: &[Op]) -> String {
     let buffer = |scalar: &Scalar, of: [&'static str; 3]| match scalar {
         Scalar::Float => of[0],
