@@ -33,7 +33,7 @@ pub struct LawSet {
 }
 
 impl LawSet {
-    /// The set of the given laws.
+    /// Returns the set of the given laws.
     pub fn new(laws: Vec<Arc<Law>>) -> LawSet {
         let mut by_head: HashMap<Head, Vec<Arc<Law>>> = HashMap::new();
         let mut headless = Vec::new();
@@ -49,12 +49,12 @@ impl LawSet {
         LawSet { laws, by_head, headless }
     }
 
-    /// The laws, in order.
+    /// Returns the laws, in order.
     pub fn laws(&self) -> &[Arc<Law>] {
         &self.laws
     }
 
-    /// The laws that may apply to the term, in order.
+    /// Returns the laws that may apply to the term, in order.
     pub(crate) fn candidates(&self, e: &Expr) -> impl Iterator<Item = &Arc<Law>> {
         let at_head = Head::of(e).and_then(|head| self.by_head.get(&head));
         at_head.unwrap_or(&self.headless).iter()
@@ -97,12 +97,12 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// `innermost` of a set of laws.
+    /// Returns `innermost` of a set of laws.
     pub fn innermost(laws: Vec<Arc<Law>>) -> Strategy {
         Strategy::Innermost(Arc::new(Strategy::Laws(Arc::new(LawSet::new(laws)))))
     }
 
-    /// The laws that it may apply, in order.
+    /// Returns the laws that it may apply, in order.
     pub fn laws(&self) -> Vec<Arc<Law>> {
         match self {
             Strategy::Id | Strategy::Fail => Vec::new(),

@@ -137,7 +137,7 @@ impl Hash for Fun {
 }
 
 impl Fun {
-    /// The type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
+    /// Returns the type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
     pub fn argument(&self) -> Type {
         match self.params.as_slice() {
             [one] => one.clone(),
@@ -145,7 +145,7 @@ impl Fun {
         }
     }
 
-    /// Whether the function has such a part of its argument, and it can change.
+    /// Returns whether the function has such a part of its argument, and it can change.
     pub fn can_vary(&self, path: &Path) -> bool {
         let part = |ty: &Type, i: &usize| ty.as_tuple().and_then(|parts| parts.get(i - 1).cloned());
         let first = self.params.get(path[0] - 1).cloned();
@@ -153,7 +153,7 @@ impl Fun {
         ty.is_some_and(|ty| ty.is_differentiable())
     }
 
-    /// The type of what varies: that of the argument, or of the parts that the name says.
+    /// Returns the type of what varies: that of the argument, or of the parts that the name says.
     pub fn varying(&self) -> Type {
         let part = |path: &Path| {
             let part = |ty: Type, i: &usize| ty.as_tuple().expect("a path leads through tuples")[i - 1].clone();
@@ -168,7 +168,7 @@ impl Fun {
         }
     }
 
-    /// What varies, of arguments.
+    /// Returns what varies, of arguments.
     pub fn varying_of(&self, args: &[Expr]) -> Expr {
         let part = |path: &Path| path[1..].iter().fold(args[path[0] - 1].clone(), |e, i| Expr::get(*i, e));
         let parts: Vec<Expr> = match self.name.varying() {
@@ -191,7 +191,7 @@ pub struct Def {
 }
 
 impl Def {
-    /// A definition. Panics when the body's type is not the function's result type.
+    /// Returns a definition. Panics when the body's type is not the function's result type.
     pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
         let types = params.iter().map(|p| p.ty().clone()).collect();
         let fun = Fun { name, params: types, result: body.ty().clone() };
@@ -215,7 +215,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The rule as a function that gives both sides.
+    /// Returns the rule as a function that gives both sides.
     pub fn as_def(&self) -> Def {
         let sides = Expr::tuple([self.template.clone(), self.replacement.clone()]);
         Def::new(FunName::base(&self.name), self.params.clone(), sides)
@@ -238,12 +238,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether there is a function of that name, here or elsewhere.
+    /// Returns whether there is a function of that name, here or elsewhere.
     pub fn has(&self, name: &FunName) -> bool {
         self.defs.contains_key(name) || self.externals.contains_key(name)
     }
 
-    /// Whether a derivation made the text of a definition.
+    /// Returns whether a derivation made the text of a definition.
     pub fn is_derived(&self, name: &FunName) -> bool {
         !name.derivations.is_empty() && !self.by_hand.contains(name)
     }

@@ -1,4 +1,4 @@
-//! The passes on terms: one file each, and one row each in [`PASSES`].
+//! Simplifies definitions by passes on terms: one file each, and one row each in [`PASSES`].
 //!
 //! A pass takes a definition and gives one of the same meaning. Its row says what it is for, and what its result is
 //! like: the postcondition. Debug builds check the postcondition after each run. No pass imports another; the pipeline
@@ -41,7 +41,7 @@ pub struct TermPass {
     pub purpose: &'static str,
     /// What holds for each of its results, in words.
     pub postcondition: &'static str,
-    /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; none if it holds.
+    /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; `None` if it holds.
     pub violation: fn(&Def, &Facts) -> Option<Expr>,
 }
 
