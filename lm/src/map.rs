@@ -11,59 +11,12 @@
 //! Source: working notes, Figs. 3-5. The infinite sum of L' is over the support of its argument,
 //! which is finite (`Value::Support`): that makes the notes' "fishy" semantics exact.
 
-use crate::interp::{Closure, ErrorKind, Interpreter, RuntimeError};
+use crate::interp::interpreter::Interpreter;
+use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
-use crate::term::FunName;
-use crate::value::Value;
+pub use crate::value::LinearMap;
+use crate::value::{Closure, Value};
 use std::sync::Arc;
-
-/// A linear map. Witnesses (`s`, `t`) are values that show a shape.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LinearMap {
-    /// `0`, from the first witness's space to the second's.
-    Zero(Value, Value),
-    /// `1`.
-    One(Value),
-    /// `S(k)`.
-    Scale(Value, f64),
-    /// r to r * v.
-    ScaleR(Value),
-    /// x to v • x.
-    Dot(Value),
-    /// `⊕`.
-    Add(Arc<LinearMap>, Arc<LinearMap>),
-    /// `×`.
-    VCat(Vec<Arc<LinearMap>>),
-    /// `⋈`.
-    HCat(Vec<Arc<LinearMap>>),
-    /// `V(v)`, with a witness of the domain when it can be known without an element.
-    VCatV(Arc<Tensor>, Option<Value>),
-    /// `H(v)`, with a witness of the codomain when it can be known without an element.
-    HCatV(Arc<Tensor>, Option<Value>),
-    /// The sum of a tensor of maps, with a witness of the codomain, and one of the domain when it can
-    /// be known without an element.
-    AddV(Vec<Value>, Value, Option<Value>),
-    /// The element at a position of a tensor that the witness shows: `H` of a one-hot tensor of maps.
-    Index(Position, Arc<Tensor>),
-    /// The sum of the elements of a tensor that the first witness shows: `H` of a tensor of ones.
-    Sum(Arc<Tensor>, Option<Value>),
-    /// A linear recurrence of so many steps from (state, input) to (state, sum of outputs), step i by the
-    /// map f(i); with witnesses of both pairs. Figs. 12-15.
-    Fold(i64, Value, Value, Closure),
-    /// The Jacobian of a function at a recorded point: the second half of its reverse derivative, the record,
-    /// and witnesses of both spaces.
-    At(FunName, Value, Value, Value),
-    /// `m ∘ n`: m after n.
-    Compose(Arc<LinearMap>, Arc<LinearMap>),
-    /// `mᵀ`.
-    Transpose(Arc<LinearMap>),
-    /// The i-th component (1-based) of a tuple that the witness shows.
-    Get(usize, Value),
-    /// `L(f)`, with a witness of the domain when it can be known without an element.
-    L(Closure, Option<Value>),
-    /// `L'(f)`, with a witness of the codomain when it can be known without an element.
-    LT(Closure, Option<Value>),
-}
 
 use LinearMap::*;
 

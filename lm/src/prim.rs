@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 
 /// How a primitive is differentiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jacobian {
+pub enum JacobianRule {
     /// The right-hand side of a law over the arguments `x`, `y`.
     Law(&'static str),
     /// Zero: the result is locally constant, or takes no part in differentiation.
@@ -57,12 +57,12 @@ struct Row {
     typing: &'static [&'static str],
     cost: Cost,
     effect: Effect,
-    jacobian: Jacobian,
+    jacobian: JacobianRule,
 }
 
 use Cost::{Call, Cheap, Root};
 use Effect::{Fails, Pure, Shows};
-use Jacobian::{Law, Structural, Zero};
+use JacobianRule::{Law, Structural, Zero};
 
 macro_rules! primitives {
     ($($variant:ident $name:literal [$($typing:literal),+] $cost:ident $effect:ident $jacobian:expr;)*) => {
@@ -190,7 +190,7 @@ impl Prim {
     }
 
     /// Returns how the primitive is differentiated.
-    pub fn jacobian(self) -> Jacobian {
+    pub fn jacobian(self) -> JacobianRule {
         match self {
             Prim::Libm(f) => Law(f.derivative()),
             other => other.row().jacobian,

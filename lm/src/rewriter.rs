@@ -73,8 +73,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Applies a strategy; returns `None` when it fails. The bindings that laws make go right before the binding, or
-    /// to the head of the branch, that uses them.
+    /// Applies a strategy; returns `None` when it fails. The bindings that laws make go right before the
+    /// binding, or to the head of the branch, that uses them.
     pub fn run(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         self.normal.clear();
         self.framed(e, |cx, e| cx.apply(s, e))

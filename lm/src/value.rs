@@ -1,9 +1,12 @@
-//! Values: what terms mean.
+//! Defines values: what terms mean.
+//!
+//! Functions and linear maps are values and hold values, so their data is here, too. `interp` applies functions, `map`
+//! applies linear maps.
 
-use crate::interp::Closure;
-use crate::map::LinearMap;
-use crate::tensor::Tensor;
+use crate::tensor::{Position, Tensor};
+use crate::term::{Expr, FunName, Var};
 use crate::types::Type;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -116,4 +119,102 @@ impl fmt::Display for Value {
             Value::Record(_) => write!(f, "<record>"),
         }
     }
+}
+
+/// The values of the variables in scope.
+pub type Env = HashMap<u32, Value>;
+
+/// A function value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closure {
+    pub(crate) param: Var,
+    pub(crate) body: Expr,
+    pub(crate) env: Arc<Env>,
+    /// What is done to each value, in order.
+    pub(crate) then: Vec<Then>,
+}
+
+/// What is done to each value of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Then {
+    /// It is a map, which is applied to this.
+    Apply(Value),
+    /// It is a map, which is applied to this in reverse.
+    ApplyReverse(Value),
+    /// The value of this function at the same place is added.
+    Add(Value),
+    /// It is negated or scaled.
+    Change(Change),
+}
+
+/// An operation on one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Change {
+    Negate,
+    Scale(f64),
+}
+
+impl Closure {
+    /// `λi. (self i) ⊙ x`.
+    pub(crate) fn then_apply(self, x: &Value) -> Closure {
+        self.then(Then::Apply(x.clone()))
+    }
+
+    /// `λi. r ⊙ᴿ (self i)`.
+    pub(crate) fn then_apply_reverse(self, r: &Value) -> Closure {
+        self.then(Then::ApplyReverse(r.clone()))
+    }
+
+    pub(crate) fn then(mut self, then: Then) -> Closure {
+        self.then.push(then);
+        self
+    }
+}
+
+/// A linear map. Witnesses (`s`, `t`) are values that show a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinearMap {
+    /// `0`, from the first witness's space to the second's.
+    Zero(Value, Value),
+    /// `1`.
+    One(Value),
+    /// `S(k)`.
+    Scale(Value, f64),
+    /// r to r * v.
+    ScaleR(Value),
+    /// x to v • x.
+    Dot(Value),
+    /// `⊕`.
+    Add(Arc<LinearMap>, Arc<LinearMap>),
+    /// `×`.
+    VCat(Vec<Arc<LinearMap>>),
+    /// `⋈`.
+    HCat(Vec<Arc<LinearMap>>),
+    /// `V(v)`, with a witness of the domain when it can be known without an element.
+    VCatV(Arc<Tensor>, Option<Value>),
+    /// `H(v)`, with a witness of the codomain when it can be known without an element.
+    HCatV(Arc<Tensor>, Option<Value>),
+    /// The sum of a tensor of maps, with a witness of the codomain, and one of the domain when it can
+    /// be known without an element.
+    AddV(Vec<Value>, Value, Option<Value>),
+    /// The element at a position of a tensor that the witness shows: `H` of a one-hot tensor of maps.
+    Index(Position, Arc<Tensor>),
+    /// The sum of the elements of a tensor that the first witness shows: `H` of a tensor of ones.
+    Sum(Arc<Tensor>, Option<Value>),
+    /// A linear recurrence of so many steps from (state, input) to (state, sum of outputs), step i by the
+    /// map f(i); with witnesses of both pairs. Figs. 12-15.
+    Fold(i64, Value, Value, Closure),
+    /// The Jacobian of a function at a recorded point: the second half of its reverse derivative, the record,
+    /// and witnesses of both spaces.
+    At(FunName, Value, Value, Value),
+    /// `m ∘ n`: m after n.
+    Compose(Arc<LinearMap>, Arc<LinearMap>),
+    /// `mᵀ`.
+    Transpose(Arc<LinearMap>),
+    /// The i-th component (1-based) of a tuple that the witness shows.
+    Get(usize, Value),
+    /// `L(f)`, with a witness of the domain when it can be known without an element.
+    L(Closure, Option<Value>),
+    /// `L'(f)`, with a witness of the codomain when it can be known without an element.
+    LT(Closure, Option<Value>),
 }

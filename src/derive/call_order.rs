@@ -27,7 +27,7 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
     });
 }
 
-/// Whether a function calls itself, directly or not.
+/// Returns whether a function calls itself, directly or not.
 pub fn is_recursive(program: &Program, name: &FunName) -> bool {
     let mut seen = HashSet::new();
     let mut waiting = vec![name.clone()];

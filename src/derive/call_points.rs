@@ -13,8 +13,8 @@ pub struct CallPoint(FunName, Vec<Atom>);
 pub struct Tuples(HashMap<u32, Vec<Expr>>);
 
 impl Tuples {
-    /// Returns the tuples that a term binds, at whatever depth.
-    pub fn of(e: &Expr) -> Tuples {
+    /// Collects the tuples that a term binds, at any depth.
+    pub fn bound_in(e: &Expr) -> Tuples {
         let mut tuples = HashMap::new();
         e.visit_bindings(|b| {
             if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
@@ -42,7 +42,10 @@ impl Tuples {
         match derivation(f)? {
             Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
             Derivative::SufFwdPass => self.at(&base(f), args),
-            _ => None,
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic | Derivative::Shape => None,
+            Derivative::SufRevPass | Derivative::SufRev | Derivative::Cl | Derivative::Wrt(_) => None,
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess => None,
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => None,
         }
     }
 

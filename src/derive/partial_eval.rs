@@ -165,12 +165,12 @@ impl Slots {
         if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
     }
 
-    /// Returns what the first branch puts into the slots: its own variables, and dummies.
+    /// Returns the values of the slots in the first branch: its own variables, and dummies.
     pub fn of_first(&self) -> Vec<Expr> {
         self.parts(|(yes, _)| yes.as_ref())
     }
 
-    /// Returns what the second branch puts into the slots.
+    /// Returns the values of the slots in the second branch.
     pub fn of_second(&self) -> Vec<Expr> {
         self.parts(|(_, no)| no.as_ref())
     }
@@ -184,14 +184,14 @@ impl Slots {
         self.0.iter().zip(&vars).map(part).collect()
     }
 
-    /// Returns the names of the second branch's variables outside.
+    /// Renames the second branch's variables to those of the slots.
     pub fn renaming(&self) -> HashMap<u32, Expr> {
         let shared = self.0.iter().filter_map(|(yes, no)| Some((no.as_ref()?.id(), Expr::var(yes.as_ref()?))));
         shared.collect()
     }
 }
 
-/// Returns what the reverse half of a branch needs of its forward half.
+/// Returns the variables that the reverse half of a branch reads from its forward half.
 fn exported(branch: &Halves) -> Vec<Var> {
     let bound: Vec<Var> = branch.forward.iter().flat_map(|b| b.pattern.vars().to_vec()).collect();
     record(&branch.reverse, &branch.result, &bound)

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 pub struct Schedule {
     /// Its name.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose, in a few words.
     pub purpose: &'static str,
     /// The strategy.
     pub strategy: Strategy,

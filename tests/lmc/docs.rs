@@ -5,7 +5,9 @@ use common::page;
 use lm::law;
 use lm::term::Derivative;
 use lmc::derive::Derivation;
+use lmc::derive::passes;
 use lmc::derive::passes::laws::PASS_LAWS;
+use lmc::derive::recipes::{self, Entry};
 use lmc::ks::explain;
 use loops::PASSES;
 use std::collections::{BTreeMap, HashSet};
@@ -150,6 +152,40 @@ fn pages_name_no_machine() {
     }
 }
 
+/// The paragraphs and list items of a page, each on one line, with `x` for what is in backquotes.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut paragraphs = vec![String::new()];
+    for line in prose(text).lines() {
+        let line = line.trim_start();
+        let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_item = line.starts_with(['-', '*']) || (number.len() < line.len() && number.starts_with(". "));
+        let is_prose = !line.is_empty() && !line.starts_with(['|', '#', '<', '{']);
+        if is_item || !is_prose {
+            paragraphs.push(String::new());
+        }
+        if let (true, Some(last)) = (is_prose, paragraphs.last_mut()) {
+            last.push_str(line);
+            last.push(' ');
+        }
+    }
+    let plain = |p: String| p.split('`').step_by(2).collect::<Vec<_>>().join("x");
+    paragraphs.into_iter().map(plain).collect()
+}
+
+#[test]
+fn sentences_have_at_most_thirty_words() {
+    const LONGEST: usize = 30;
+    let mut long = Vec::new();
+    for page in pages() {
+        for paragraph in paragraphs(&read(&page)) {
+            let ends = [". ", ": ", "; ", "? ", ".) "].iter().fold(paragraph, |text, end| text.replace(end, "\n"));
+            let words = |sentence: &str| sentence.split(' ').filter(|w| w.contains(char::is_alphanumeric)).count();
+            long.extend(ends.lines().filter(|sentence| words(sentence) > LONGEST).map(|s| format!("{page}: {s}")));
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
 /// Compares a computed part of a page with what it should be, or writes it.
 fn holds(name: &str, part: &str, computed: &str) {
     let computed = computed.trim_matches('\n').to_string() + "\n";
@@ -159,6 +195,13 @@ fn holds(name: &str, part: &str, computed: &str) {
     let found = page::part(name, part);
     let differs = found.lines().zip(computed.lines()).find(|(found, computed)| found != computed);
     assert!(found == computed, "docs/{name}.md, {part}: not as the code says (BLESS=1 writes it), first {differs:?}");
+}
+
+#[test]
+fn the_passes_on_terms_are_listed() {
+    let row = |p: &passes::TermPass| format!("| `{}` | {} | {} |\n", p.name, p.purpose, p.postcondition);
+    let rows: String = passes::PASSES.iter().map(row).collect();
+    holds("design", "passes", &format!("| pass | does | afterwards |\n| --- | --- | --- |\n{rows}"));
 }
 
 #[test]
@@ -172,8 +215,7 @@ fn number(source: &str) -> Vec<u32> {
     source.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-#[test]
-fn the_laws_of_figures_are_listed() {
+fn laws_of_figures() -> String {
     let matched = law::all().values().map(|law| (&*law.source, &*law.name));
     let all = matched.chain(PASS_LAWS.iter().map(|law| (law.source, law.name)));
     let mut by_source: BTreeMap<(bool, Vec<u32>, &str), Vec<String>> = BTreeMap::new();
@@ -185,7 +227,23 @@ fn the_laws_of_figures_are_listed() {
     for ((_, _, source), names) in by_source {
         writeln!(table, "| {source} | {} | {} |", names.len(), names.join(", ")).expect("a string takes all");
     }
-    holds("derivations", "figures", &table);
+    table
+}
+
+fn derivatives() -> String {
+    let row = |derivative: Derivative| {
+        let Entry { typing, title, recipes } = recipes::entry(&derivative);
+        format!("| `{}` | `{}` | {title} | {} |\n", derivative.word(), typing.text(), recipes.len())
+    };
+    let rows: String = Derivative::ALL.map(row).concat();
+    format!("| derivative | type | is | recipes |\n| --- | --- | --- | --- |\n{rows}")
+}
+
+/// One test, since both parts are of one page.
+#[test]
+fn the_laws_of_figures_and_the_derivatives_are_listed() {
+    holds("derivations", "figures", &laws_of_figures());
+    holds("derivations", "derivatives", &derivatives());
 }
 
 /// Every derivative has a row in the page of the language, and every derivation one in its own page.

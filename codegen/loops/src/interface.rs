@@ -16,7 +16,7 @@ use lm::types::Type;
 
 /// One parameter of a C function.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum CForm {
     /// A number or a text.
     Scalar(Scalar),
     /// `lmc_tensor_<base>_<rank>`.
@@ -35,14 +35,14 @@ pub enum Form {
     },
 }
 
-impl Form {
+impl CForm {
     /// The name of the structure in C.
     pub fn structure(&self) -> Option<String> {
         match self {
-            Form::Scalar(_) => None,
-            Form::Tensor { base, rank } => Some(format!("lmc_tensor_{}_{rank}", base_name(*base))),
-            Form::Jagged { base, rank: 1 } => Some(format!("lmc_jagged_{}", base_name(*base))),
-            Form::Jagged { base, rank } => Some(format!("lmc_jagged_{}_{rank}", base_name(*base))),
+            CForm::Scalar(_) => None,
+            CForm::Tensor { base, rank } => Some(format!("lmc_tensor_{}_{rank}", base_name(*base))),
+            CForm::Jagged { base, rank: 1 } => Some(format!("lmc_jagged_{}", base_name(*base))),
+            CForm::Jagged { base, rank } => Some(format!("lmc_jagged_{}_{rank}", base_name(*base))),
         }
     }
 
@@ -54,10 +54,10 @@ impl Form {
             Some(base) => c_type(base).to_string(),
         };
         let sizes = match self {
-            Form::Scalar(_) => return None,
-            Form::Tensor { rank, .. } => format!("int64_t size[{rank}];"),
-            Form::Jagged { rank: 1, .. } => "int64_t *offsets; int64_t size;".to_string(),
-            Form::Jagged { .. } => "int64_t *offsets; int64_t size; int64_t *sizes;".to_string(),
+            CForm::Scalar(_) => return None,
+            CForm::Tensor { rank, .. } => format!("int64_t size[{rank}];"),
+            CForm::Jagged { rank: 1, .. } => "int64_t *offsets; int64_t size;".to_string(),
+            CForm::Jagged { .. } => "int64_t *offsets; int64_t size; int64_t *sizes;".to_string(),
         };
         let guard = name.to_uppercase();
         let body = format!("typedef struct {name} {{ {element}*data; {sizes} }} {name};");
@@ -67,17 +67,17 @@ impl Form {
     /// How many fields the function between C and the rest gets for it: see `lower::interface`.
     pub fn fields(&self) -> usize {
         match self {
-            Form::Scalar(_) => 1,
-            Form::Tensor { base, rank } => rank + usize::from(base.is_some()),
-            Form::Jagged { base, rank } => 2 + usize::from(*rank > 1) + usize::from(base.is_some()),
+            CForm::Scalar(_) => 1,
+            CForm::Tensor { base, rank } => rank + usize::from(base.is_some()),
+            CForm::Jagged { base, rank } => 2 + usize::from(*rank > 1) + usize::from(base.is_some()),
         }
     }
 
     /// What the elements are, of a tensor.
     pub fn base(&self) -> Option<Scalar> {
         match self {
-            Form::Scalar(scalar) => Some(*scalar),
-            Form::Tensor { base, .. } | Form::Jagged { base, .. } => *base,
+            CForm::Scalar(scalar) => Some(*scalar),
+            CForm::Tensor { base, .. } | CForm::Jagged { base, .. } => *base,
         }
     }
 }
@@ -110,7 +110,7 @@ pub struct Parameter {
     /// The name in the program, or one made of it.
     pub name: String,
     /// What it is in C.
-    pub form: Form,
+    pub form: CForm,
 }
 
 /// A function as C calls it.
@@ -128,7 +128,7 @@ impl Interface {
     /// Which parameters of the function tell whether there is storage for a result.
     pub fn storage_flags(&self) -> Vec<usize> {
         let mut next = self.inputs.iter().map(|input| input.form.fields()).sum();
-        let tensors = self.outputs.iter().filter(|output| !matches!(output.form, Form::Scalar(_)));
+        let tensors = self.outputs.iter().filter(|output| !matches!(output.form, CForm::Scalar(_)));
         let place = |output: &Parameter| {
             let flag = next;
             next += 1 + output.form.fields();
@@ -139,7 +139,7 @@ impl Interface {
 
     /// Whether there are structures among the parameters.
     pub fn has_tensors(&self) -> bool {
-        self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, Form::Scalar(_)))
+        self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, CForm::Scalar(_)))
     }
 }
 
@@ -157,10 +157,10 @@ pub fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
 fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
     let mut add = |form| out.push(Parameter { name: name.to_string(), form });
     match ty {
-        Type::Float => add(Form::Scalar(Scalar::Float)),
-        Type::Integer => add(Form::Scalar(Scalar::Integer)),
-        Type::Bool => add(Form::Scalar(Scalar::Bool)),
-        Type::String => add(Form::Scalar(Scalar::Text)),
+        Type::Float => add(CForm::Scalar(Scalar::Float)),
+        Type::Integer => add(CForm::Scalar(Scalar::Integer)),
+        Type::Bool => add(CForm::Scalar(Scalar::Bool)),
+        Type::String => add(CForm::Scalar(Scalar::Text)),
         Type::Tuple(parts) => {
             for (i, part) in parts.iter().enumerate() {
                 push(&format!("{name}_{}", i + 1), part, out)?;
@@ -168,10 +168,10 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
         }
         Type::Tensor(rank, element) => match &**element {
             fixed if fixed.has_fixed_shape() => {
-                columns(name, fixed, &|base| Form::Tensor { base, rank: *rank }, out);
+                columns(name, fixed, &|base| CForm::Tensor { base, rank: *rank }, out);
             }
             Type::Tensor(inner_rank, inner) if *rank == 1 && inner.has_fixed_shape() => {
-                columns(name, inner, &|base| Form::Jagged { base, rank: *inner_rank }, out);
+                columns(name, inner, &|base| CForm::Jagged { base, rank: *inner_rank }, out);
             }
             _ => return Err(ty.clone()),
         },
@@ -181,7 +181,7 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
 }
 
 /// One parameter for each component of the elements.
-fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> Form, out: &mut Vec<Parameter>) {
+fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> CForm, out: &mut Vec<Parameter>) {
     let mut scalars = Vec::new();
     push(name, element, &mut scalars).expect("what has a fixed shape has a form");
     if scalars.is_empty() {

@@ -55,7 +55,7 @@ impl Known {
 }
 
 /// A number among the components of the parameters, or all elements of one of them.
-enum Part {
+enum NumberPart {
     Number(usize),
     Sizes { count: usize, buffer: usize },
 }
@@ -98,7 +98,7 @@ fn takes_argument_first(name: &FunName) -> bool {
     })
 }
 
-fn part(def: &Def, known: &Known) -> Result<Option<Part>, Error> {
+fn part(def: &Def, known: &Known) -> Result<Option<NumberPart>, Error> {
     let Some(i) = def.params.iter().position(|x| **x.name() == known.parameter[..]) else { return Ok(None) };
     let before = def.params[..i].iter().map(|x| width(x.ty())).sum();
     let path: Vec<&str> = known.path.iter().map(String::as_str).collect();
@@ -110,38 +110,38 @@ fn width(ty: &Type) -> usize {
     components(ty).map_or(0, |components| components.len())
 }
 
-fn find(ty: &Type, path: &[&str], at: usize) -> Option<Part> {
+fn find(ty: &Type, path: &[&str], at: usize) -> Option<NumberPart> {
     match (ty, path) {
-        (Type::Integer, []) => Some(Part::Number(at)),
+        (Type::Integer, []) => Some(NumberPart::Number(at)),
         (Type::Tuple(parts), [i, rest @ ..]) => {
             let i = i.parse::<usize>().ok()?.checked_sub(1)?;
             let before: usize = parts.iter().take(i).map(width).sum();
             find(parts.get(i)?, rest, at + before)
         }
-        (Type::Tensor(1, _), ["size"]) => Some(Part::Number(at)),
+        (Type::Tensor(1, _), ["size"]) => Some(NumberPart::Number(at)),
         (Type::Tensor(rank, _), ["size", i]) => {
             let i = i.parse::<usize>().ok().filter(|i| (1..=*rank).contains(i))?;
-            Some(Part::Number(at + i - 1))
+            Some(NumberPart::Number(at + i - 1))
         }
         (Type::Tensor(1, element), ["each", rest @ ..]) => match find(element, rest, at + 1)? {
-            Part::Number(i) => Some(Part::Sizes { count: at, buffer: i }),
-            Part::Sizes { .. } => None,
+            NumberPart::Number(i) => Some(NumberPart::Sizes { count: at, buffer: i }),
+            NumberPart::Sizes { .. } => None,
         },
         _ => None,
     }
 }
 
 /// The check, and the number in place of what was checked.
-fn tell(function: &mut Function, part: &Part, value: i64) {
+fn tell(function: &mut Function, part: &NumberPart, value: i64) {
     let mut body = std::mem::take(&mut function.body);
     let mut teller = Teller { function, stmts: vec![] };
     match *part {
-        Part::Number(i) => {
+        NumberPart::Number(i) => {
             let x = teller.function.params[i];
             teller.check(Operand::Local(x), value);
             replace(&mut body, x, value);
         }
-        Part::Sizes { count, buffer } => {
+        NumberPart::Sizes { count, buffer } => {
             let [count, buffer] = [count, buffer].map(|i| teller.function.params[i]);
             teller.check_each(&Operand::Local(count), &Operand::Local(buffer), value);
             teller.function.filled.push((buffer, value));

@@ -4,7 +4,7 @@ use crate::abi::{self, Kind};
 use crate::emit::{COUNTERS, packed_name, query_name};
 use crate::error::Error;
 use crate::llvm::{Linked, is_loaded, load_library};
-use crate::llvm_codegen::Form;
+use crate::llvm_codegen::OutputForm;
 use crate::marshal;
 use crate::module::{Module, compile};
 use crate::options::{Math, Options};
@@ -22,7 +22,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-type Packed = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
+type PackedEntry = unsafe extern "C" fn(ctx: *mut abi::Context, input: *const u64, output: *mut u64) -> i32;
 
 /// The counters of counted code.
 type Counters = *mut [u64; Work::ALL.len()];
@@ -35,9 +35,9 @@ pub struct Jit {
     // Owns the code that the addresses in `functions` point into.
     linked: Linked,
     module: Module,
-    functions: IndexMap<FunName, Packed>,
+    functions: IndexMap<FunName, PackedEntry>,
     /// Those that tell workspaces.
-    queries: IndexMap<FunName, Packed>,
+    queries: IndexMap<FunName, PackedEntry>,
     free: Free,
     counters: Option<Counters>,
     stack_bytes: u64,
@@ -52,7 +52,7 @@ impl Jit {
     /// Errors: those of [`compile`], and [`Error::Llvm`] when the code does not link.
     pub fn new(program: &Program, entries: &[FunName], source: &SourceInfo, options: &Options) -> Result<Jit, Error> {
         let module = compile(program, entries, source, options)?;
-        let object = module.code(Form::Object, true)?;
+        let object = module.code(OutputForm::Object, true)?;
         Jit::link(module, &object, options)
     }
 
@@ -84,7 +84,7 @@ impl Jit {
         for entry in jit.module.entries() {
             if let Ok(address) = jit.linked.address(&query_name(&entry.symbol)) {
                 // SAFETY: the emitter gave the function of that name this type.
-                let query = unsafe { std::mem::transmute::<usize, Packed>(address) };
+                let query = unsafe { std::mem::transmute::<usize, PackedEntry>(address) };
                 jit.queries.insert(entry.def.fun.name.clone(), query);
             }
         }
@@ -104,7 +104,7 @@ impl Jit {
             let symbol = packed_name(&entry.symbol);
             let address = options.timings.time("linking", || linked.address(&symbol)).map_err(Error::Llvm)?;
             // SAFETY: the emitter gave the function of that name this type.
-            let function = unsafe { std::mem::transmute::<usize, Packed>(address) };
+            let function = unsafe { std::mem::transmute::<usize, PackedEntry>(address) };
             functions.insert(entry.def.fun.name.clone(), function);
         }
         let free = linked.address("lmc_context_free").map_err(Error::Llvm)?;
@@ -250,8 +250,8 @@ impl Jit {
 
 /// A function with its arguments, and a context that keeps its memory between calls.
 pub struct Prepared<'a> {
-    function: Packed,
-    query: Option<Packed>,
+    function: PackedEntry,
+    query: Option<PackedEntry>,
     fun: &'a Fun,
     free: Free,
     counters: Option<Counters>,

@@ -9,7 +9,7 @@ use crate::emit::{self, Request};
 use crate::error::Error;
 use crate::llvm_passes::pipeline;
 use crate::options::Options;
-use crate::partition::{Part, TAKE_APART, divided};
+use crate::partition::{ModulePart, TAKE_APART, divided};
 use crate::target::Target;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 /// A form that LLVM gives a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum OutputForm {
     Object,
     Assembly,
     Ir,
@@ -34,7 +34,7 @@ const OPTIMISATION: &str = "LLVM optimisation";
 const CODE: &str = "LLVM code";
 
 /// The optimised code of what was asked for.
-pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
+pub(crate) fn generate(request: &Request, form: OutputForm, options: &Options) -> Result<Vec<u8>, Error> {
     let context = Context::create();
     let timings = &options.timings;
     let module = timings.time("LLVM emission", || emit::emit(&context, request));
@@ -42,8 +42,11 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
         panic!("emission broke a rule of LLVM: {violation}\n{}", request.module);
     }
     // Counters are one variable, which one part would have.
-    let parts =
-        if form == Form::Object && !request.counted { timings.time("LLVM parts", || divided(&module)) } else { vec![] };
+    let parts = if form == OutputForm::Object && !request.counted {
+        timings.time("LLVM parts", || divided(&module))
+    } else {
+        vec![]
+    };
     match &parts[..] {
         [] | [_] => whole(&module, form, options, timings),
         parts => {
@@ -54,16 +57,16 @@ pub(crate) fn made(request: &Request, form: Form, options: &Options) -> Result<V
     }
 }
 
-fn whole(module: &Module, form: Form, options: &Options, timings: &Timings) -> Result<Vec<u8>, Error> {
+fn whole(module: &Module, form: OutputForm, options: &Options, timings: &Timings) -> Result<Vec<u8>, Error> {
     let machine = timings.time(OPTIMISATION, || optimised(module, options))?;
     let file = |ty| {
         let written = timings.time(CODE, || machine.machine().write_to_memory_buffer(module, ty));
         written.map_err(|e| Error::Llvm(e.to_string()))
     };
     match form {
-        Form::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
-        Form::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
-        Form::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
+        OutputForm::Ir => Ok(module.print_to_string().to_bytes().to_vec()),
+        OutputForm::Object => Ok(file(FileType::Object)?.as_slice().to_vec()),
+        OutputForm::Assembly => Ok(file(FileType::Assembly)?.as_slice().to_vec()),
     }
 }
 
@@ -106,12 +109,12 @@ fn threads() -> usize {
 /// The objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
 pub(crate) fn objects(
     bitcode: &[u8],
-    parts: &[Part],
+    parts: &[ModulePart],
     threads: usize,
     options: &Options,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let next = AtomicUsize::new(0);
-    let objects: Mutex<Vec<Option<Result<Object, Error>>>> = Mutex::new(parts.iter().map(|_| None).collect());
+    let objects: Mutex<Vec<Option<Result<PartObject, Error>>>> = Mutex::new(parts.iter().map(|_| None).collect());
     let work = || {
         loop {
             let i = next.fetch_add(1, Ordering::Relaxed);
@@ -132,20 +135,20 @@ pub(crate) fn objects(
     });
     let elapsed = start.elapsed();
     let objects = objects.into_inner().expect("nothing panics while it holds them");
-    let objects: Vec<Object> =
+    let objects: Vec<PartObject> =
         objects.into_iter().map(|object| object.expect("every part was taken")).collect::<Result<_, _>>()?;
     share_time(&objects, elapsed, &options.timings);
     Ok(objects.into_iter().map(|object| object.bytes).collect())
 }
 
 /// What LLVM made of a part, and how long it took.
-struct Object {
+struct PartObject {
     bytes: Vec<u8>,
     optimisation: Duration,
     code: Duration,
 }
 
-fn object(bitcode: &[u8], part: &Part, options: &Options) -> Result<Object, Error> {
+fn object(bitcode: &[u8], part: &ModulePart, options: &Options) -> Result<PartObject, Error> {
     let start = Instant::now();
     let context = Context::create();
     let module = part.of(bitcode, &context);
@@ -156,12 +159,12 @@ fn object(bitcode: &[u8], part: &Part, options: &Options) -> Result<Object, Erro
     let optimisation = start.elapsed();
     let written = target.machine().write_to_memory_buffer(&module, FileType::Object);
     let bytes = written.map_err(|e| Error::Llvm(e.to_string()))?.as_slice().to_vec();
-    Ok(Object { bytes, optimisation, code: start.elapsed() - optimisation })
+    Ok(PartObject { bytes, optimisation, code: start.elapsed() - optimisation })
 }
 
 /// Gives the wall time to the two steps as they shared the time of all threads: rows are to add up.
-fn share_time(objects: &[Object], elapsed: Duration, timings: &Timings) {
-    let seconds = |of: fn(&Object) -> Duration| objects.iter().map(of).sum::<Duration>().as_secs_f64();
+fn share_time(objects: &[PartObject], elapsed: Duration, timings: &Timings) {
+    let seconds = |of: fn(&PartObject) -> Duration| objects.iter().map(of).sum::<Duration>().as_secs_f64();
     let [optimisation, code] = [seconds(|object| object.optimisation), seconds(|object| object.code)];
     let first = elapsed.mul_f64(optimisation / (optimisation + code).max(f64::MIN_POSITIVE));
     timings.add(OPTIMISATION, first);

@@ -3,7 +3,7 @@
 use crate::emit::Request;
 use crate::error::Error;
 use crate::libmvec;
-use crate::llvm_codegen::{Form, made};
+use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
@@ -125,19 +125,19 @@ impl Module {
     }
 
     /// The optimised code; with `packed`, the form of the entries that the JIT calls as well.
-    pub(crate) fn code(&self, form: Form, packed: bool) -> Result<Vec<u8>, Error> {
+    pub(crate) fn code(&self, form: OutputForm, packed: bool) -> Result<Vec<u8>, Error> {
         self.make(form, packed, false, false)
     }
 
     /// An object with the packed form of the entries, which counts what it does.
     pub(crate) fn counting_code(&mut self) -> Result<Vec<u8>, Error> {
         self.loops.run_in_order();
-        self.make(Form::Object, true, true, false)
+        self.make(OutputForm::Object, true, true, false)
     }
 
     /// An object with the packed form of the entries, and of the queries of their workspaces.
     pub(crate) fn asking_code(&self) -> Result<Vec<u8>, Error> {
-        self.make(Form::Object, true, false, true)
+        self.make(OutputForm::Object, true, false, true)
     }
 
     /// The slices that tell the workspaces of the entries, as the JIT calls them or as C does.
@@ -153,7 +153,7 @@ impl Module {
         Slices::of(&self.loops, &wanted)
     }
 
-    fn make(&self, form: Form, packed: bool, counted: bool, queries: bool) -> Result<Vec<u8>, Error> {
+    fn make(&self, form: OutputForm, packed: bool, counted: bool, queries: bool) -> Result<Vec<u8>, Error> {
         if !packed {
             self.interfaces()?;
         }
@@ -165,6 +165,6 @@ impl Module {
         let Options { math, grain, .. } = self.options;
         let target = &target;
         let request = Request { module, symbols, interfaces, source, target, math, grain, packed, counted, slices };
-        made(&request, form, &self.options)
+        generate(&request, form, &self.options)
     }
 }

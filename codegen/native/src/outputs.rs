@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::header::header;
 use crate::libmvec;
 use crate::link::link;
-use crate::llvm_codegen::Form;
+use crate::llvm_codegen::OutputForm;
 use crate::module::Module;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,10 +58,10 @@ impl Module {
     pub fn output(&self, kind: Kind) -> Result<Vec<u8>, Error> {
         match kind {
             Kind::So => self.shared_library(),
-            Kind::A => Ok(archive(&self.code(Form::Object, false)?, &self.symbols())),
-            Kind::Obj => self.code(Form::Object, false),
-            Kind::Asm => self.code(Form::Assembly, false),
-            Kind::LlvmIr => self.code(Form::Ir, false),
+            Kind::A => Ok(archive(&self.code(OutputForm::Object, false)?, &self.symbols())),
+            Kind::Obj => self.code(OutputForm::Object, false),
+            Kind::Asm => self.code(OutputForm::Assembly, false),
+            Kind::LlvmIr => self.code(OutputForm::Ir, false),
             Kind::Loops => Ok(self.loops().to_string().into_bytes()),
             Kind::Header => Ok(header(self)?.into_bytes()),
         }
@@ -79,7 +79,7 @@ impl Module {
     }
 
     fn shared_library(&self) -> Result<Vec<u8>, Error> {
-        let object = self.code(Form::Object, false)?;
+        let object = self.code(OutputForm::Object, false)?;
         let libraries: &[&str] = if libmvec::is_needed(&object) { &["-lmvec", "-lm"] } else { &["-lm"] };
         let directory = Scratch::new()?;
         let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.0.join(name));

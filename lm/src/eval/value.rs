@@ -2,8 +2,7 @@
 //!
 //! Functions and linear maps are Rust closures, so they are no [`Value`]: only the others leave.
 
-use super::map::Map;
-use super::{Evaluator, fail};
+use super::evaluator::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
@@ -39,6 +38,29 @@ pub(super) enum Val {
 pub(super) struct Array {
     pub size: Vec<usize>,
     pub elements: Vec<Val>,
+}
+
+/// A linear map.
+pub(super) struct Map {
+    pub domain: Space,
+    pub codomain: Space,
+    pub forward: Forward,
+}
+
+pub(super) type Forward = Box<dyn Fn(&Evaluator, &Val) -> Outcome>;
+
+/// A vector space.
+#[derive(Clone)]
+pub(super) enum Space {
+    /// Of dimension 0: the tangents of what is discrete.
+    Point,
+    Float,
+    Tuple(Vec<Space>),
+    Tensor(Vec<usize>, Vec<Space>),
+    /// Of functions of an Integer, with the space of the values at each.
+    Functions(Rc<dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>>),
+    /// Nothing shows it.
+    Unknown,
 }
 
 impl Val {

@@ -8,8 +8,8 @@
 //! Source: working notes, sec. 1.1 and 2.7. A sum over all Integers has a value where one of the two
 //! functions is zero but for finitely many arguments.
 
+use super::evaluator::{Evaluator, fail};
 use super::value::{Array, Outcome, Val};
-use super::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;
 

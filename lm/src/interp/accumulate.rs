@@ -10,15 +10,18 @@
 //! So a sum of one-hot vectors costs what its numbers cost, as in native code: no vector of zeros is
 //! ever made for one of them. What of a block goes where is planned by `destination`.
 
-use super::arrays::size_of;
+use super::calls::Calls;
+use super::interpreter::{Interpreter, located};
+use super::sizes::size_of;
 use super::target::{Target, all_floats, nothing, without_unread};
-use super::{Closure, Env, Interpreter, RuntimeError, located};
+use super::terms::bind_pattern;
 use crate::destination::{Destination, Plan, Step, Unread, beside_a_value, plan, selection};
 use crate::effect::Effects;
 use crate::prim::Prim;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, Kind, Op};
-use crate::value::Value;
+use crate::value::{Closure, Env, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -34,35 +37,6 @@ impl Planned<'_> {
     /// Whether the term was added where it was bound.
     fn has_added(&self, e: &Expr) -> bool {
         self.plan.is_added(e) || self.outer.is_some_and(|outer| outer.has_added(e))
-    }
-}
-
-/// The calls of one function value, one after the other, in one environment.
-pub(super) struct Calls {
-    f: Closure,
-    env: Env,
-}
-
-impl Calls {
-    pub(super) fn of(f: &Closure) -> Calls {
-        Calls { f: f.clone(), env: (*f.env).clone() }
-    }
-
-    /// `f(x)`.
-    pub(super) fn value(&mut self, cx: &mut Interpreter, x: Value) -> Outcome {
-        self.run(cx, x, &Target::Own)
-    }
-
-    /// `f(x)`, into a target.
-    pub(super) fn run(&mut self, cx: &mut Interpreter, x: Value, target: &Target) -> Outcome {
-        cx.counts.steps += 1;
-        cx.counts.accesses += 2;
-        if !self.f.then.is_empty() {
-            let y = cx.apply_closure(&self.f, x)?;
-            return cx.distribute(y, target);
-        }
-        self.env.insert(self.f.param.id(), x);
-        cx.inside_closure(|cx| cx.eval_into(&self.f.body, &mut self.env, target, None), &self.f.body)
     }
 }
 
@@ -161,7 +135,7 @@ impl Interpreter<'_> {
             }
             let inner = self.resolve(&destination, target, env)?;
             let value = self.eval_into(&b.rhs, env, &inner, Some(&planned))?;
-            super::bind_pattern(&b.pattern, value, env);
+            bind_pattern(&b.pattern, value, env);
         }
         self.eval_into(result, env, target, Some(&planned))
     }

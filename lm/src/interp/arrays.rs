@@ -1,20 +1,19 @@
 //! The value of each primitive on tensors.
 
-use super::accumulate::Calls;
+use super::calls::Calls;
+use super::interpreter::{Interpreter, witness};
+use super::sizes::{common_size, offset, size_of};
 use super::target::{Target, all_floats, own_floats, shared_floats};
-use super::vector_space::common_size;
-use super::{Closure, ErrorKind, Interpreter, RuntimeError, witness};
 use crate::prim::Prim;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::{Position, Tensor};
 use crate::types::Type;
+use crate::value::Closure;
 use crate::value::Value::{self, Function, Integer, Tuple};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 type Outcome = Result<Value, RuntimeError>;
-
-/// A tensor of more elements than this is refused before it is made. Dimensionless.
-const MOST_ELEMENTS: usize = 1 << 28;
 
 /// What `$BENCH` measures takes at least so long; a longer call is made once.
 pub const BENCH_TIME: Duration = Duration::from_millis(20);
@@ -144,16 +143,6 @@ impl Interpreter<'_> {
     }
 }
 
-/// A size that a tensor can have.
-pub(super) fn size_of(n: &Position) -> Result<Vec<usize>, RuntimeError> {
-    let size = n.as_size().ok_or(RuntimeError::new(ErrorKind::NegativeSize(n.clone())))?;
-    let count = size.iter().try_fold(1, |count: usize, &n| count.checked_mul(n));
-    if count.is_none_or(|count| count > MOST_ELEMENTS) {
-        return Err(RuntimeError::new(ErrorKind::TooLarge(n.clone())));
-    }
-    Ok(size)
-}
-
 /// A tensor of tuples as a tuple of tensors, of type `ty`. Nothing is written: tensors are structures of arrays.
 fn unzip(v: &Tensor, ty: &Type) -> Value {
     let parts = ty.as_tuple().expect("`unzip` gives a tuple").len();
@@ -165,12 +154,4 @@ fn unzip(v: &Tensor, ty: &Type) -> Value {
         Value::Tensor(Arc::new(v.with(v.elements().iter().map(component).collect())))
     };
     Tuple((0..parts).map(part).collect())
-}
-
-pub(super) fn offset(v: &Tensor, i: &Value) -> Result<usize, RuntimeError> {
-    let index = Position::of(i);
-    v.offset(&index).ok_or_else(|| {
-        let size = v.size().into();
-        RuntimeError::new(ErrorKind::IndexOutOfRange { index, size })
-    })
 }

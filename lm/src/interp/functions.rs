@@ -6,40 +6,10 @@
 //!
 //! The sum is over all Integers, so one of the two must be of finite support ([`Value::Support`]).
 
-use super::vector_space::Change;
-use super::{Closure, Interpreter, RuntimeError};
+use super::interpreter::Interpreter;
 use crate::map;
-use crate::value::Value;
-
-/// What is done to each value of a function.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Then {
-    /// It is a map, which is applied to this.
-    Apply(Value),
-    /// It is a map, which is applied to this in reverse.
-    ApplyReverse(Value),
-    /// The value of this function at the same place is added.
-    Add(Value),
-    /// It is negated or scaled.
-    Change(Change),
-}
-
-impl Closure {
-    /// `λi. (self i) ⊙ x`.
-    pub(crate) fn then_apply(self, x: &Value) -> Closure {
-        self.then(Then::Apply(x.clone()))
-    }
-
-    /// `λi. r ⊙ᴿ (self i)`.
-    pub(crate) fn then_apply_reverse(self, r: &Value) -> Closure {
-        self.then(Then::ApplyReverse(r.clone()))
-    }
-
-    pub(super) fn then(mut self, then: Then) -> Closure {
-        self.then.push(then);
-        self
-    }
-}
+use crate::runtime_error::RuntimeError;
+use crate::value::{Then, Value};
 
 impl Interpreter<'_> {
     /// The value of a function at i, after one more step.

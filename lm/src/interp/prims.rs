@@ -1,11 +1,13 @@
 //! The value of each primitive.
 
-use super::{ErrorKind, Interpreter, RuntimeError, witness};
-use crate::map::{self, LinearMap};
+use super::interpreter::{Interpreter, witness};
+use crate::map;
 use crate::prim::Prim;
 use crate::random::hash;
+use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;
 use crate::types::Type;
+use crate::value::LinearMap;
 use crate::value::Value::{self, Bool, Float, Integer, Map};
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! Where values go that are evaluated into destinations, and what is added there.
 
-use super::arrays::offset;
-use super::{Counts, Env, Interpreter, RuntimeError};
+use super::counts::Counts;
+use super::interpreter::Interpreter;
+use super::sizes::{common_size, offset};
 use crate::destination::{Destination, Step};
 use crate::map;
+use crate::runtime_error::RuntimeError;
 use crate::tensor::Tensor;
 use crate::term::Expr;
-use crate::value::Value;
+use crate::value::{Env, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -192,7 +194,7 @@ impl Interpreter<'_> {
         match (x, y) {
             (Value::Tuple(xs), Value::Tuple(ys)) => xs.iter_mut().zip(ys).try_for_each(|(x, y)| self.add_to(x, y)),
             (Value::Tensor(xs), Value::Tensor(ys)) => {
-                super::vector_space::common_size(xs, ys)?;
+                common_size(xs, ys)?;
                 count_copy(xs, &mut self.counts);
                 let places = Arc::make_mut(xs).elements_mut();
                 places.iter_mut().zip(ys.elements()).try_for_each(|(x, y)| self.add_to(x, y))

@@ -2,10 +2,10 @@
 //!
 //! They count each operation on Floats. Tensors that are added or multiplied must have one size.
 
-use super::functions::Then;
-use super::{Closure, ErrorKind, Interpreter, RuntimeError};
-use crate::tensor::Tensor;
-use crate::value::Value;
+use super::interpreter::Interpreter;
+use super::sizes::common_size;
+use crate::runtime_error::RuntimeError;
+use crate::value::{Change, Closure, Then, Value};
 use std::sync::Arc;
 
 type Outcome = Result<Value, RuntimeError>;
@@ -16,13 +16,6 @@ struct Numbers {
     integers: fn(i64, i64) -> i64,
     /// What it does to the second, where there is no first.
     alone: fn(&mut Interpreter, &Value) -> Value,
-}
-
-/// An operation on one value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Change {
-    Negate,
-    Scale(f64),
 }
 
 impl Interpreter<'_> {
@@ -148,14 +141,4 @@ impl Interpreter<'_> {
             self.multiply(&x, y, products)
         })
     }
-}
-
-/// The size of both tensors.
-///
-/// Errors: they have different sizes.
-pub(super) fn common_size<'a>(x: &'a Tensor, y: &Tensor) -> Result<&'a [usize], RuntimeError> {
-    if x.size() == y.size() {
-        return Ok(x.size());
-    }
-    Err(RuntimeError::new(ErrorKind::SizeMismatch { left: x.size().into(), right: y.size().into() }))
 }

@@ -15,7 +15,7 @@ pub use native::{Head, component_source};
 pub use rule::Named;
 
 use crate::notation::ks;
-use crate::prim::{self, Jacobian, Prim};
+use crate::prim::{self, JacobianRule, Prim};
 use crate::term::{Binding, Expr, Kind, Op, Rule, Span, Supply, place};
 use crate::types::Type;
 use indexmap::IndexMap;
@@ -239,7 +239,7 @@ fn read_line(line: &str) -> Option<Law> {
 
 /// Returns `∂p(x, y) = ...`.
 fn derivative_law(p: Prim) -> Option<Law> {
-    let Jacobian::Law(rhs) = p.jacobian() else {
+    let JacobianRule::Law(rhs) = p.jacobian() else {
         return None;
     };
     let metas: Vec<Pat> = ["x", "y", "z"][..arity(p)].iter().map(|n| Pat::Meta((*n).into())).collect();
@@ -261,18 +261,18 @@ fn arity(p: Prim) -> usize {
 pub fn jacobian_of(p: Prim, args: &[Expr]) -> Expr {
     let whole = Expr::app(Op::JacobianOf(p), args.to_vec());
     match p.jacobian() {
-        Jacobian::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
+        JacobianRule::Law(_) if whole.ty().as_lm().expect("a Jacobian").1.is_differentiable() => {
             let law = named(&format!("jacobian-{}", p.name()));
             let (mut supply, mut floats) = (Supply::default(), Vec::new());
             let jacobian = law.rewrite(&whole, &mut supply, &mut floats);
             assert!(floats.is_empty(), "the Jacobian of {} is taken at atoms", p.name());
             jacobian.unwrap_or_else(|| panic!("no derivative of {} at {}", p.name(), whole.ty()))
         }
-        Jacobian::Law(_) | Jacobian::Zero => {
+        JacobianRule::Law(_) | JacobianRule::Zero => {
             let s = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
             let t = Expr::app(Op::Prim(p), args.to_vec());
             Expr::prim(Prim::LmZero, [Expr::witness(&s), Expr::witness(&t)])
         }
-        Jacobian::Structural => panic!("{} is differentiated by the derivation itself", p.name()),
+        JacobianRule::Structural => panic!("{} is differentiated by the derivation itself", p.name()),
     }
 }

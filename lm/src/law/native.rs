@@ -267,8 +267,8 @@ fn addends(e: &Expr, out: &mut Vec<Expr>) {
     }
 }
 
-/// The key of a term of a sum; terms with the same key can be added. All terms after the same variable have one, and
-/// all scales.
+/// Returns the key of a term of a sum; terms with the same key can be added. All terms after the same variable have
+/// one, and all scales.
 fn group_key(term: &Expr) -> Option<usize> {
     let last = prim2(term, Prim::LmCompose).map_or(term, |(_, n)| n);
     match last.kind() {

@@ -46,7 +46,7 @@ fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
     }
 }
 
-/// Returns a template with the terms in the place of their names.
+/// Returns a template with the terms for their names.
 pub fn without_names(e: &Expr) -> Expr {
     match e.kind() {
         Kind::Let(bindings, body) => {

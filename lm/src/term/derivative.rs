@@ -191,7 +191,33 @@ impl Derivative {
     /// Returns whether this is a half of a reverse derivative. The type of a half mentions B, the type of the record,
     /// which only the derivation or its user knows.
     pub fn is_half(&self) -> bool {
-        matches!(self, Derivative::SufFwdPass | Derivative::SufRevPass)
+        self.other_half().is_some()
+    }
+
+    /// Returns the other half, for a half of a reverse derivative.
+    pub fn other_half(&self) -> Option<Derivative> {
+        match self {
+            Derivative::SufFwdPass => Some(Derivative::SufRevPass),
+            Derivative::SufRevPass => Some(Derivative::SufFwdPass),
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Fwd
+            | Derivative::Rev
+            | Derivative::Jvp
+            | Derivative::Vjp
+            | Derivative::SufRev
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev
+            | Derivative::Wrt(_) => None,
+        }
     }
 
     /// Returns whether the function differs from f: its shape, f through the category language and f with respect to

@@ -14,12 +14,14 @@ mod derivative;
 mod expr;
 mod function;
 mod op;
+mod program;
 mod walk;
 
 pub use derivative::{Derivative, Mode, UnknownDerivative};
 pub use expr::{Binding, Expr, Kind, Pattern, place};
-pub use function::{Def, Fun, FunName, Path, Program, Rule, Version};
+pub use function::{Fun, FunName, Path, Version};
 pub use op::Op;
+pub use program::{Def, Program, Rule};
 pub use walk::Atom;
 
 use crate::types::Type;

@@ -4,7 +4,7 @@ use lm::interp::{Env, Interpreter};
 use lm::law;
 use lm::libm::Libm;
 use lm::map::LinearMap;
-use lm::prim::{self, Jacobian, Prim};
+use lm::prim::{self, JacobianRule, Prim};
 use lm::term::{Expr, Op, Program};
 use lm::types::Type;
 use lm::value::Value;
@@ -34,7 +34,7 @@ fn each_derivative_is_the_limit_of_differences() {
     let mut checked = Vec::new();
     for &p in prim::ALL.iter() {
         // lgamma's derivative is a function of the prelude, which this crate does not have.
-        let smooth = matches!(p.jacobian(), Jacobian::Law(_)) && p != Prim::Libm(Libm::Lgamma);
+        let smooth = matches!(p.jacobian(), JacobianRule::Law(_)) && p != Prim::Libm(Libm::Lgamma);
         let unary = p.result(&[Type::Float]) == Some(Type::Float);
         let binary = p.result(&[Type::Float, Type::Float]) == Some(Type::Float);
         if !smooth || !(unary || binary) {

@@ -22,14 +22,14 @@
 //! What a conditional or a loop computes stands in the value and in the map; the pass `merge_calls` sees to it
 //! that the branches are computed once.
 
-use lm::prim::{Jacobian, Prim};
+use lm::prim::{JacobianRule, Prim};
 use lm::scope;
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Why a function has no derivative.
+/// The reason why a function has no derivative.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{function}` cannot be differentiated: {reason}")]
 pub struct NotDifferentiable {
@@ -47,7 +47,7 @@ pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bo
     let mut cx = Nabla::of_parameters(def, supply, written);
     let result = cx.block(&def.body).map_err(|reason| refused(def, reason))?;
     is_between_values(def)?;
-    Ok(Def::new(def.fun.name.derived(lm::term::Derivative::D), def.params.clone(), Expr::block(cx.out, result)))
+    Ok(Def::new(def.fun.name.derived(Derivative::D), def.params.clone(), Expr::block(cx.out, result)))
 }
 
 /// Refuses a function of linear maps or of records.
@@ -241,9 +241,9 @@ impl Nabla<'_> {
             // The assertion itself is made where the value is computed.
             Op::Assert => self.nabla(&args[1]),
             Op::Prim(p) => match p.jacobian() {
-                Jacobian::Zero => Ok(self.zero(e)),
-                Jacobian::Law(_) => self.chain(Op::JacobianOf(*p), args),
-                Jacobian::Structural => Err(format!("`{}` has no derivative here", p.name())),
+                JacobianRule::Zero => Ok(self.zero(e)),
+                JacobianRule::Law(_) => self.chain(Op::JacobianOf(*p), args),
+                JacobianRule::Structural => Err(format!("`{}` has no derivative here", p.name())),
             },
             Op::Call(_) if args.is_empty() => Ok(self.zero(e)),
             Op::Call(f) => self.call(e, f, args),
@@ -286,7 +286,7 @@ impl Nabla<'_> {
     }
 }
 
-/// Whether it is the type of functions, or of maps from or to them, as L and L' are.
+/// Returns whether a type is one of functions, or of maps from or to functions, as L and L' are.
 fn is_of_functions(ty: &Type) -> bool {
     match ty {
         Type::Lam(..) => true,
@@ -295,7 +295,7 @@ fn is_of_functions(ty: &Type) -> bool {
     }
 }
 
-/// Whether the map is zero, as far as its operators say.
+/// Returns whether the map is zero, as far as its operators say.
 pub(super) fn is_zero(m: &Expr) -> bool {
     let family = |maps: &Expr| match maps.kind() {
         Kind::App(Op::Prim(Prim::Build), args) => match args[1].kind() {
@@ -317,7 +317,7 @@ pub(super) fn is_zero(m: &Expr) -> bool {
     }
 }
 
-/// Whether a value of the term's type, or of an argument's, has a tensor in it.
+/// Returns whether a value of the term's type, or of an argument's, has a tensor in it.
 fn has_tensor(e: &Expr) -> bool {
     let args = match e.kind() {
         Kind::App(_, args) => args.as_slice(),

@@ -31,24 +31,24 @@ const MOST_NESTED: usize = 32;
 pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Supply) -> Def {
     let mut cx = Shapes::new(program, effects, supply);
     let copy = renamed(&def.body, cx.supply);
-    let body = cx.block(&copy);
-    let fun = of_function(&def.fun);
+    let body = cx.shape_of_block(&copy);
+    let fun = shape_function(&def.fun);
     dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
 }
 
 /// `[shape f] : S -> shape of T`, with the parameters of f.
-fn of_function(f: &Fun) -> Fun {
+fn shape_function(f: &Fun) -> Fun {
     Fun { name: f.name.derived(Derivative::Shape), params: f.params.clone(), result: f.result.shape() }
 }
 
-/// What is known of shapes at a place of a definition.
+/// The shapes that are known inside a definition.
 pub struct Shapes<'a> {
     program: &'a Program,
     effects: &'a Effects,
     pub(crate) supply: &'a mut Supply,
     /// σx for each x of no fixed shape that is bound in a let.
     shapes: HashMap<u32, Expr>,
-    /// What each x is bound to.
+    /// The term that each variable is bound to.
     definitions: HashMap<u32, Expr>,
     /// The functions being looked into, where the shape of elements is sought.
     inside: Option<Vec<FunName>>,
@@ -67,7 +67,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    fn block(&mut self, e: &Expr) -> Expr {
+    fn shape_of_block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let mut out = Vec::new();
         for b in bindings {
@@ -75,7 +75,7 @@ impl<'a> Shapes<'a> {
             out.push(Binding { pattern: b.pattern.clone(), rhs: self.value(&b.rhs) });
             out.extend(self.shape_binding(b));
         }
-        let shape = self.of(result);
+        let shape = self.shape_of(result);
         Expr::block(out, shape)
     }
 
@@ -96,7 +96,7 @@ impl<'a> Shapes<'a> {
             return None;
         }
         let rhs = renamed(&b.rhs, self.supply);
-        let rhs = self.of(&rhs);
+        let rhs = self.shape_of(&rhs);
         let mut name = |x: &Var| {
             let sigma = self.supply.fresh(&format!("s{}", x.name()), x.ty().shape());
             self.shapes.insert(x.id(), Expr::var(&sigma));
@@ -110,11 +110,11 @@ impl<'a> Shapes<'a> {
     }
 
     /// Σ of an operator on atoms.
-    fn of(&mut self, e: &Expr) -> Expr {
+    fn shape_of(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             _ if e.ty().has_fixed_shape() => shape::unit(e.ty()),
             Kind::Var(x) => self.shapes.get(&x.id()).cloned().unwrap_or_else(|| shape::of(e, self.supply)),
-            Kind::Let(..) => self.block(e),
+            Kind::Let(..) => self.shape_of_block(e),
             Kind::App(op, args) => self.application(e, op, args).unwrap_or_else(|| self.computed(e)),
             Kind::Const(_) | Kind::Lam(..) => shape::unit(e.ty()),
         }
@@ -127,13 +127,13 @@ impl<'a> Shapes<'a> {
 
     fn application(&mut self, e: &Expr, op: &Op, args: &[Expr]) -> Option<Expr> {
         Some(match op {
-            Op::Tuple => Expr::tuple(args.iter().map(|arg| self.of(arg)).collect::<Vec<_>>()),
-            Op::Get(i, _) => Expr::get(*i, self.of(&args[0])),
+            Op::Tuple => Expr::tuple(args.iter().map(|arg| self.shape_of(arg)).collect::<Vec<_>>()),
+            Op::Get(i, _) => Expr::get(*i, self.shape_of(&args[0])),
             Op::If => {
                 let (yes, no) = (self.pruned(&args[1]), self.pruned(&args[2]));
                 if alpha::exprs(&yes, &no) { yes } else { Expr::conditional(args[0].clone(), yes, no) }
             }
-            Op::Assert => Expr::app(Op::Assert, vec![args[0].clone(), self.of(&args[1])]),
+            Op::Assert => Expr::app(Op::Assert, vec![args[0].clone(), self.shape_of(&args[1])]),
             Op::Dummy => Expr::dummy(e.ty().shape()),
             Op::Call(f) => self.call(f, args),
             Op::Prim(p) => return self.primitive(e, *p, args),
@@ -156,11 +156,11 @@ impl<'a> Shapes<'a> {
                 Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), element)])
             }
             (Prim::SumBuild, [_, f]) => self.uniform_of(f)?,
-            (Prim::SumBuild, [w, _, _]) | (Prim::Into, [w, _]) if like(w) => self.of(w),
+            (Prim::SumBuild, [w, _, _]) | (Prim::Into, [w, _]) if like(w) => self.shape_of(w),
             (Prim::Into, [w, x]) if beside_a_value(w, x) => {
                 let (w, value) = (Expr::get(2, w.clone()), &e.ty().as_tuple()?[0]);
                 let is_known = value.has_fixed_shape() && w.ty() == &e.ty().as_tuple()?[1];
-                is_known.then(|| Expr::tuple([Expr::dummy(value.shape()), self.of(&w)]))?
+                is_known.then(|| Expr::tuple([Expr::dummy(value.shape()), self.shape_of(&w)]))?
             }
             (Prim::Sum, [v]) => self.uniform(v)?,
             (Prim::Index, [i, v]) => match self.uniform(v) {
@@ -168,9 +168,11 @@ impl<'a> Shapes<'a> {
                 None => Expr::prim(Prim::Index, [i.clone(), self.shapes.get(&v.as_var()?.id())?.clone()]),
             },
             (Prim::VecInit, _) if has_fixed_elements(e.ty()) => Expr::integer(args.len() as i64),
-            (Prim::VecInit, _) => Expr::prim(Prim::VecInit, args.iter().map(|arg| self.of(arg)).collect::<Vec<_>>()),
+            (Prim::VecInit, _) => {
+                Expr::prim(Prim::VecInit, args.iter().map(|arg| self.shape_of(arg)).collect::<Vec<_>>())
+            }
             (Prim::Scanl, [_, _, v]) if has_fixed_elements(e.ty()) => {
-                let size = shape::size_of_shape(v.ty(), &self.of(v));
+                let size = shape::size_of_shape(v.ty(), &self.shape_of(v));
                 Expr::prim(Prim::Add, [size, Expr::integer(1)])
             }
             (Prim::Add | Prim::Sub | Prim::Neg | Prim::StopGradient | Prim::AddAt | Prim::DeltaAt, [x, ..])
@@ -178,7 +180,7 @@ impl<'a> Shapes<'a> {
             | (Prim::ZeroOf, [x])
                 if like(x) =>
             {
-                self.of(x)
+                self.shape_of(x)
             }
             _ => return None,
         })
@@ -189,12 +191,12 @@ impl<'a> Shapes<'a> {
         let stack = self.inside.as_ref();
         let is_looked_into = stack.is_some_and(|stack| stack.len() < MOST_NESTED && !stack.contains(&f.name));
         match self.program.defs.get(&f.name).filter(|_| is_looked_into) {
-            None => Expr::app(Op::Call(Arc::new(of_function(f))), args.to_vec()),
+            None => Expr::app(Op::Call(Arc::new(shape_function(f))), args.to_vec()),
             Some(def) => {
                 let by = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
                 let body = anf::block(&substitute(&renamed(&def.body, self.supply), &by), self.supply);
                 self.inside.get_or_insert_default().push(f.name.clone());
-                let shape = self.block(&body);
+                let shape = self.shape_of_block(&body);
                 self.inside.get_or_insert_default().pop();
                 shape
             }
@@ -203,7 +205,7 @@ impl<'a> Shapes<'a> {
 
     /// Σ of a block, without bindings that are dead in it or used once: equal shapes look equal.
     fn pruned(&mut self, e: &Expr) -> Expr {
-        let shape = self.block(e);
+        let shape = self.shape_of_block(e);
         let def = Def::new(FunName::base("shape"), Vec::new(), shape);
         inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
     }

@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub(in crate::derive) struct Symmetry {
     /// f, what of it varies included.
     f: Fun,
-    /// What of (s, dr) varies, for the derivative.
+    /// The parts of (s, dr) that vary.
     paths: Vec<Path>,
     s: Expr,
     dr: Expr,
@@ -73,7 +73,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.with_value()), vec![parts.point, parts.vector], body))
     }
 
-    /// What a derivative of `of` is made of by symmetry, if that is the way.
+    /// Returns the ingredients of a derivative of `of` by symmetry, if symmetry is the way to it.
     pub(in crate::derive) fn symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Option<Symmetry>, Error> {
         let whole = of.unrestricted();
         let f = match whole.underived() {
@@ -107,7 +107,7 @@ impl Pipeline {
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
     }
 
-    /// Whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
+    /// Returns whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
     /// stands.
     fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = HashSet::from([f.as_written()]);
@@ -256,7 +256,7 @@ impl Symmetry {
         self.f.name.varying().is_none() && self.paths.contains(&vec![1])
     }
 
-    /// Whether a part of s (1) or of dr (2) varies.
+    /// Returns whether a part of s (1) or of dr (2) varies.
     fn varies(&self, parameter: usize) -> bool {
         self.paths.iter().any(|path| path[0] == parameter)
     }
@@ -299,7 +299,7 @@ impl Symmetry {
     }
 }
 
-/// What varies of f, as parts of the first parameter of its derivatives.
+/// Returns the parts of f that vary, as parts of the first parameter of its derivatives.
 fn in_first_parameter(f: &Fun) -> Vec<Path> {
     match f.name.varying() {
         None => vec![vec![1]],
@@ -336,14 +336,14 @@ fn one_or_tuple(mut parts: Vec<Expr>) -> Expr {
     if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
 }
 
-/// Whether a definition calls derivatives of other functions, or of its own.
+/// Returns whether a definition calls derivatives of other functions, or of its own.
 fn calls_derivatives(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);
     called.iter().any(|name| !name.derivations.is_empty())
 }
 
-/// Whether a definition takes, gives or binds a record.
+/// Returns whether a definition takes, gives or binds a record.
 pub(in crate::derive) fn keeps_records(def: &Def) -> bool {
     def.fun.params.iter().any(Type::mentions_record) || mentions_record(&def.body)
 }

@@ -171,7 +171,7 @@ fn name_of(b: &Binding) -> &str {
 
 /// Returns how many calls of a block `merge_calls` can merge: calls of a function and of its derivatives at one point.
 fn calls_that_merge(block: &Expr) -> usize {
-    let tuples = Tuples::of(block);
+    let tuples = Tuples::bound_in(block);
     let (bindings, _) = block.as_block();
     let of = |rhs: &Expr| -> Vec<CallPoint> {
         tuples.point_of_value(rhs).into_iter().chain(tuples.point_of_derivative(rhs)).collect()

@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 /// Pairs the calls of the functions `recursive`.
 pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
-    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::of(&def.body) };
+    let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 
@@ -218,7 +218,7 @@ fn retargeted(call: &Expr, f: Fun) -> Expr {
 /// Returns what breaks the postcondition: a block that calls `[vjp g]` of a recursive g once at a point, and calls g
 /// there.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    let tuples = Tuples::of(&def.body);
+    let tuples = Tuples::bound_in(&def.body);
     let mut found = None;
     def.body.visit(|e| found = found.take().or_else(|| value_beside_both(e.as_block().0, &tuples, facts)));
     found

@@ -41,7 +41,7 @@ impl Error {
     pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
         let written = match derivative {
             Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
-            _ => listed(f, needed_for(derivative)),
+            derivative => listed(f, needed_for(derivative)),
         };
         Error::External(f.clone(), written)
     }

@@ -1,4 +1,4 @@
-//! A value together with its derivative, and the two halves of the reverse derivative.
+//! Puts a value beside its derivative, and cuts the reverse derivative into two halves.
 //!
 //! ```text
 //! jvp$f(s, ds)      = (f(s), fwd$f(s, ds))
@@ -24,8 +24,8 @@ pub(in crate::derive) struct Halves {
 }
 
 impl Halves {
-    /// Returns the half that a derivative is.
-    pub(in crate::derive) fn of(self, derivative: &Derivative) -> Def {
+    /// Returns the half that a derivative names.
+    pub(in crate::derive) fn half(self, derivative: &Derivative) -> Def {
         if *derivative == Derivative::SufRevPass { self.reverse } else { self.forward }
     }
 }

@@ -55,7 +55,7 @@ pub struct Pipeline {
     chosen: IndexMap<FunName, Derivation>,
     trace: bool,
     pub(in crate::derive) watch: Watch,
-    /// What recipes made before sharing, from which other recipes start.
+    /// The results of recipes before sharing, from which other recipes start.
     unshared: HashMap<(FunName, When), Def>,
     in_progress: Vec<FunName>,
     /// Functions of which all that they call has been made, or is being made.
@@ -68,7 +68,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// A pipeline for a checked program.
+    /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
         let Checked { program, prelude, derivation, chosen, .. } = checked;
         let effects = Effects::of(&program);
@@ -104,17 +104,18 @@ impl Pipeline {
         self.watch.observer = observer;
     }
 
-    /// The program, with the derivatives made so far.
+    /// Returns the program, with the derivatives made so far.
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The program, with the derivatives made so far.
+    /// Returns the program, with the derivatives made so far.
     pub fn into_program(self) -> Program {
         self.program
     }
 
-    /// A function in the category language, as it is written: its normal form may stop with another error. Not pruned.
+    /// Returns a function in the category language, converted from the text and not pruned. Normal form could stop with
+    /// another error.
     pub fn in_category(&mut self, of: &FunName) -> Result<category::Def, Error> {
         let def = self.source(of)?;
         Ok(self.watch.timings.time("convert", || category::convert(&def)))
@@ -126,7 +127,7 @@ impl Pipeline {
         names.iter().try_for_each(|name| self.require(name))
     }
 
-    /// The derivation by which the derivatives of a function are made.
+    /// Returns the derivation by which the derivatives of a function are made.
     pub fn derivation_of(&self, name: &FunName) -> Derivation {
         let base = name.as_written();
         self.chosen.get(&base).copied().unwrap_or(self.derivation)
@@ -154,8 +155,8 @@ impl Pipeline {
         result
     }
 
-    /// The function that is differentiated, itself derived first if need be. One that is implemented
-    /// elsewhere is a call of itself.
+    /// Returns the definition of a function, which is derived first if need be. The definition of an external function
+    /// is a call of itself.
     pub(in crate::derive) fn source(&mut self, name: &FunName) -> Result<Def, Error> {
         if let Some(def) = self.external(name) {
             return Ok(def);
@@ -264,7 +265,7 @@ impl Pipeline {
     }
 }
 
-/// The B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
+/// Returns the B of `[suffwdpass f] : S -> (T, B)`, for a function f of a program as the checker leaves it.
 ///
 /// Errors: f has no such derivative.
 pub fn record(mut checked: Checked, f: &FunName) -> Result<Type, Error> {

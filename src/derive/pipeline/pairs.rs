@@ -1,20 +1,22 @@
-//! Forward mode from pairs: the derivations tupled and polymorphic.
+//! Makes forward mode from pairs, for the derivations `tupled` and `polymorphic`.
 //!
-//!   jvp$f(s, ds) = f(s) paired with its tangent, each piece of work done once
-//!   fwd$f(s, ds) = the tangent alone, and what of the value it needs
+//! ```text
+//! jvp$f(s, ds) = f(s) paired with its tangent, each piece of work done once
+//! fwd$f(s, ds) = the tangent alone, and what of the value it needs
+//! ```
 //!
 //! Source: working notes, sec. 5.2 and 5.3.
 
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
-use crate::derive::figures::fig07_08_pairs::{Form, paired};
+use crate::derive::figures::fig07_08_pairs::{Partner, paired};
 use crate::derive::passes::dce;
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Var};
 
 impl Pipeline {
-    /// Whether forward mode of a function goes by pairs: its derivation says so, and nothing of it is written by
-    /// hand.
+    /// Returns whether forward mode of a function goes by pairs: its derivation is `tupled` or `polymorphic`, and its
+    /// forward derivative is not written by hand.
     pub(in crate::derive) fn is_paired(&self, of: &FunName) -> bool {
         let whole = of.unrestricted();
         let by_hand = super::written::is_replaced(&whole, Mode::Forward, &self.written);
@@ -22,18 +24,18 @@ impl Pipeline {
         paired && !by_hand && !self.program.externals.contains_key(&whole)
     }
 
-    /// `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised, of a definition in normal form.
-    pub(in crate::derive) fn paired(&mut self, normal: &Def, form: Form) -> Result<Def, Error> {
+    /// Pairs the values of a definition in normal form: `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
+    pub(in crate::derive) fn paired(&mut self, normal: &Def, partner_kind: Partner) -> Result<Def, Error> {
         let (written, externals) = (&self.written, &self.program.externals);
         let by_hand = super::written::by_hand(written, externals);
         let supply = &mut self.program.supply;
-        let name = form.derivative().word();
-        let pairs = self.watch.fallible(name, || paired(normal, form, supply, &by_hand))?;
+        let name = partner_kind.derivative().word();
+        let pairs = self.watch.fallible(name, || paired(normal, partner_kind, supply, &by_hand))?;
         let renamed = Def { body: renamed(&pairs.body, &mut self.program.supply), ..pairs };
         Ok(checked(name, renamed, |d| d.body.ty().as_tuple().is_some()))
     }
 
-    /// `[fwd f]` without linear maps, before sharing: the second component of `[jvp f]`.
+    /// Returns `[fwd f]` before sharing: the second component of `[jvp f]`.
     pub(in crate::derive) fn tangent(&mut self, both: &Def, of: &FunName) -> Def {
         let (bindings, result) = both.body.as_block();
         let types = both.fun.result.as_tuple().expect("the value beside the tangent");

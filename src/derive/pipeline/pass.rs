@@ -2,7 +2,7 @@
 
 use super::records::Recording;
 use super::{Error, Pipeline, checked};
-use crate::derive::figures::fig07_08_pairs::Form;
+use crate::derive::figures::fig07_08_pairs::Partner;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::passes::{anf, dce};
 use lm::rewriter::Step;
@@ -29,7 +29,7 @@ pub enum Pass {
     /// The Jacobian that was written by hand, without names for maps.
     WrittenJacobian,
     /// The values of a normal form paired with their derivatives.
-    Pair(Form),
+    Pair(Partner),
     /// The laws of a schedule, then dead code and names that are used once.
     Simplify(&'static str),
     /// `lmTranspose` of the Jacobian.
@@ -40,7 +40,7 @@ pub enum Pass {
     ApplyTo(Mode),
     /// Application pushed to the leaves, until no map is left.
     Apply,
-    /// What has no place in the source is where the function is.
+    /// The place of the function, for terms that have none in the source.
     Place,
     /// The tangent of a pair.
     Tangent,
@@ -72,8 +72,16 @@ pub enum Pass {
     SymmetryWithValue,
     /// The shape of the value.
     Shape,
-    /// Gradients, Jacobians and Hessians as values.
-    Dense,
+    /// The gradient, by a call of the reverse derivative.
+    Gradient,
+    /// The product of Hessian and vector, by a call of the forward derivative of the gradient.
+    HessianVector,
+    /// The Hessian, by a call of the columns of the gradient.
+    Hessian,
+    /// The columns or the rows of the Jacobian, whichever are fewer.
+    ColumnsOrRows,
+    /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
+    Directions(Mode),
     /// The derivative of a function that is implemented elsewhere, by those that its user wrote.
     OfExternal,
     /// The derivative as it was written by hand.
@@ -90,7 +98,7 @@ pub enum Pass {
     Rules,
 }
 
-/// What a recipe is run for.
+/// A function, and the derivative of it that a recipe makes.
 pub(in crate::derive) struct Task {
     /// The derivative; `None` for a form of the function itself.
     pub(in crate::derive) derivative: Option<Derivative>,
@@ -185,7 +193,7 @@ impl Pass {
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
-            Pass::Pair(form) => cx.paired(def, form)?,
+            Pass::Pair(partner) => cx.paired(def, partner)?,
             Pass::Simplify(schedule) => return cx.simplify(work, schedule),
             Pass::TransposeLater => cx.transposed_later(def, &task.of),
             Pass::Transpose => return cx.transpose(work, &task.of),
@@ -201,13 +209,17 @@ impl Pass {
             Pass::WithValues => cx.with_values(&work, &task.of),
             Pass::ShareValues => cx.shared_values(def),
             Pass::Cotangent => cx.cotangent(def, &task.of),
-            Pass::CutRecorded => cx.recorded_halves(def, &task.of)?.of(task.derivative()),
-            Pass::Cut => cx.halves(def, &task.of)?.of(task.derivative()),
+            Pass::CutRecorded => cx.recorded_halves(def, &task.of)?.half(task.derivative()),
+            Pass::Cut => cx.halves(def, &task.of)?.half(task.derivative()),
             Pass::CallHalves => cx.call_halves(&task.of, task.derivative().clone())?,
             Pass::Symmetry => cx.by_symmetry(&task.of, task.mode())?,
             Pass::SymmetryWithValue => cx.value_by_symmetry(&task.of, task.mode())?,
             Pass::Shape => cx.shape(def),
-            Pass::Dense => cx.dense(task.derivative(), &task.of, &task.name())?,
+            Pass::Gradient => cx.gradient(&task.of, &task.name())?,
+            Pass::HessianVector => cx.hessian_vector(&task.of, &task.name())?,
+            Pass::Hessian => cx.hessian(&task.of, &task.name())?,
+            Pass::ColumnsOrRows => cx.columns_or_rows(&task.of, &task.name())?,
+            Pass::Directions(mode) => cx.dense_jacobian(&task.of, mode, &task.name())?,
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,

@@ -1,4 +1,4 @@
-//! Reverse derivatives that read what the value recorded: of the derivations `tupled` and `split`.
+//! Makes reverse derivatives that read what the value recorded, for the derivations `tupled` and `split`.
 //!
 //! ```text
 //! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
@@ -49,8 +49,8 @@ impl Recording {
 }
 
 impl Pipeline {
-    /// Whether the reverse derivatives of a function come with records. Those that are written by hand, in
-    /// part or as a Jacobian, come as they are written.
+    /// Returns whether the reverse derivatives of a function come with records. A reverse derivative, half or Jacobian
+    /// that is written by hand is used as it is.
     pub(in crate::derive) fn has_records(&self, of: &FunName) -> bool {
         let records = matches!(self.derivation_of(of), Derivation::Tupled | Derivation::Split);
         let of = of.unrestricted();
@@ -235,7 +235,7 @@ fn pair(e: &Expr) -> [Expr; 2] {
     }
 }
 
-/// What the map of a function is called, while its values are parameters.
+/// Returns the name of the map of a function while its values are parameters.
 fn alone(of: &FunName, what: &str) -> FunName {
     let words = of.derivations.iter().map(Derivative::to_string).chain([of.base.to_string(), what.into()]);
     FunName::base(&words.collect::<Vec<_>>().join("$"))

@@ -1,4 +1,4 @@
-//! Work done once: sharing, merging, and the form that a person would write.
+//! Shares work: equal terms and calls at one point are computed once. Then makes the form that a person would write.
 
 use super::{Error, Pipeline, checked};
 use crate::derive::call_order;
@@ -96,7 +96,7 @@ impl Pipeline {
         Ok((made != *def).then_some(made))
     }
 
-    /// Whether a function calls itself, and its derivatives are made here, without records.
+    /// Returns whether a function calls itself, and its derivatives are made here, without records.
     fn is_recursive_by_jacobian(&mut self, name: &FunName) -> Result<bool, Error> {
         let is_made = !super::written::by_hand(&self.written, &self.program.externals)(name) && !self.has_records(name);
         if !is_made || self.in_progress.contains(name) {
@@ -147,7 +147,7 @@ impl Pipeline {
         Ok(pair[1].clone())
     }
 
-    /// As simple as it gets.
+    /// Simplifies until nothing changes, or for a few rounds.
     pub(in crate::derive) fn simplest(&mut self, def: Def) -> Result<Def, Error> {
         const ROUNDS: usize = 4;
         let mut def = def;
@@ -185,7 +185,7 @@ impl Pipeline {
     }
 }
 
-/// Whether a function is called for its value and, apart from that, for a derivative.
+/// Returns whether a function is called for its value and, by another call, for a derivative.
 fn repeats_calls(def: &Def) -> bool {
     let mut called = Vec::new();
     call_order::calls(&def.body, &mut called);

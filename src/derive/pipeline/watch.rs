@@ -1,4 +1,4 @@
-//! What the pipeline tells others while it works: how long each pass took, and what it made.
+//! Tells observers how long each pass took, and what it made.
 
 use crate::derive::passes::{self, Facts};
 use lm::effect::Effects;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub struct PassDone<'a> {
     /// The name of the pass.
     pub name: &'static str,
-    /// What it made.
+    /// The definition that it made.
     pub def: &'a Def,
     /// Its wall time.
     pub took: Duration,
@@ -21,7 +21,7 @@ pub struct PassDone<'a> {
 /// Is called after each pass.
 pub type Observer = Box<dyn FnMut(&PassDone) + Send>;
 
-/// The table of times, and who wants to see what passes make.
+/// The table of times, and the observer.
 #[derive(Default)]
 pub(in crate::derive) struct Watch {
     pub(in crate::derive) timings: Timings,

@@ -107,7 +107,9 @@ impl Pipeline {
 
     /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     ///
-    ///   suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```text
+    /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
+    /// ```
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
@@ -129,12 +131,13 @@ impl Pipeline {
                 let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
                 Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
             }
-            _ => {
+            Derivative::SufRevPass => {
                 let reverse = self.source(&of.derived(Derivative::Rev))?;
                 let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
                 let body = renamed(&reverse.body, &mut self.program.supply);
                 Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
             }
+            derivative => unreachable!("no derivative by hand gives [{derivative} f]"),
         }
     }
 

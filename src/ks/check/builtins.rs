@@ -8,7 +8,7 @@
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
 use lm::libm::{self, Libm};
-use lm::prim::{ALL, Jacobian, Prim};
+use lm::prim::{ALL, JacobianRule, Prim};
 use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
@@ -193,7 +193,7 @@ impl Builtin {
     /// The one primitive with a derivative that it stands for on arguments of these types.
     pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
-            Core(prim) | Primitive(prim) if prim.jacobian() == Jacobian::Structural => None,
+            Core(prim) | Primitive(prim) if prim.jacobian() == JacobianRule::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
             Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | SparseTupled | Variant => None,

@@ -62,15 +62,11 @@ impl Checker {
 
     /// Reports halves by hand without the other half, or for another record.
     pub(super) fn check_halves(&mut self, headers: &[Header]) {
-        let other = |half: &Derivative| match half {
-            Derivative::SufFwdPass => Derivative::SufRevPass,
-            _ => Derivative::SufFwdPass,
-        };
         let written: Vec<(FunName, Span)> = headers.iter().filter_map(|h| Some((h.name.clone()?, h.span))).collect();
         for (name, span) in &written {
-            let Some(half) = name.derivative().filter(|d| d.is_half()) else { continue };
+            let Some(half) = name.derivative().and_then(Derivative::other_half) else { continue };
             let mut partner = name.clone();
-            partner.derivations[0] = other(half);
+            partner.derivations[0] = half;
             if !written.iter().any(|(name, _)| *name == partner) && !self.options.orphan_derivatives {
                 let (written, missing) = (name.to_string(), partner.to_string());
                 self.fail::<()>(error::one_half(written, missing), *span);

@@ -75,6 +75,7 @@ impl<'a> Layout<'a> {
     }
 
     fn list(&self, list: &List<'a>, style: Style, depth: usize) -> Doc<'a> {
+        let is_chained = matches!(style, Style::Chained);
         let inner = match style {
             Style::Form { beside, rest, indent } => {
                 let is_definition = begins_with(list, "def");
@@ -85,6 +86,7 @@ impl<'a> Layout<'a> {
                 };
                 self.items(list, 0, between, depth).nest(self.indent(indent, depth))
             }
+            Style::Chained => self.items(list, 0, |i| if i == 1 { Break::Space } else { Break::Line }, depth),
             Style::Items { operator: false, between } => {
                 let items = self.items(list, 0, |_| between, depth);
                 self.aligned(items, depth)
@@ -95,7 +97,8 @@ impl<'a> Layout<'a> {
             Style::Printed => self.operation(list, self.printed(list, depth), depth),
             Style::WithFunction => self.with_function(list, depth),
         };
-        self.aligned(self.list_with(list, inner, depth).group(), depth)
+        let whole = self.list_with(list, inner, depth);
+        self.aligned(if is_chained { whole } else { whole.group() }, depth)
     }
 
     /// A list with its parentheses, its items being `inner`.

@@ -28,6 +28,8 @@ pub enum Break {
 pub enum Style {
     /// The word and `beside` items on one line, then each of the rest on a line of its own, indented.
     Form { beside: usize, rest: Break, indent: isize },
+    /// `(assert c body)` in another one's place of a body: the asserts of a chain are broken together, or none is.
+    Chained,
     /// The items below each other, or below the second one when the first is an operator.
     Items { operator: bool, between: Break },
     /// What `print` prints on one line is on one line, or starts a line with each string that says what follows.
@@ -47,10 +49,9 @@ impl Style {
             Some(Shape::Atom("rule")) => form(2, Break::Hard, BODY),
             Some(Shape::Atom("let")) => form(1, if binds_one(list) { Break::Line } else { Break::Hard }, BODY),
             Some(Shape::Atom("lam")) => form(1, Break::Line, BODY),
-            // A chain of assertions reads as a list.
-            Some(Shape::Atom("assert")) => {
-                form(1, Break::Line, if list.items.last().is_some_and(is_assertion) { 0 } else { BODY })
-            }
+            // A chain of asserts reads as a list.
+            Some(Shape::Atom("assert")) if list.items.last().is_some_and(is_assertion) => form(1, Break::Line, 0),
+            Some(Shape::Atom("assert")) => form(1, Break::Line, BODY),
             Some(Shape::Atom("if")) => form(1, Break::Line, 4),
             Some(Shape::Atom("print")) => Style::Printed,
             Some(Shape::Atom("Vec_init" | "Tuple" | "Tensor" | "Vec" | "LM" | "Lam")) => {
@@ -73,6 +74,7 @@ impl Style {
             3 if begins_with(list, "def") && is_list => Style::Items { operator: false, between: Break::Fill },
             1 if is_let && binds_one(list) => Style::Items { operator: true, between: Break::Line },
             1 if is_let => Style::Items { operator: false, between: Break::Paragraph },
+            2 if begins_with(list, "assert") && is_assertion(&list.items[i]) => Style::Chained,
             _ => Style::of(&list.items[i]),
         }
     }

@@ -45,6 +45,25 @@ impl Family {
     }
 }
 
+/// What the ratio of work may grow by from one size to the next.
+const GROWTH: f64 = 1.12;
+
+/// Whether a gradient is cheap at each of some sizes, and its work does not outgrow that of the function.
+///
+/// Errors: the ratios.
+pub fn stays(family: &Family, sizes: &[i64]) -> Result<(), String> {
+    let mut ratios = Vec::new();
+    for size in sizes {
+        let m = family.measured(*size, Derivation::default())?;
+        if !m.is_cheap() {
+            return Err(format!("{} of size {size}: {m:?}", family.name));
+        }
+        ratios.push(m.per_level());
+    }
+    let is_flat = ratios.windows(2).all(|pair| pair[1] <= GROWTH * pair[0]);
+    if is_flat { Ok(()) } else { Err(format!("{}: {ratios:?} at {sizes:?}", family.name)) }
+}
+
 /// Calls are nested the deeper the larger the size is, in these files of `cases/cost`.
 const RECURSIVE: [&str; 9] = [
     "branches",

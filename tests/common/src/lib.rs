@@ -1,10 +1,11 @@
 //! Shares programs, points and comparisons among the tests, the campaign and the benches.
 //!
 //! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`]; [`shrink`] makes a failing one
-//! small. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in the [`ways`] to compile,
+//! small. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in [`all_ways`] to compile,
 //! [`category`] terms with their origin, [`cost`] by exact counts.
 
 pub mod agreement;
+pub mod all_ways;
 pub mod category;
 pub mod cost;
 pub mod families;
@@ -12,8 +13,10 @@ pub mod files;
 pub mod generate;
 pub mod generate_arrays;
 pub mod generate_scaled;
+pub mod loops_agree;
 pub mod native;
 pub mod nests;
+pub mod oracle;
 pub mod page;
 pub mod random;
 pub mod shrink;

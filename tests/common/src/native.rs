@@ -18,6 +18,12 @@ use loops::Checks;
 use native::{Jit, SourceInfo};
 use std::sync::Arc;
 
+/// Returns options for exact arithmetic, where the level of optimisation is not the point: LLVM takes a third of the
+/// time.
+pub fn unoptimised() -> native::Options {
+    native::Options { opt_level: 0, ..native::Options::exact() }
+}
+
 /// A way to compile, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Way {

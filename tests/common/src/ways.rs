@@ -13,7 +13,6 @@ use lmc::derive::Derivation;
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
 use loops::{Checks, Forward};
 use native::{Lanes, Math, Options};
-use std::collections::HashSet;
 
 const LANES: [Lanes; 5] = [Lanes::Auto, Lanes::Off, Lanes::Width(2), Lanes::Width(4), Lanes::Width(8)];
 const CHECKS: [Checks; 3] = [Checks::Hoisted, Checks::Full, Checks::None];
@@ -21,16 +20,19 @@ const FORWARD: [Forward; 3] = [Forward::Auto, Forward::Store, Forward::Recompute
 const MATH: [Math; 2] = [Math::Fast, Math::Exact];
 
 /// Fast arithmetic leaves another rest where terms cancel: sums of numbers of about one, rounded to 1e-16.
-const CANCELLED: f64 = 1e-6;
+const CANCELLED: f64 = 1e-4;
 
 /// How many choices there are of each kind.
 pub const KINDS: [usize; 6] = [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::ALL.len()];
+
+/// A way with its derivation.
+pub type Chosen = (Derivation, Way);
 
 /// One choice of each kind.
 pub type Row = [usize; KINDS.len()];
 
 /// Ways that have every combination of choices of so many kinds, with their derivations.
-pub fn covering(kinds: usize) -> Vec<(Derivation, Way)> {
+pub fn covering(kinds: usize) -> Vec<Chosen> {
     rows(kinds).iter().map(|row| (Derivation::ALL[row[5]], way(row))).collect()
 }
 
@@ -47,18 +49,19 @@ fn way(row: &Row) -> Way {
 /// Greedy: each next row has as many combinations as possible that no row before it has.
 pub fn rows(kinds: usize) -> Vec<Row> {
     let all: Vec<Row> = (0..KINDS.iter().product()).map(row).collect();
-    let sets: Vec<u32> = (0..1 << KINDS.len()).filter(|set: &u32| set.count_ones() as usize == kinds).collect();
-    let combinations = |row: &Row| sets.iter().map(|set| (*set, code(row, *set))).collect::<Vec<_>>();
-    let mut missing: HashSet<(u32, usize)> = all.iter().flat_map(combinations).collect();
+    let sets: Vec<usize> = (0..1 << KINDS.len()).filter(|set: &usize| set.count_ones() as usize == kinds).collect();
+    let most = KINDS.iter().max().expect("there are kinds").pow(kinds as u32);
+    let combinations = |row: &Row| sets.iter().enumerate().map(|(i, set)| i * most + code(row, *set)).collect();
+    let combinations: Vec<Vec<usize>> = all.iter().map(combinations).collect();
+    let mut is_missing = vec![false; sets.len() * most];
+    combinations.iter().flatten().for_each(|one| is_missing[*one] = true);
     let mut chosen = vec![];
-    while !missing.is_empty() {
-        let gain = |row: &&Row| combinations(row).iter().filter(|one| missing.contains(one)).count();
-        // The first of the best.
-        let best = *all.iter().rev().max_by_key(gain).expect("there are rows");
-        combinations(&best).iter().for_each(|one| {
-            missing.remove(one);
-        });
-        chosen.push(best);
+    while is_missing.contains(&true) {
+        let gain = |i: &usize| combinations[*i].iter().filter(|one| is_missing[**one]).count();
+        // The first of the best, which has the lowest level.
+        let best = (0..all.len()).rev().max_by_key(gain).expect("there are rows");
+        combinations[best].iter().for_each(|one| is_missing[*one] = false);
+        chosen.push(all[best]);
     }
     chosen
 }
@@ -73,7 +76,7 @@ fn row(mut number: usize) -> Row {
 }
 
 /// The choices of some kinds, as a number.
-fn code(row: &Row, set: u32) -> usize {
+fn code(row: &Row, set: usize) -> usize {
     let chosen = (0..KINDS.len()).filter(|kind| set & 1 << kind != 0);
     chosen.fold(0, |code, kind| code * KINDS[kind] + row[kind])
 }

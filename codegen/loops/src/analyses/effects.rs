@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 
 /// What a statement does, its blocks included.
 #[derive(Clone, Debug, Default)]
-pub struct Effects {
+pub struct StmtEffects {
     /// The locals from outside that it uses.
     pub used: HashSet<Local>,
     /// The locals that it sets, in its blocks, too.
@@ -45,12 +45,12 @@ pub struct Callees<'a> {
     pub takes: &'a [bool],
 }
 
-impl Effects {
+impl StmtEffects {
     /// Those of a statement.
-    pub fn of(stmt: &Stmt, aliases: &Aliases, callees: Callees) -> Effects {
-        let mut effects = Effects::default();
+    pub fn of(stmt: &Stmt, aliases: &Aliases, callees: Callees) -> StmtEffects {
+        let mut effects = StmtEffects::default();
         effects.add(stmt, callees);
-        let Effects { used, set, accesses, releases, .. } = &mut effects;
+        let StmtEffects { used, set, accesses, releases, .. } = &mut effects;
         used.retain(|x| !set.contains(x));
         releases.retain(|m| !set.contains(m));
         let is_own = |x: Local| aliases.is_made_among(x, set);
@@ -126,7 +126,7 @@ impl Effects {
     }
 
     /// Whether a later statement must come after this one, because of what it uses, the memory, the arena or errors.
-    pub fn orders(&self, later: &Effects, aliases: &Aliases) -> bool {
+    pub fn orders(&self, later: &StmtEffects, aliases: &Aliases) -> bool {
         !later.used.is_disjoint(&self.set)
             || self.may_leave && later.may_leave
             || self.arena && later.arena
@@ -134,12 +134,12 @@ impl Effects {
     }
 
     /// Whether a later statement may be right only because this one left the function otherwise.
-    pub fn guards(&self, later: &Effects) -> bool {
+    pub fn guards(&self, later: &StmtEffects) -> bool {
         self.may_leave && later.needs_checks
     }
 
     /// Whether the order of what the two do to memory matters.
-    pub fn touches(&self, later: &Effects, aliases: &Aliases) -> bool {
+    pub fn touches(&self, later: &StmtEffects, aliases: &Aliases) -> bool {
         self.accesses.iter().any(|a| later.accesses.iter().any(|b| a.meets(b, aliases)))
     }
 }

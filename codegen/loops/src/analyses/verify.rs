@@ -3,7 +3,7 @@
 use super::alias::Aliases;
 use super::cache::Analyses;
 use super::divergence::Divergence;
-use super::independence::{Effects, Independence, bests, carried};
+use super::independence::{FunctionEffects, Independence, bests, carried};
 use super::jam;
 use crate::ir::{Check, For, Function, Module, Stmt, is_well_formed, well_formed};
 
@@ -21,7 +21,7 @@ fn at_once(module: &Module) -> Check {
     if functions.is_empty() {
         return Ok(());
     }
-    let effects = Effects::of(module, &mut Analyses::default());
+    let effects = FunctionEffects::of(module, &mut Analyses::default());
     for function in functions {
         let aliases = Aliases::of(function, &effects.written);
         each_loop("at once", function, |looped| {
@@ -40,7 +40,7 @@ fn at_once(module: &Module) -> Check {
 
 /// What is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes may still
 /// be; that iterations are independent is known of those it was made of.
-fn written_out(module: &Module, function: &Function, effects: &Effects) -> Check {
+fn written_out(module: &Module, function: &Function, effects: &FunctionEffects) -> Check {
     let function = jam::expanded(function, module.vectors.floats);
     is_well_formed(module, &function)?;
     let aliases = Aliases::of(&function, &effects.written);

@@ -15,13 +15,13 @@ pub fn well_formed(module: &Module) -> Check {
 ///
 /// Errors: those of [`well_formed`].
 pub fn is_well_formed(module: &Module, function: &Function) -> Check {
-    let mut checker = Checker { module, function, set: vec![State::Unset; function.locals.len()] };
+    let mut checker = Checker { module, function, set: vec![LocalState::Unset; function.locals.len()] };
     checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
 }
 
 /// A local whose block has ended is out of scope for good, and may not be set again.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum LocalState {
     Unset,
     InScope,
     OutOfScope,
@@ -30,7 +30,7 @@ enum State {
 struct Checker<'a> {
     module: &'a Module,
     function: &'a Function,
-    set: Vec<State>,
+    set: Vec<LocalState>,
 }
 
 /// Nothing, or the first violation.
@@ -40,7 +40,7 @@ pub type Check = Result<(), String>;
 type Set = (Local, Ty);
 
 /// An operand, and the type that it should have.
-type Given<'o> = (&'o Operand, Ty);
+type TypedOperand<'o> = (&'o Operand, Ty);
 
 impl Checker<'_> {
     fn function(&mut self) -> Check {
@@ -56,7 +56,7 @@ impl Checker<'_> {
             own.extend(self.stmt(stmt)?);
         }
         self.operands(&block.results, results)?;
-        own.into_iter().for_each(|Local(i)| self.set[i as usize] = State::OutOfScope);
+        own.into_iter().for_each(|Local(i)| self.set[i as usize] = LocalState::OutOfScope);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl Checker<'_> {
                 self.targets(&xs, &types)?;
                 let results: Vec<Ty> = body.results.iter().map(|a| self.function.ty(a)).collect();
                 self.block(body, &results)?;
-                xs.iter().for_each(|Local(i)| self.set[*i as usize] = State::OutOfScope);
+                xs.iter().for_each(|Local(i)| self.set[*i as usize] = LocalState::OutOfScope);
                 self.targets(&[*seconds], &[Scalar::Float.ty()])?;
                 vec![*seconds]
             }
@@ -151,7 +151,7 @@ impl Checker<'_> {
         self.targets(&[*index], &[integer])?;
         self.targets(&carried, &types)?;
         self.block(body, &types)?;
-        carried.iter().chain([index]).for_each(|Local(i)| self.set[*i as usize] = State::OutOfScope);
+        carried.iter().chain([index]).for_each(|Local(i)| self.set[*i as usize] = LocalState::OutOfScope);
         self.targets(results, &types)?;
         Ok(results.clone())
     }
@@ -159,7 +159,7 @@ impl Checker<'_> {
     /// The local that the statement sets.
     fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
         let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
-        let (target, given): (Option<Set>, Vec<Given>) = match memory {
+        let (target, given): (Option<Set>, Vec<TypedOperand>) = match memory {
             Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 let ty = self.function.locals[buffer.0 as usize].ty;
                 self.element(&Operand::Local(*buffer))?;
@@ -221,7 +221,7 @@ impl Checker<'_> {
         }
         operands.iter().zip(types).try_for_each(|(operand, ty)| {
             if let Operand::Local(Local(i)) = operand
-                && self.set.get(*i as usize) != Some(&State::InScope)
+                && self.set.get(*i as usize) != Some(&LocalState::InScope)
             {
                 return Err(format!("%{i} is not in scope"));
             }
@@ -235,8 +235,8 @@ impl Checker<'_> {
 
     fn set(&mut self, Local(i): Local) -> Check {
         match self.set.get_mut(i as usize) {
-            Some(state) if *state == State::Unset => {
-                *state = State::InScope;
+            Some(state) if *state == LocalState::Unset => {
+                *state = LocalState::InScope;
                 Ok(())
             }
             _ => Err(format!("%{i} is set twice, or is no local")),

@@ -1,35 +1,35 @@
 //! Addition of values to places.
 
 use super::body::Body;
-use super::target::Sum;
+use super::sink::Accumulator;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Op, Operand, Scalar};
 
 impl Body<'_> {
     /// Adds a value to a place.
-    pub(super) fn add_value(&mut self, sum: &Sum, y: &Val) -> Result<(), Error> {
+    pub(super) fn add_value(&mut self, sum: &Accumulator, y: &Val) -> Result<(), Error> {
         self.add_changed(sum, y, &mut |_, x| x)
     }
 
     /// Adds a value, with its Floats changed, to a place.
     pub(super) fn add_changed(
         &mut self,
-        sum: &Sum,
+        sum: &Accumulator,
         y: &Val,
         change: &mut dyn FnMut(&mut Self, Operand) -> Operand,
     ) -> Result<(), Error> {
         match sum {
-            Sum::Slot(_) | Sum::Cell(..) => {
+            Accumulator::Slot(_) | Accumulator::Cell(..) => {
                 let scalar = self.addable(&y.leaf())?;
                 let y = if scalar == Scalar::Float { change(self, y.leaf()) } else { y.leaf() };
                 self.add_number(sum, scalar, y);
                 Ok(())
             }
-            Sum::Tuple(parts) => {
+            Accumulator::Tuple(parts) => {
                 parts.iter().zip(y.parts()).try_for_each(|(part, y)| self.add_changed(part, y, change))
             }
-            Sum::Tensor(tensor) => {
+            Accumulator::Tensor(tensor) => {
                 let other = y.tensor();
                 self.check_same_size(&tensor.sizes, &other.sizes);
                 let count = self.count(&tensor.sizes);
@@ -44,15 +44,15 @@ impl Body<'_> {
         }
     }
 
-    fn add_number(&mut self, sum: &Sum, scalar: Scalar, y: Operand) {
+    fn add_number(&mut self, sum: &Accumulator, scalar: Scalar, y: Operand) {
         match sum {
-            Sum::Slot(slot) => {
+            Accumulator::Slot(slot) => {
                 let op = if scalar == Scalar::Float { Op::AddF } else { Op::AddI };
                 let x = self.slots[*slot].clone();
                 self.slots[*slot] = self.op(op, [x, y]);
             }
-            Sum::Cell(buffer, offset) => self.add_to_cell(buffer, offset, y),
-            Sum::Tuple(_) | Sum::Tensor(_) => panic!("a number is added to a number"),
+            Accumulator::Cell(buffer, offset) => self.add_to_cell(buffer, offset, y),
+            Accumulator::Tuple(_) | Accumulator::Tensor(_) => panic!("a number is added to a number"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The primitives on tensors.
 
 use super::body::{Body, Sharing};
-use super::target::Target;
+use super::sink::Sink;
 use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand};
@@ -28,7 +28,7 @@ impl Body<'_> {
             Prim::Scanl => self.scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::AddAt => self.add_at(args),
             Prim::DeltaAt => self.delta_at(args, ty, sharing),
-            Prim::Loop => self.loop_into(args, &Target::Own).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Loop => self.loop_into(args, &Sink::Own).and_then(|x| self.copy_for(sharing, x)),
             _ => return None,
         })
     }
@@ -122,7 +122,7 @@ impl Body<'_> {
 
     fn sum_from(&mut self, n: &[Operand], f: &Expr, start: &Val) -> Lowered {
         let sum = self.sum_of(start);
-        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
+        self.add_each(n, &Sink::Add(sum.clone()), &mut |body, place, target| {
             let term = body.enter(f, place.index())?.clone();
             body.value_into(&term, target, None).map(drop)
         })?;
@@ -134,10 +134,10 @@ impl Body<'_> {
         &mut self,
         n: &[Operand],
         start: &Val,
-        emit: &mut dyn FnMut(&mut Self, Val, &Target) -> Result<(), Error>,
+        emit: &mut dyn FnMut(&mut Self, Val, &Sink) -> Result<(), Error>,
     ) -> Lowered {
         let sum = self.sum_of(start);
-        self.add_each(n, &Target::Add(sum.clone()), &mut |body, place, target| {
+        self.add_each(n, &Sink::Add(sum.clone()), &mut |body, place, target| {
             let is_first = body.op(Op::EqI, [place.offset.clone(), Operand::Integer(0)]);
             let rest = |body: &mut Self| {
                 emit(body, place.index(), target)?;
@@ -179,7 +179,7 @@ impl Body<'_> {
             self.at(v.span(), |body| body.check_size(&n));
             let start = self.neutral(ty)?;
             let sum = self.sum_of(&start);
-            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| {
+            self.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| {
                 let term = body.enter(f, place.index())?.clone();
                 let x = body.value(&term)?;
                 body.distribute(&x, target).map(drop)
@@ -190,14 +190,14 @@ impl Body<'_> {
         let value = self.value(v)?;
         let tensor = value.tensor().clone();
         let n = [self.count(&tensor.sizes)];
-        let add = |body: &mut Self, i: &Operand, target: &Target| {
+        let add = |body: &mut Self, i: &Operand, target: &Sink| {
             let x = body.load_element(&tensor, i);
             body.distribute(&x, target).map(drop)
         };
         if ty.has_fixed_shape() {
             let start = self.neutral(ty)?;
             let sum = self.sum_of(&start);
-            self.add_each(&n, &Target::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
+            self.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| add(body, &place.offset, target))?;
             let sum = self.sum_value(&sum);
             return self.or_zero(&n, sum, ty);
         }

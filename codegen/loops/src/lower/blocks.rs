@@ -8,14 +8,14 @@ use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 type Operands = Result<Vec<Operand>, Error>;
 
 /// Where a loop over the elements of a tensor is.
-pub(super) struct Place {
+pub(super) struct ElementPosition {
     /// The index, one number for each dimension.
     pub(super) index: Vec<Operand>,
     /// The element's number in order.
     pub(super) offset: Operand,
 }
 
-impl Place {
+impl ElementPosition {
     /// The index as a value.
     pub(super) fn index(&self) -> Val {
         match self.index.as_slice() {
@@ -148,7 +148,7 @@ impl Body<'_> {
         &mut self,
         sizes: &[Operand],
         init: Vec<Operand>,
-        emit: &mut dyn FnMut(&mut Self, Place, Vec<Operand>) -> Operands,
+        emit: &mut dyn FnMut(&mut Self, ElementPosition, Vec<Operand>) -> Operands,
     ) -> Operands {
         self.dimension(sizes, vec![], None, init, emit)
     }
@@ -159,10 +159,10 @@ impl Body<'_> {
         index: Vec<Operand>,
         offset: Option<Operand>,
         init: Vec<Operand>,
-        emit: &mut dyn FnMut(&mut Self, Place, Vec<Operand>) -> Operands,
+        emit: &mut dyn FnMut(&mut Self, ElementPosition, Vec<Operand>) -> Operands,
     ) -> Operands {
         let Some((size, inner)) = sizes.split_first() else {
-            return emit(self, Place { index, offset: offset.expect("tensors have a dimension") }, init);
+            return emit(self, ElementPosition { index, offset: offset.expect("tensors have a dimension") }, init);
         };
         let row = offset.map(|offset| self.op(Op::MulI, [offset, size.clone()]));
         self.count_to(size, init, |body, i, carried| {

@@ -1,8 +1,8 @@
 //! The body of one function.
 
-use super::Wanted;
-use super::facts::Facts;
-use super::target::Target;
+use super::Worklist;
+use super::facts::SizeFacts;
+use super::sink::Sink;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Failure, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub(super) struct Body<'a> {
     name: &'a FunName,
-    pub(super) wanted: &'a mut Wanted,
+    pub(super) wanted: &'a mut Worklist,
     /// What is done with what nobody reads.
     pub(super) unread: Unread,
     env: HashMap<u32, Val>,
@@ -27,7 +27,7 @@ pub(super) struct Body<'a> {
     /// What was taken from the arena in the scope at hand, and is still there: the buffer that it is for,
     /// or none where nobody will use it.
     pub(super) allocated: Vec<Option<Local>>,
-    pub(super) facts: Facts,
+    pub(super) facts: SizeFacts,
     /// The nearest place in the source around the term at hand: errors report it.
     pub(super) span: Span,
 }
@@ -42,7 +42,7 @@ pub(super) enum Sharing {
 }
 
 impl<'a> Body<'a> {
-    pub(super) fn new(name: &'a FunName, wanted: &'a mut Wanted, span: Span) -> Body<'a> {
+    pub(super) fn new(name: &'a FunName, wanted: &'a mut Worklist, span: Span) -> Body<'a> {
         let unread = if wanted.derived.contains(name) { Unread::Dropped } else { Unread::Evaluated };
         Body {
             name,
@@ -53,7 +53,7 @@ impl<'a> Body<'a> {
             stmts: vec![],
             slots: vec![],
             allocated: vec![],
-            facts: Facts::default(),
+            facts: SizeFacts::default(),
             span,
         }
     }
@@ -121,7 +121,7 @@ impl<'a> Body<'a> {
             term::Op::Prim(p) => self.prim(*p, args, e.ty(), sharing),
             term::Op::Call(fun) => {
                 let args = self.values(args)?;
-                let result = self.call_into(fun, &args, &Target::Own)?;
+                let result = self.call_into(fun, &args, &Sink::Own)?;
                 self.copy_for(sharing, result)
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),

@@ -3,9 +3,9 @@
 //! A function whose result is added to something is a function of its own: it has the place for another
 //! argument, numbers by value, tensors to be changed, and gives the new numbers after its results.
 
-use super::Wanted;
+use super::Worklist;
 use super::body::Body;
-use super::target::{Form, Sum, Target};
+use super::sink::{Accumulator, Sink, SinkForm};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Block, Function, Local, Operand, Stmt, Ty};
@@ -14,7 +14,7 @@ use lm::term::{Def, Fun, Version};
 impl<'a> Body<'a> {
     /// The loops of a definition whose result goes to targets of a form; functions that it calls are added
     /// to `wanted`.
-    pub(super) fn of(def: &'a Def, form: &Form, wanted: &mut Wanted) -> Result<Function, Error> {
+    pub(super) fn of(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
         let mut body = Body::new(&def.fun.name, wanted, span);
         for param in &def.params {
@@ -30,10 +30,10 @@ impl<'a> Body<'a> {
         let mut results = body.components(&form.given_back(result))?;
         let target = form.target(&mut sums.iter().cloned());
         let value = body.scoped(|body| body.value_into(&def.body, &target, None))?;
-        let slots = sums.iter().flat_map(Sum::slots).map(|slot| body.slots[slot].clone());
+        let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
         results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
-        let name = if *form == Form::Own {
+        let name = if *form == SinkForm::Own {
             def.fun.name.clone()
         } else {
             def.fun.name.version(Version::Destinations(form.to_string().into()))
@@ -57,7 +57,7 @@ impl<'a> Body<'a> {
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
-    pub(super) fn call_into(&mut self, fun: &Fun, args: &[Val], target: &Target) -> Result<Val, Error> {
+    pub(super) fn call_into(&mut self, fun: &Fun, args: &[Val], target: &Sink) -> Result<Val, Error> {
         if self.wanted.externals.contains(&fun.name) {
             let value = self.external(fun, args)?;
             return self.distribute(&value, target);
@@ -72,7 +72,7 @@ impl<'a> Body<'a> {
         let value = self.fresh_value(&form.given_back(&fun.result))?;
         let mut targets = super::body::targets(&value);
         self.own_buffers(&targets);
-        for slot in inner.sums().iter().flat_map(Sum::slots) {
+        for slot in inner.sums().iter().flat_map(Accumulator::slots) {
             let x = self.local(self.ty_of(&self.slots[slot].clone()));
             targets.push(x);
             self.slots[slot] = Operand::Local(x);

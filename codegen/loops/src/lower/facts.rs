@@ -7,7 +7,7 @@ use crate::ir::{Local, Operand};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct SizeFacts {
     /// Not negative, and no more than elements fit in memory.
     sizes: HashSet<Local>,
     /// 0 <= index < size. An index is known nowhere outside of its loop.
@@ -15,20 +15,20 @@ pub(super) struct Facts {
     /// Two equal numbers: the second stands for the first.
     equal: HashMap<Local, Operand>,
     /// What was learnt, in order.
-    learnt: Vec<Fact>,
+    learnt: Vec<SizeFact>,
 }
 
-enum Fact {
+enum SizeFact {
     Size(Local),
     Equal(Local),
 }
 
-impl Facts {
+impl SizeFacts {
     /// These are sizes of a tensor.
     pub(super) fn are_sizes(&mut self, sizes: &[Operand]) {
         for x in sizes.iter().filter_map(Operand::local) {
             if self.sizes.insert(x) {
-                self.learnt.push(Fact::Size(x));
+                self.learnt.push(SizeFact::Size(x));
             }
         }
     }
@@ -66,14 +66,14 @@ impl Facts {
             (None, None) => return,
         };
         self.equal.insert(x, stands);
-        self.learnt.push(Fact::Equal(x));
+        self.learnt.push(SizeFact::Equal(x));
     }
 
     pub(super) fn known_equal(&self, a: &Operand, b: &Operand) -> bool {
         self.resolved(a).same(&self.resolved(b))
     }
 
-    /// To be given to [`Facts::forget_since`] at the end of a block.
+    /// To be given to [`SizeFacts::forget_since`] at the end of a block.
     pub(super) fn now(&self) -> usize {
         self.learnt.len()
     }
@@ -82,8 +82,8 @@ impl Facts {
     pub(super) fn forget_since(&mut self, then: usize) {
         for fact in self.learnt.drain(then..) {
             match fact {
-                Fact::Size(x) => drop(self.sizes.remove(&x)),
-                Fact::Equal(x) => drop(self.equal.remove(&x)),
+                SizeFact::Size(x) => drop(self.sizes.remove(&x)),
+                SizeFact::Equal(x) => drop(self.equal.remove(&x)),
             }
         }
     }

@@ -8,12 +8,12 @@
 //! A function without tensors needs none and is called as it is. All results are compared with their
 //! storage before the first of them is written.
 
-use super::Wanted;
+use super::Worklist;
 use super::body::Body;
-use super::target::Target;
+use super::sink::Sink;
 use super::value::{Tensor, Val};
 use crate::error::Error;
-use crate::interface::{Form, Interface, Parameter};
+use crate::interface::{CForm, Interface, Parameter};
 use crate::ir::{Block, Failure, FunId, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use crate::layout::components;
 use lm::term::{Def, Version};
@@ -41,9 +41,9 @@ pub(super) fn interface(
     [inputs, outputs]: [Vec<Parameter>; 2],
     direct: FunId,
     next: FunId,
-    wanted: &mut Wanted,
+    wanted: &mut Worklist,
 ) -> Result<(Interface, Option<Function>), Error> {
-    if inputs.iter().chain(&outputs).all(|parameter| matches!(parameter.form, Form::Scalar(_))) {
+    if inputs.iter().chain(&outputs).all(|parameter| matches!(parameter.form, CForm::Scalar(_))) {
         return Ok((Interface { inputs, outputs, function: direct }, None));
     }
     let mut body = Body::new(&def.fun.name, wanted, def.body.span());
@@ -59,7 +59,7 @@ pub(super) fn interface(
     for ty in &def.fun.params {
         args.push(body.inward(ty, &mut given)?);
     }
-    let value = body.call_into(&def.fun, &args, &Target::Own)?;
+    let value = body.call_into(&def.fun, &args, &Sink::Own)?;
     let mut results = VecDeque::new();
     outward(&def.fun.result, &value, &mut results);
     storage.iter().zip(&results).try_for_each(|(fields, result)| body.check_storage(fields, result))?;
@@ -118,22 +118,22 @@ fn outward(ty: &Type, value: &Val, out: &mut VecDeque<Column>) {
 }
 
 impl Body<'_> {
-    fn fields(&mut self, form: &Form, number: i64, is_result: bool) -> Fields {
+    fn fields(&mut self, form: &CForm, number: i64, is_result: bool) -> Fields {
         let mut field = |ty| Operand::Local(self.local(ty));
-        let plain = matches!(form, Form::Scalar(_));
+        let plain = matches!(form, CForm::Scalar(_));
         let has_storage = (is_result && !plain).then(|| field(Scalar::Bool.ty()));
         let rank = match form {
-            Form::Scalar(_) => 0,
-            Form::Tensor { rank, .. } => *rank,
-            Form::Jagged { .. } => 1,
+            CForm::Scalar(_) => 0,
+            CForm::Tensor { rank, .. } => *rank,
+            CForm::Jagged { .. } => 1,
         };
         let sizes: Vec<Operand> = (0..rank).map(|_| field(INTEGER)).collect();
-        let offsets = matches!(form, Form::Jagged { .. }).then(|| field(INTEGER.buffer()));
-        let several = matches!(form, Form::Jagged { rank, .. } if *rank > 1);
+        let offsets = matches!(form, CForm::Jagged { .. }).then(|| field(INTEGER.buffer()));
+        let several = matches!(form, CForm::Jagged { rank, .. } if *rank > 1);
         let element_sizes = several.then(|| field(INTEGER.buffer()));
         let data = match form {
-            Form::Scalar(scalar) => (!is_result).then(|| field(scalar.ty())),
-            Form::Tensor { base, .. } | Form::Jagged { base, .. } => base.map(|base| field(base.ty().buffer())),
+            CForm::Scalar(scalar) => (!is_result).then(|| field(scalar.ty())),
+            CForm::Tensor { base, .. } | CForm::Jagged { base, .. } => base.map(|base| field(base.ty().buffer())),
         };
         if !is_result {
             // Those of a result are the caller's to set only where there is storage.

@@ -12,9 +12,9 @@
 //! them. What of a block goes where is planned by `lm::destination`; the order of additions is that of the
 //! interpreter (`lm::interp`), to the bit.
 
-use super::blocks::Place;
+use super::blocks::ElementPosition;
 use super::body::{Body, Sharing};
-use super::target::{Planned, Sum, Target};
+use super::sink::{Accumulator, Planned, Sink};
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Op, Operand};
@@ -26,10 +26,10 @@ use lm::types::Type;
 pub(super) type Lowered = Result<Val, Error>;
 impl Body<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
-    pub(super) fn value_into(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
+    pub(super) fn value_into(&mut self, e: &Expr, target: &Sink, planned: Option<&Planned>) -> Lowered {
         match target {
-            Target::Own => self.value(e),
-            Target::Nowhere => {
+            Sink::Own => self.value(e),
+            Sink::Nowhere => {
                 if !self.unread.is_idle(e, &self.wanted.effects) {
                     let passes_on = self.unread.passes_on(e);
                     if passes_on {
@@ -40,13 +40,13 @@ impl Body<'_> {
                 }
                 Ok(Val::nothing())
             }
-            Target::Add(_) | Target::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
-            Target::Add(_) | Target::Parts(_) => self.spread(e, target, planned),
+            Sink::Add(_) | Sink::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
+            Sink::Add(_) | Sink::Parts(_) => self.spread(e, target, planned),
         }
     }
 
     /// A term whose parts have targets.
-    fn spread(&mut self, e: &Expr, target: &Target, planned: Option<&Planned>) -> Lowered {
+    fn spread(&mut self, e: &Expr, target: &Sink, planned: Option<&Planned>) -> Lowered {
         match e.kind() {
             Kind::Let(..) => self.block_into(e, target, planned),
             Kind::App(term::Op::If, args) => {
@@ -60,9 +60,9 @@ impl Body<'_> {
             Kind::App(term::Op::Get(i, n), args)
                 if matches!(args[0].kind(), Kind::App(term::Op::Call(_) | term::Op::Prim(Prim::Into), _)) =>
             {
-                let mut parts = vec![Target::Nowhere; *n];
+                let mut parts = vec![Sink::Nowhere; *n];
                 parts[i - 1] = target.clone();
-                Ok(self.value_into(&args[0], &Target::Parts(parts), None)?.parts()[i - 1].clone())
+                Ok(self.value_into(&args[0], &Sink::Parts(parts), None)?.parts()[i - 1].clone())
             }
             Kind::App(term::Op::Tuple, args) => {
                 let part = |(i, e)| self.value_into(e, &target.component(i + 1), planned);
@@ -84,39 +84,39 @@ impl Body<'_> {
         }
     }
 
-    pub(super) fn element_at(&mut self, sum: &Sum, index: &[Operand]) -> Sum {
+    pub(super) fn element_at(&mut self, sum: &Accumulator, index: &[Operand]) -> Accumulator {
         let tensor = sum.tensor();
         let offset = self.offset(&tensor.sizes, index);
         self.element_sum(&tensor, &offset)
     }
 
-    fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Target, planned: Option<&Planned>) -> Lowered {
+    fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Sink, planned: Option<&Planned>) -> Lowered {
         match (p, target) {
             (Prim::Add, _) if target.destination().takes_all() && !e.ty().has_fixed_shape() => {
                 self.value_into(&args[0], target, planned)?;
                 self.value_into(&args[1], target, planned)
             }
-            (Prim::ZeroOf, Target::Add(_)) => Ok(Val::nothing()),
+            (Prim::ZeroOf, Sink::Add(_)) => Ok(Val::nothing()),
             (Prim::ZeroOf, _) => {
                 let witness = self.value(&args[0])?;
                 self.zero_into(&witness, target, e.ty())
             }
-            (Prim::DeltaAt, Target::Add(sum)) => {
+            (Prim::DeltaAt, Sink::Add(sum)) => {
                 let index = self.value(&args[1])?.numbers();
                 let element = self.at(e.span(), |body| body.element_at(sum, &index));
-                self.value_into(&args[2], &Target::Add(element), planned)
+                self.value_into(&args[2], &Sink::Add(element), planned)
             }
             (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
             (Prim::Loop, _) => self.loop_into(args, target),
             (Prim::Into, _) => self.starting_at_zero(args, target),
-            (Prim::Build, Target::Add(sum)) => self.build_into(e, args, sum),
-            (Prim::Mul, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+            (Prim::Build, Sink::Add(sum)) => self.build_into(e, args, sum),
+            (Prim::Mul, Sink::Add(sum)) if !e.ty().has_fixed_shape() => {
                 let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
                 let times = &mut |body: &mut Self, x| body.op(Op::MulF, [k.clone(), x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, times))?;
                 Ok(Val::nothing())
             }
-            (Prim::Neg, Target::Add(sum)) if !e.ty().has_fixed_shape() => {
+            (Prim::Neg, Sink::Add(sum)) if !e.ty().has_fixed_shape() => {
                 let value = self.value(&args[0])?;
                 let negated = &mut |body: &mut Self, x| body.op(Op::NegF, [x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, negated))?;
@@ -129,7 +129,7 @@ impl Body<'_> {
         }
     }
 
-    fn build_into(&mut self, e: &Expr, args: &[Expr], sum: &Sum) -> Lowered {
+    fn build_into(&mut self, e: &Expr, args: &[Expr], sum: &Accumulator) -> Lowered {
         let n = self.value(&args[0])?.numbers();
         let tensor = sum.tensor();
         let known = n.iter().zip(&tensor.sizes).all(|(a, b)| self.facts.known_equal(a, b));
@@ -143,7 +143,7 @@ impl Body<'_> {
             let term = body.enter(&args[1], place.index())?.clone();
             body.scoped(|body| {
                 let element = body.element_sum(&tensor, &place.offset);
-                body.value_into(&term, &Target::Add(element), None)
+                body.value_into(&term, &Sink::Add(element), None)
             })?;
             Ok(vec![])
         })?;
@@ -151,9 +151,9 @@ impl Body<'_> {
     }
 
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
-    fn sum_into(&mut self, e: &Expr, args: &[Expr], target: &Target) -> Lowered {
+    fn sum_into(&mut self, e: &Expr, args: &[Expr], target: &Sink) -> Lowered {
         let inner = match (args, target) {
-            ([_, _], Target::Add(_)) => target.clone(),
+            ([_, _], Sink::Add(_)) => target.clone(),
             ([_, _], _) => {
                 let value = self.value(e)?;
                 return self.distribute(&value, target);
@@ -173,15 +173,15 @@ impl Body<'_> {
     }
 
     /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
-    pub(super) fn loop_into(&mut self, args: &[Expr], target: &Target) -> Lowered {
+    pub(super) fn loop_into(&mut self, args: &[Expr], target: &Sink) -> Lowered {
         let n = self.value(&args[0])?.leaf();
         let start = self.value(&args[2])?;
         let witness = self.value(&args[3])?;
         let (state_ty, sum_ty) = (args[2].ty(), args[3].ty().tangent());
         let outer = self.with_zeros(&witness, &target.component(2), &sum_ty)?;
         let (sum, cells) = self.in_slots(&outer);
-        let slots: Vec<usize> = sum.sums().iter().flat_map(Sum::slots).collect();
-        let inner = Target::Parts(vec![Target::Own, sum.clone()]);
+        let slots: Vec<usize> = sum.sums().iter().flat_map(Accumulator::slots).collect();
+        let inner = Sink::Parts(vec![Sink::Own, sum.clone()]);
         let state = self.iterate(&n, &start, state_ty, &slots, |body, i, state| {
             let term = body.enter(&args[1], Val::tuple([Val::Leaf(i), state]))?.clone();
             Ok(body.value_into(&term, &inner, None)?.parts()[0].clone())
@@ -193,29 +193,29 @@ impl Body<'_> {
     }
 
     /// The target with zeros for each part that goes back to the caller.
-    fn with_zeros(&mut self, w: &Val, target: &Target, ty: &Type) -> Result<Target, Error> {
+    fn with_zeros(&mut self, w: &Val, target: &Sink, ty: &Type) -> Result<Sink, Error> {
         Ok(match target {
-            Target::Add(_) | Target::Nowhere => target.clone(),
-            Target::Own => {
+            Sink::Add(_) | Sink::Nowhere => target.clone(),
+            Sink::Own => {
                 let zero = self.zero(w, ty)?;
-                Target::Add(self.sum_of(&zero))
+                Sink::Add(self.sum_of(&zero))
             }
-            Target::Parts(parts) => {
+            Sink::Parts(parts) => {
                 let types = ty.as_tuple().expect("a target of parts is for a tuple");
-                let part = |((part, w), ty): ((&Target, &Val), &Type)| self.with_zeros(w, part, ty);
-                Target::Parts(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<_, _>>()?)
+                let part = |((part, w), ty): ((&Sink, &Val), &Type)| self.with_zeros(w, part, ty);
+                Sink::Parts(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<_, _>>()?)
             }
         })
     }
 
     /// Zeros of w's shape: only those that go back to the caller are made.
-    fn zero_into(&mut self, w: &Val, target: &Target, ty: &Type) -> Lowered {
+    fn zero_into(&mut self, w: &Val, target: &Sink, ty: &Type) -> Lowered {
         match target {
-            Target::Own => self.zero(w, ty),
-            Target::Add(_) | Target::Nowhere => Ok(Val::nothing()),
-            Target::Parts(parts) => {
+            Sink::Own => self.zero(w, ty),
+            Sink::Add(_) | Sink::Nowhere => Ok(Val::nothing()),
+            Sink::Parts(parts) => {
                 let types = ty.as_tuple().expect("a target of parts is for a tuple");
-                let part = |((part, w), ty): ((&Target, &Val), &Type)| self.zero_into(w, part, ty);
+                let part = |((part, w), ty): ((&Sink, &Val), &Type)| self.zero_into(w, part, ty);
                 Ok(Val::tuple(parts.iter().zip(w.parts()).zip(types).map(part).collect::<Result<Vec<_>, _>>()?))
             }
         }
@@ -223,15 +223,15 @@ impl Body<'_> {
 
     /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest
     /// only.
-    pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Target) -> Lowered {
+    pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Sink) -> Lowered {
         let witness = self.value(&args[0])?;
         if beside_a_value(&args[0], &args[1]) && !target.destination().takes_all() {
             let rest = target.component(2);
             let ty = &args[1].ty().as_tuple().expect("a value beside something")[1];
             let zeros = self.with_zeros(&witness.parts()[1], &rest, ty)?;
-            let inner = Target::Parts(vec![target.component(1), zeros]);
+            let inner = Sink::Parts(vec![target.component(1), zeros]);
             let value = self.value_into(&args[1], &inner, None)?.parts()[0].clone();
-            let Target::Parts(inner) = &inner else { unreachable!("it was just made") };
+            let Sink::Parts(inner) = &inner else { unreachable!("it was just made") };
             return Ok(Val::tuple([value, self.collected(&rest, &inner[1])]));
         }
         let inner = self.with_zeros(&witness, target, args[1].ty())?;
@@ -240,11 +240,11 @@ impl Body<'_> {
     }
 
     /// What `with_zeros` made room for, now that all was added.
-    fn collected(&mut self, target: &Target, inner: &Target) -> Val {
+    fn collected(&mut self, target: &Sink, inner: &Sink) -> Val {
         match (target, inner) {
-            (Target::Own, Target::Add(sum)) => self.sum_value(sum),
-            (Target::Parts(parts), Target::Parts(inner)) => {
-                let part = |(part, inner): (&Target, &Target)| self.collected(part, inner);
+            (Sink::Own, Sink::Add(sum)) => self.sum_value(sum),
+            (Sink::Parts(parts), Sink::Parts(inner)) => {
+                let part = |(part, inner): (&Sink, &Sink)| self.collected(part, inner);
                 Val::tuple(parts.iter().zip(inner).map(part).collect::<Vec<_>>())
             }
             _ => Val::nothing(),
@@ -255,11 +255,11 @@ impl Body<'_> {
     pub(super) fn add_each(
         &mut self,
         n: &[Operand],
-        target: &Target,
-        emit: &mut dyn FnMut(&mut Self, &Place, &Target) -> Result<(), Error>,
+        target: &Sink,
+        emit: &mut dyn FnMut(&mut Self, &ElementPosition, &Sink) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let (inner, cells) = self.in_slots(target);
-        let slots: Vec<usize> = inner.sums().iter().flat_map(Sum::slots).collect();
+        let slots: Vec<usize> = inner.sums().iter().flat_map(Accumulator::slots).collect();
         let init = slots.iter().map(|slot| self.slots[*slot].clone()).collect();
         let results = self.for_each(n, init, &mut |body, place, carried| {
             slots.iter().zip(carried).for_each(|(slot, x)| body.slots[*slot] = x);
@@ -275,26 +275,27 @@ impl Body<'_> {
     }
 
     /// The target with its cells in slots; which slot is for which cell.
-    pub(super) fn in_slots(&mut self, target: &Target) -> (Target, Vec<(Sum, Sum)>) {
-        let pairs: Vec<(Sum, Sum)> = target.sums().into_iter().map(|sum| (sum.clone(), self.loaded(&sum))).collect();
+    pub(super) fn in_slots(&mut self, target: &Sink) -> (Sink, Vec<(Accumulator, Accumulator)>) {
+        let pairs: Vec<(Accumulator, Accumulator)> =
+            target.sums().into_iter().map(|sum| (sum.clone(), self.loaded(&sum))).collect();
         let inner = target.with_sums(&mut pairs.iter().map(|(_, loaded)| loaded.clone()));
         (inner, pairs)
     }
 
-    pub(super) fn back_from_slots(&mut self, cells: &[(Sum, Sum)]) {
+    pub(super) fn back_from_slots(&mut self, cells: &[(Accumulator, Accumulator)]) {
         cells.iter().for_each(|(sum, loaded)| self.stored(sum, loaded));
     }
 
     /// A value to where it goes.
-    pub(super) fn distribute(&mut self, value: &Val, target: &Target) -> Lowered {
+    pub(super) fn distribute(&mut self, value: &Val, target: &Sink) -> Lowered {
         match target {
-            Target::Own => Ok(value.clone()),
-            Target::Nowhere => Ok(Val::nothing()),
-            Target::Add(sum) => {
+            Sink::Own => Ok(value.clone()),
+            Sink::Nowhere => Ok(Val::nothing()),
+            Sink::Add(sum) => {
                 self.add_value(sum, value)?;
                 Ok(Val::nothing())
             }
-            Target::Parts(parts) => {
+            Sink::Parts(parts) => {
                 let parts = value.parts().iter().zip(parts).map(|(value, part)| self.distribute(value, part));
                 Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
             }
@@ -305,7 +306,7 @@ impl Body<'_> {
     pub(super) fn add_terms(&mut self, args: &[Expr]) -> Lowered {
         let first = self.produce(&args[0], Sharing::Owned)?;
         let sum = self.sum_of(&first);
-        self.value_into(&args[1], &Target::Add(sum.clone()), None)?;
+        self.value_into(&args[1], &Sink::Add(sum.clone()), None)?;
         Ok(self.sum_value(&sum))
     }
 }

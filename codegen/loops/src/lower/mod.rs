@@ -26,8 +26,8 @@ mod planned;
 mod prim;
 mod records;
 mod show;
+mod sink;
 mod sums;
-mod target;
 mod tensor;
 mod timing_loop;
 mod value;
@@ -41,8 +41,8 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{FunName, Program};
 use lm::types::Type;
+use sink::SinkForm;
 use std::collections::HashSet;
-use target::Form;
 
 /// What an entry is for C; a type that has no form there, otherwise.
 pub type Outside = Result<Interface, Type>;
@@ -53,9 +53,9 @@ pub type Outside = Result<Interface, Type>;
 pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outside>), Error> {
     let externals = program.externals.keys().cloned().collect();
     let derived = program.defs.keys().filter(|name| program.is_derived(name)).cloned().collect();
-    let mut wanted = Wanted { functions: IndexMap::new(), externals, derived, effects: Effects::of(program) };
+    let mut wanted = Worklist { functions: IndexMap::new(), externals, derived, effects: Effects::of(program) };
     entries.iter().for_each(|name| {
-        wanted.id(name, Form::Own);
+        wanted.id(name, SinkForm::Own);
     });
     let mut module = Module::default();
     while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
@@ -78,7 +78,7 @@ fn add_interfaces(
     program: &Program,
     entries: &[FunName],
     module: &mut Module,
-    wanted: &mut Wanted,
+    wanted: &mut Worklist,
 ) -> Result<Vec<Outside>, Error> {
     let mut outside = Vec::new();
     for (i, name) in entries.iter().enumerate() {
@@ -98,8 +98,8 @@ fn add_interfaces(
 
 /// The functions met so far, with the form of what their results go to; those beyond the ones lowered are
 /// still to do.
-struct Wanted {
-    functions: IndexMap<(FunName, Form), ()>,
+struct Worklist {
+    functions: IndexMap<(FunName, SinkForm), ()>,
     /// The functions that are implemented elsewhere.
     externals: HashSet<FunName>,
     /// The functions that derivations made.
@@ -108,8 +108,8 @@ struct Wanted {
     effects: Effects,
 }
 
-impl Wanted {
-    fn id(&mut self, name: &FunName, form: Form) -> FunId {
+impl Worklist {
+    fn id(&mut self, name: &FunName, form: SinkForm) -> FunId {
         FunId(self.functions.insert_full((name.clone(), form), ()).0)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::into::Lowered;
-use super::target::{Planned, Target};
+use super::sink::{Planned, Sink};
 use super::value::Val;
 use crate::error::Error;
 use lm::destination::{Destination, Step, plan};
@@ -11,7 +11,7 @@ use lm::types::Type;
 
 impl Body<'_> {
     /// A block, into a target; `outer` holds what was added before.
-    pub(super) fn block_into(&mut self, block: &Expr, target: &Target, outer: Option<&Planned>) -> Lowered {
+    pub(super) fn block_into(&mut self, block: &Expr, target: &Sink, outer: Option<&Planned>) -> Lowered {
         let (bindings, result) = block.as_block();
         let plan = plan(block, &target.destination(), self.unread);
         let planned = Planned { plan: &plan, outer };
@@ -36,7 +36,7 @@ impl Body<'_> {
         e: &Expr,
         destination: &Destination,
         given: &Type,
-        root: &Target,
+        root: &Sink,
         planned: &Planned,
     ) -> Lowered {
         match first_choice(destination) {
@@ -70,22 +70,22 @@ impl Body<'_> {
         }
     }
 
-    fn resolve(&mut self, destination: &Destination, root: &Target) -> Result<Target, Error> {
+    fn resolve(&mut self, destination: &Destination, root: &Sink) -> Result<Sink, Error> {
         Ok(match destination {
-            Destination::Own => Target::Own,
-            Destination::Nowhere => Target::Nowhere,
+            Destination::Own => Sink::Own,
+            Destination::Nowhere => Sink::Nowhere,
             Destination::Choice(..) => panic!("the choices are made"),
             Destination::Parts(parts) => {
-                Target::Parts(parts.iter().map(|part| self.resolve(part, root)).collect::<Result<_, _>>()?)
+                Sink::Parts(parts.iter().map(|part| self.resolve(part, root)).collect::<Result<_, _>>()?)
             }
             Destination::Add(path) => {
                 let mut at = root.clone();
                 for step in path {
                     at = match (step, at) {
                         (Step::Component(i), at) => at.component(*i),
-                        (Step::Element(i), Target::Add(sum)) => {
+                        (Step::Element(i), Sink::Add(sum)) => {
                             let index = self.value(i)?.numbers();
-                            Target::Add(self.element_at(&sum, &index))
+                            Sink::Add(self.element_at(&sum, &index))
                         }
                         (Step::Element(_), _) => panic!("an element of what is not added to"),
                     };

@@ -1,7 +1,7 @@
 //! Lowers the primitives on scalars; those on tensors are in `arrays`, those on any values in `vector_space`.
 
 use super::body::{Body, Sharing};
-use super::target::Target;
+use super::sink::Sink;
 use super::value::Val;
 use crate::error::Error;
 use crate::ir::{Failure, Op, Operand, Scalar};
@@ -17,7 +17,7 @@ impl Body<'_> {
     pub(super) fn prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
-            Prim::Into => return self.starting_at_zero(args, &Target::Own),
+            Prim::Into => return self.starting_at_zero(args, &Sink::Own),
             Prim::Bench => return self.timing_loop(&args[0]),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {

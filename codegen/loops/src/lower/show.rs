@@ -6,7 +6,7 @@ use super::value::{Tensor, Val};
 use crate::error::Error;
 use crate::ir::{Op, Operand, Stmt};
 
-type Written = Result<(), Error>;
+type Shown = Result<(), Error>;
 
 impl Body<'_> {
     /// Writes the arguments; gives their number.
@@ -20,7 +20,7 @@ impl Body<'_> {
         Ok(Val::Leaf(Operand::Integer(args.len() as i64)))
     }
 
-    fn print_nested(&mut self, value: &Val) -> Written {
+    fn print_nested(&mut self, value: &Val) -> Shown {
         match value {
             Val::Tuple(parts) => {
                 self.text("(");
@@ -36,7 +36,7 @@ impl Body<'_> {
         }
     }
 
-    fn print_list(&mut self, parts: &[Val], separator: &str) -> Written {
+    fn print_list(&mut self, parts: &[Val], separator: &str) -> Shown {
         for (i, part) in parts.iter().enumerate() {
             if i > 0 {
                 self.text(separator);
@@ -47,7 +47,7 @@ impl Body<'_> {
     }
 
     /// The elements whose first indices are given by their number in order.
-    fn print_rows(&mut self, tensor: &Tensor, sizes: &[Operand], outer: Option<Operand>) -> Written {
+    fn print_rows(&mut self, tensor: &Tensor, sizes: &[Operand], outer: Option<Operand>) -> Shown {
         let Some((size, inner)) = sizes.split_first() else {
             let offset = outer.expect("tensors have a dimension");
             let element = self.load_element(tensor, &offset);

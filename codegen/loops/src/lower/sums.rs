@@ -4,7 +4,7 @@
 //! branch or a loop sets slots; `choose` and `add_each` see that their operands come out of it.
 
 use super::body::Body;
-use super::target::{Sum, Target};
+use super::sink::{Accumulator, Sink};
 use super::value::{Tensor, Val};
 use crate::ir::{Memory, Operand, Stmt};
 use lm::types::Type;
@@ -12,49 +12,56 @@ use std::rc::Rc;
 
 impl Val {
     /// The value, or what came back of it, without the parts that nobody looks at.
-    pub(super) fn without_unread(&self, target: &Target) -> Val {
+    pub(super) fn without_unread(&self, target: &Sink) -> Val {
         match target {
-            Target::Nowhere => Val::nothing(),
-            Target::Parts(parts) => {
-                let part = |(value, part): (&Val, &Target)| value.without_unread(part);
+            Sink::Nowhere => Val::nothing(),
+            Sink::Parts(parts) => {
+                let part = |(value, part): (&Val, &Sink)| value.without_unread(part);
                 Val::tuple(self.parts().iter().zip(parts).map(part).collect::<Vec<_>>())
             }
-            Target::Own | Target::Add(_) => self.clone(),
+            Sink::Own | Sink::Add(_) => self.clone(),
         }
     }
 }
 
 impl Body<'_> {
     /// The place of a value that nobody else has: its numbers get slots.
-    pub(super) fn sum_of(&mut self, value: &Val) -> Sum {
+    pub(super) fn sum_of(&mut self, value: &Val) -> Accumulator {
         match value {
             Val::Leaf(operand) => {
                 self.slots.push(operand.clone());
-                Sum::Slot(self.slots.len() - 1)
+                Accumulator::Slot(self.slots.len() - 1)
             }
-            Val::Tuple(parts) => Sum::Tuple(parts.iter().map(|part| self.sum_of(part)).collect()),
-            Val::Tensor(tensor) => Sum::Tensor(tensor.clone()),
+            Val::Tuple(parts) => Accumulator::Tuple(parts.iter().map(|part| self.sum_of(part)).collect()),
+            Val::Tensor(tensor) => Accumulator::Tensor(tensor.clone()),
         }
     }
 
     /// The value that is at a place now.
-    pub(super) fn sum_value(&mut self, sum: &Sum) -> Val {
+    pub(super) fn sum_value(&mut self, sum: &Accumulator) -> Val {
         match sum {
-            Sum::Slot(slot) => Val::Leaf(self.slots[*slot].clone()),
-            Sum::Cell(buffer, offset) => Val::Leaf(self.load_cell(buffer, offset)),
-            Sum::Tuple(parts) => Val::tuple(parts.iter().map(|part| self.sum_value(part)).collect::<Vec<_>>()),
-            Sum::Tensor(tensor) => Val::Tensor(tensor.clone()),
+            Accumulator::Slot(slot) => Val::Leaf(self.slots[*slot].clone()),
+            Accumulator::Cell(buffer, offset) => Val::Leaf(self.load_cell(buffer, offset)),
+            Accumulator::Tuple(parts) => Val::tuple(parts.iter().map(|part| self.sum_value(part)).collect::<Vec<_>>()),
+            Accumulator::Tensor(tensor) => Val::Tensor(tensor.clone()),
         }
     }
 
     /// An element of a tensor, to be added to.
-    pub(super) fn element_sum(&mut self, tensor: &Tensor, offset: &Operand) -> Sum {
+    pub(super) fn element_sum(&mut self, tensor: &Tensor, offset: &Operand) -> Accumulator {
         self.part_sum(&tensor.element, &mut tensor.buffers.iter(), offset)
     }
 
-    fn part_sum<'b>(&mut self, ty: &Type, buffers: &mut impl Iterator<Item = &'b Operand>, offset: &Operand) -> Sum {
+    fn part_sum<'b>(
+        &mut self,
+        ty: &Type,
+        buffers: &mut impl Iterator<Item = &'b Operand>,
+        offset: &Operand,
+    ) -> Accumulator {
         match ty {
-            Type::Tuple(parts) => Sum::Tuple(parts.iter().map(|part| self.part_sum(part, buffers, offset)).collect()),
+            Type::Tuple(parts) => {
+                Accumulator::Tuple(parts.iter().map(|part| self.part_sum(part, buffers, offset)).collect())
+            }
             Type::Tensor(rank, element) => {
                 let width = crate::layout::components(element).expect("the whole has a layout").len();
                 let buffers: Vec<Operand> = buffers.take(rank + width).cloned().collect();
@@ -63,7 +70,7 @@ impl Body<'_> {
                 let tensor = Tensor { element: (**element).clone(), sizes: components, buffers: inner };
                 let tensor = Rc::new(tensor);
                 self.new_sizes(&Val::Tensor(tensor.clone()), 0);
-                Sum::Tensor(tensor)
+                Accumulator::Tensor(tensor)
             }
             Type::Float
             | Type::Integer
@@ -72,31 +79,31 @@ impl Body<'_> {
             | Type::Lam(..)
             | Type::LM(..)
             | Type::Record(_) => {
-                Sum::Cell(buffers.next().expect("there is a buffer for each component").clone(), offset.clone())
+                Accumulator::Cell(buffers.next().expect("there is a buffer for each component").clone(), offset.clone())
             }
         }
     }
 
     /// The place with its cells in slots.
-    pub(super) fn loaded(&mut self, sum: &Sum) -> Sum {
+    pub(super) fn loaded(&mut self, sum: &Accumulator) -> Accumulator {
         match sum {
-            Sum::Cell(buffer, offset) => {
+            Accumulator::Cell(buffer, offset) => {
                 let number = self.load_cell(buffer, offset);
                 self.sum_of(&Val::Leaf(number))
             }
-            Sum::Tuple(parts) => Sum::Tuple(parts.iter().map(|part| self.loaded(part)).collect()),
-            Sum::Slot(_) | Sum::Tensor(_) => sum.clone(),
+            Accumulator::Tuple(parts) => Accumulator::Tuple(parts.iter().map(|part| self.loaded(part)).collect()),
+            Accumulator::Slot(_) | Accumulator::Tensor(_) => sum.clone(),
         }
     }
 
     /// The reverse of `loaded`.
-    pub(super) fn stored(&mut self, sum: &Sum, loaded: &Sum) {
+    pub(super) fn stored(&mut self, sum: &Accumulator, loaded: &Accumulator) {
         match (sum, loaded) {
-            (Sum::Cell(buffer, offset), Sum::Slot(slot)) => {
+            (Accumulator::Cell(buffer, offset), Accumulator::Slot(slot)) => {
                 let number = self.slots[*slot].clone();
                 self.stmts.push(Stmt::Memory(Memory::Store(buffer.clone(), offset.clone(), number)));
             }
-            (Sum::Tuple(parts), Sum::Tuple(loaded)) => {
+            (Accumulator::Tuple(parts), Accumulator::Tuple(loaded)) => {
                 parts.iter().zip(loaded).for_each(|(part, loaded)| self.stored(part, loaded));
             }
             _ => {}

@@ -40,7 +40,7 @@ struct Placer<'a> {
 struct Scope {
     mark: usize,
     /// That which makes the buffer, behind what computes its size.
-    made: Made,
+    made: MovedAlloc,
     above: usize,
     choice: usize,
     result: Local,
@@ -48,12 +48,12 @@ struct Scope {
 }
 
 /// Where a buffer is made, by the places of statements: what computes its size, if that goes with it, and the `alloc`.
-struct Made {
+struct MovedAlloc {
     size: Option<usize>,
     alloc: usize,
 }
 
-impl Made {
+impl MovedAlloc {
     fn statements(&self) -> impl Iterator<Item = usize> {
         self.size.into_iter().chain([self.alloc])
     }
@@ -114,12 +114,12 @@ impl Placer<'_> {
             return;
         }
         block.stmts[choice] = Stmt::Memory(Memory::Release(m.into()));
-        to_mark(block, mark, places.iter().flat_map(Made::statements).collect::<BTreeSet<_>>());
+        to_mark(block, mark, places.iter().flat_map(MovedAlloc::statements).collect::<BTreeSet<_>>());
         self.replaced.extend(kept.into_iter().map(|(result, buffer)| (result, buffer.into())));
     }
 
     /// Where a buffer is made that may be made at a mark as well.
-    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<Made> {
+    fn movable(&self, stmts: &[Stmt], mark: usize, buffer: Local) -> Option<MovedAlloc> {
         let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer: b, .. }) if *b == buffer);
         let alloc = stmts.iter().rposition(is_made)?;
         let Stmt::Memory(Memory::Alloc { count, .. }) = &stmts[alloc] else { return None };
@@ -131,7 +131,7 @@ impl Placer<'_> {
             count => (true, matches!(count, Operand::Integer(0..=MOST_ELEMENTS))),
         };
         if is_there && (is_size || !scope.iter().any(may_leave)) {
-            return Some(Made { size: None, alloc });
+            return Some(MovedAlloc { size: None, alloc });
         }
         let is_product = |stmt: &Stmt| match stmt {
             Stmt::Let(x, Op::Count, args) if Some(*x) == count.local() => matches!(args[..],
@@ -140,7 +140,7 @@ impl Placer<'_> {
             _ => false,
         };
         let size = mark + scope.iter().position(is_product)?;
-        Some(Made { size: Some(size), alloc })
+        Some(MovedAlloc { size: Some(size), alloc })
     }
 
     /// The scope that ends with the last of these statements.

@@ -38,11 +38,11 @@ struct Turn {
     condition: Local,
     /// The first index from which on it is otherwise; for `eq.i` the only one where it holds. It fits.
     place: Linear,
-    kind: Kind,
+    kind: SplitKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SplitKind {
     /// It holds before.
     Before,
     /// It holds from there on.
@@ -69,7 +69,7 @@ impl Splitter<'_> {
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
-            && budget >= looped.body.len() * if turn.kind == Kind::At { 3 } else { 2 }
+            && budget >= looped.body.len() * if turn.kind == SplitKind::At { 3 } else { 2 }
         {
             let parts = self.parts(looped, &turn, ranges, out);
             let budget = budget / parts.len();
@@ -90,12 +90,12 @@ impl Splitter<'_> {
     fn parts(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
         let p = self.between(turn, 0, [a, b], ranges, out);
-        let mut ends = vec![(p.clone(), turn.kind == Kind::Before)];
-        if turn.kind == Kind::At {
+        let mut ends = vec![(p.clone(), turn.kind == SplitKind::Before)];
+        if turn.kind == SplitKind::At {
             let q = self.between(turn, 1, [&p, b], ranges, out);
             ends.push((q, true));
         }
-        ends.push((b.clone(), turn.kind == Kind::From));
+        ends.push((b.clone(), turn.kind == SplitKind::From));
         let mut from = a.clone();
         ends.retain(|(to, _)| !std::mem::replace(&mut from, to.clone()).same(to));
         let mut from = a.clone();
@@ -173,12 +173,12 @@ fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     let mark = ranges.mark();
     ranges.enter(stmt, 0);
-    let found = turn_in(&looped.body, &Wanted { asked, set, index: looped.index }, ranges);
+    let found = turn_in(&looped.body, &SplitCondition { asked, set, index: looped.index }, ranges);
     ranges.back_to(mark);
     found
 }
 
-struct Wanted {
+struct SplitCondition {
     /// What conditionals ask for.
     asked: HashSet<Local>,
     /// What the loop sets.
@@ -186,7 +186,7 @@ struct Wanted {
     index: Local,
 }
 
-fn turn_in(block: &Block, wanted: &Wanted, ranges: &mut Ranges) -> Option<Turn> {
+fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Option<Turn> {
     block.stmts.iter().find_map(|stmt| {
         for (i, inner) in stmt.blocks().into_iter().enumerate() {
             let mark = ranges.mark();
@@ -208,17 +208,17 @@ fn turn_in(block: &Block, wanted: &Wanted, ranges: &mut Ranges) -> Option<Turn> 
 }
 
 /// Where a comparison changes: it is linear in the index, and else in what does not change.
-fn turn_of(condition: Local, wanted: &Wanted, ranges: &Ranges) -> Option<Turn> {
+fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
     let k = difference.of(wanted.index);
     // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
     let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
     let gap = i128::from(op == Op::LtI);
     let (place, kind) = match (op, k) {
-        (Op::EqI, 1) => (rest.times(-1)?, Kind::At),
-        (Op::EqI, -1) => (rest, Kind::At),
-        (_, 1) => (rest.times(-1)?.shifted(1 - gap)?, Kind::Before),
-        (_, -1) => (rest.shifted(gap)?, Kind::From),
+        (Op::EqI, 1) => (rest.times(-1)?, SplitKind::At),
+        (Op::EqI, -1) => (rest, SplitKind::At),
+        (_, 1) => (rest.times(-1)?.shifted(1 - gap)?, SplitKind::Before),
+        (_, -1) => (rest.shifted(gap)?, SplitKind::From),
         _ => return None,
     };
     let is_moderate =

@@ -31,7 +31,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     }
     let mut locals = std::mem::take(&mut cx.function.locals);
     cx.rewrite(|body, function| {
-        if let Some(end) = End::of(function, body, &mut locals, id) {
+        if let Some(end) = BaseCase::of(function, body, &mut locals, id) {
             let likely = body.likely_conditions();
             let room = MOST_STATEMENTS.saturating_sub(body.len());
             Peeler { id, end, likely, locals: &mut locals, room }.block(body);
@@ -51,16 +51,16 @@ fn self_calls(block: &Block, id: FunId) -> usize {
 }
 
 /// What a call does: ends the recursion, or calls.
-struct End {
+struct BaseCase {
     params: Vec<Local>,
     /// Ends with the conditional.
     block: Block,
     length: usize,
 }
 
-impl End {
+impl BaseCase {
     /// That of a function, if it begins with it.
-    fn of(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<End> {
+    fn of(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<BaseCase> {
         let at = body.stmts.iter().position(|stmt| matches!(stmt, Stmt::If(..)))?;
         let Stmt::If(results, condition, then, other) = &body.stmts[at] else { return None };
         let is_end = |block: &Block| block.stmts.iter().all(is_plain) && self_calls(block, id) == 0;
@@ -88,7 +88,7 @@ impl End {
         stmts.push(Stmt::If(all, condition.clone(), then, other));
         let block = without_marks(Block { stmts, results: vec![] });
         let length = block.len();
-        (length <= SHORT).then(|| End { params: function.params.clone(), block, length })
+        (length <= SHORT).then(|| BaseCase { params: function.params.clone(), block, length })
     }
 }
 
@@ -127,7 +127,7 @@ fn may_run_twice(stmt: &Stmt) -> bool {
 
 struct Peeler<'a> {
     id: FunId,
-    end: End,
+    end: BaseCase,
     likely: HashSet<Local>,
     locals: &'a mut Vec<LocalInfo>,
     /// How many statements may be added.

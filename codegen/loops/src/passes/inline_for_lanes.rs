@@ -14,7 +14,7 @@
 use super::pass::ModuleCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::cache::Analyses;
-use crate::analyses::independence::{Effects, Independence};
+use crate::analyses::independence::{FunctionEffects, Independence};
 use crate::ir::inlined::{Inlined, body_of};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
 use std::collections::HashSet;
@@ -35,7 +35,8 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         let function = &mut module.functions[caller.0];
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
-        Inliner { module, chosen: &chosen, locals: &mut locals, inlined: Inlined::default() }.block(&mut body, false);
+        LoopInliner { module, chosen: &chosen, locals: &mut locals, inlined: Inlined::default() }
+            .block(&mut body, false);
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -48,10 +49,10 @@ fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local>
     let mut chosen = HashSet::new();
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;
     if is_candidate && has_calls(&function.body) {
-        let effects = Effects::of(module, analyses);
+        let effects = FunctionEffects::of(module, analyses);
         let aliases = analyses.aliases(id, function, &effects.written);
         let likely = function.body.likely_conditions();
-        Chooser { module, function, aliases, effects, likely, chosen: &mut chosen }.block(&function.body);
+        CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.block(&function.body);
     }
     chosen
 }
@@ -62,16 +63,16 @@ fn has_calls(block: &Block) -> bool {
     has
 }
 
-struct Chooser<'a> {
+struct CallChooser<'a> {
     module: &'a Module,
     function: &'a Function,
     aliases: Rc<Aliases>,
-    effects: Effects,
+    effects: FunctionEffects,
     likely: HashSet<Local>,
     chosen: &'a mut HashSet<Local>,
 }
 
-impl Chooser<'_> {
+impl CallChooser<'_> {
     fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
@@ -107,7 +108,7 @@ fn full_length(module: &Module, block: &Block) -> Option<usize> {
     length
 }
 
-struct Inliner<'a> {
+struct LoopInliner<'a> {
     module: &'a Module,
     chosen: &'a HashSet<Local>,
     /// Those of the caller.
@@ -115,7 +116,7 @@ struct Inliner<'a> {
     inlined: Inlined,
 }
 
-impl Inliner<'_> {
+impl LoopInliner<'_> {
     /// `inside` of a chosen loop, all calls go.
     fn block(&mut self, block: &mut Block, inside: bool) {
         for mut stmt in std::mem::take(&mut block.stmts) {

@@ -86,12 +86,12 @@ impl Versions<'_> {
                 goals.push(goal);
             }
         }
-        let mut asked = Asked::default();
+        let mut asked = AskedRanges::default();
         let each: Vec<Operand> = goals.into_iter().map(|goal| self.any(goal, ranges, &mut asked, out)).collect();
         self.chain(Op::And, each, out)
     }
 
-    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut Asked, out: &mut Vec<Stmt>) -> Operand {
+    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut AskedRanges, out: &mut Vec<Stmt>) -> Operand {
         let ways = goal.iter().map(|(form, assumed)| {
             let mut parts = vec![self.not_positive(form, out)];
             for x in needed(form, assumed, ranges) {
@@ -157,7 +157,7 @@ fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
 
 /// What was asked of locals so far.
 #[derive(Default)]
-struct Asked {
+struct AskedRanges {
     within: HashMap<Local, Operand>,
 }
 

@@ -39,7 +39,7 @@ use crate::analyses::verify::verify;
 use crate::error::Error;
 use crate::ir::Module;
 use lm::timing::Timings;
-use pass::{ALL, Asks, FunctionPass, LIKELY, NOT_RECURSIVE, OURS, Work};
+use pass::{ALL, Asks, FunctionPass, LIKELY, NOT_RECURSIVE, OURS, PassWork};
 pub use pass::{Checks, Pass};
 
 const ALWAYS: fn(Checks) -> bool = |_| true;
@@ -51,103 +51,103 @@ pub const PASSES: &[Pass] = &[
         name: "inline",
         purpose: "inlines functions that are small or called once",
         when: ALWAYS,
-        work: Work::Module(inline::run),
+        work: PassWork::Module(inline::run),
     },
     Pass {
         name: "arena_scopes",
         purpose: "ends scopes together with those around them, so that values are not copied",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: arena_scopes::run }),
+        work: PassWork::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: arena_scopes::run }),
     },
     Pass {
         name: "rectangular",
         purpose: "tests once whether all rows of a parameter have one size",
         when: ALWAYS,
-        work: Work::Module(rectangular::run),
+        work: PassWork::Module(rectangular::run),
     },
     Pass {
         name: "propagate_arguments",
         purpose: "replaces parameters by the number that every call passes",
         when: ALWAYS,
-        work: Work::Module(propagate_arguments::run),
+        work: PassWork::Module(propagate_arguments::run),
     },
     Pass {
         name: "gvn",
         purpose: "computes and loads equal values once, and folds constants",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: gvn::run }),
+        work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: gvn::run }),
     },
     Pass {
         name: "arena_place",
         purpose: "makes buffers that outlive a scope where they stay",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Nothing, run: arena_place::run }),
+        work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Nothing, run: arena_place::run }),
     },
     Pass {
         name: "licm",
         purpose: "moves computations that are the same in each iteration before the loop",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: licm::run }),
+        work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: licm::run }),
     },
     Pass {
         name: "hoist_allocs",
         purpose: "makes the buffers that both arms of a conditional make before it",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: hoist_allocs::run }),
+        work: PassWork::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: hoist_allocs::run }),
     },
     Pass {
         name: "drop_checks",
         purpose: "drops the checks of indices and sizes",
         when: |checks| checks == Checks::None,
-        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: drop_checks::run }),
+        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: drop_checks::run }),
     },
     Pass {
         name: "store_forward_values",
         purpose: "stores values that a later loop would compute again",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: store_forward_values::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: store_forward_values::run }),
     },
     Pass {
         name: "check_elimination",
         purpose: "drops checks that always hold",
         when: HOISTED,
-        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: check_elimination::run }),
+        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Nothing, run: check_elimination::run }),
     },
     Pass {
         name: "scalar_promotion",
         purpose: "keeps an element that all iterations of a loop add to in a register",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: scalar_promotion::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: scalar_promotion::run }),
     },
     Pass {
         name: "fusion",
         purpose: "fuses loops over the same range, and drops buffers that only pass values on",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: fusion::run }),
     },
     Pass {
         name: "index_set_split",
         purpose: "splits a loop at the index where a condition in it changes",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: index_set_split::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: index_set_split::run }),
     },
     Pass {
         name: "delinearize",
         purpose: "makes a nest of a loop that divides its index",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: delinearize::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: delinearize::run }),
     },
     Pass {
         name: "unroll",
         purpose: "unrolls loops of few iterations",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: unroll::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Nothing, run: unroll::run }),
     },
     Pass {
         name: "loop_versioning",
         purpose: "checks ranges once before a loop instead of each index in it",
         when: HOISTED,
-        work: Work::Function(FunctionPass {
+        work: PassWork::Function(FunctionPass {
             of: |function| !function.cold,
             asks: Asks::Nothing,
             run: loop_versioning::run,
@@ -157,13 +157,13 @@ pub const PASSES: &[Pass] = &[
         name: "inline_for_lanes",
         purpose: "inlines the calls of a loop that could run in lanes without them",
         when: ALWAYS,
-        work: Work::Module(inline_for_lanes::run),
+        work: PassWork::Module(inline_for_lanes::run),
     },
     Pass {
         name: "inline_base_case",
         purpose: "ends recursions in the caller, since most calls are the last ones",
         when: ALWAYS,
-        work: Work::Function(FunctionPass {
+        work: PassWork::Function(FunctionPass {
             of: |function| function.recursive && !function.cold,
             asks: Asks::Nothing,
             run: inline_base_case::run,
@@ -173,61 +173,61 @@ pub const PASSES: &[Pass] = &[
         name: "tabulate",
         purpose: "fills a table before a loop with values that its inner loops would compute again",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: tabulate::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: tabulate::run }),
     },
     Pass {
         name: "alloc_to_stack",
         purpose: "moves small buffers of constant size to the stack",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: alloc_to_stack::run }),
+        work: PassWork::Function(FunctionPass { of: NOT_RECURSIVE, asks: Asks::Nothing, run: alloc_to_stack::run }),
     },
     Pass {
         name: "fuse_read_add_write",
         purpose: "turns a load, an addition and a store into one addition in place",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: fuse_read_add_write::run }),
+        work: PassWork::Function(FunctionPass { of: OURS, asks: Asks::Callees, run: fuse_read_add_write::run }),
     },
     Pass {
         name: "dce",
         purpose: "drops unused code",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: ALL, asks: Asks::Callees, run: dce::run }),
+        work: PassWork::Function(FunctionPass { of: ALL, asks: Asks::Callees, run: dce::run }),
     },
     Pass {
         name: "interchange",
         purpose: "gives each sum in memory a nest of its own, with the loops over its terms innermost",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: interchange::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: interchange::run }),
     },
     Pass {
         name: "vectorize",
         purpose: "runs iterations of a loop at once, in the lanes of vectors",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: vectorize::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: vectorize::run }),
     },
     Pass {
         name: "pack_rows",
         purpose: "copies rows that lanes read more than once side by side",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: pack_rows::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: pack_rows::run }),
     },
     Pass {
         name: "parallelize",
         purpose: "divides loops into chunks that threads may run",
         when: ALWAYS,
-        work: Work::Module(parallelize::run),
+        work: PassWork::Module(parallelize::run),
     },
     Pass {
         name: "buffer_reuse",
         purpose: "reuses the memory of buffers that are done",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: buffer_reuse::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Callees, run: buffer_reuse::run }),
     },
     Pass {
         name: "unroll_and_jam",
         purpose: "runs iterations of outer loops side by side, so that they load shared values once",
         when: ALWAYS,
-        work: Work::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: unroll_and_jam::run }),
+        work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: unroll_and_jam::run }),
     },
 ];
 

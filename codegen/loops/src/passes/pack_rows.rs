@@ -34,7 +34,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
-        Copier { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
+        RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
     });
 }
 
@@ -49,7 +49,7 @@ fn made(function: &Function) -> HashMap<Local, Operand> {
     made
 }
 
-struct Copier<'a> {
+struct RowPacker<'a> {
     aliases: Rc<Aliases>,
     written: &'a [Written],
     /// Which functions take from the arena.
@@ -70,7 +70,7 @@ enum Use {
     Added,
 }
 
-impl Copier<'_> {
+impl RowPacker<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut own = Vec::new();
         for stmt in &mut block.stmts {
@@ -116,7 +116,7 @@ impl Copier<'_> {
 
     /// What is done with a row, if it is one thing, and often.
     fn kind(&self, looped: &For, row: Local) -> Option<Use> {
-        let mut uses = Uses { row, kinds: vec![], deepest: 0, others: false };
+        let mut uses = RowUses { row, kinds: vec![], deepest: 0, others: false };
         uses.block(&looped.body, 0);
         let kind = *uses.kinds.first()?;
         let is_one = uses.kinds.iter().all(|other| *other == kind) && !uses.others;
@@ -243,7 +243,7 @@ fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
 }
 
 /// What is done with a row.
-struct Uses {
+struct RowUses {
     row: Local,
     kinds: Vec<Use>,
     /// In how many loops, at most.
@@ -252,7 +252,7 @@ struct Uses {
     others: bool,
 }
 
-impl Uses {
+impl RowUses {
     fn block(&mut self, block: &Block, depth: usize) {
         for stmt in &block.stmts {
             let is_row = |a: &Operand| a.local() == Some(self.row);

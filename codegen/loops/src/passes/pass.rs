@@ -2,12 +2,12 @@
 //!
 //! A [`FunctionPass`] gets the functions one after the other in a [`FunctionCx`], which hands it analyses. What it knows
 //! of other functions is what they were before the pass began. Passes that look into other functions, or make some, are
-//! [`Work::Module`].
+//! [`PassWork::Module`].
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::cache::Analyses;
 use crate::analyses::effects::Callees;
-use crate::analyses::independence::Effects;
+use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, Forward, FunId, Function, Module, Vectors};
 use std::rc::Rc;
 
@@ -31,11 +31,11 @@ pub struct Pass {
     pub purpose: &'static str,
     /// Returns whether it runs.
     pub(super) when: fn(Checks) -> bool,
-    pub(super) work: Work,
+    pub(super) work: PassWork,
 }
 
 /// What a pass works on.
-pub(super) enum Work {
+pub(super) enum PassWork {
     /// On all functions at once.
     Module(fn(&mut ModuleCx)),
     /// On one function after the other.
@@ -96,7 +96,7 @@ pub(super) struct FunctionCx<'a> {
 
 /// What is known of all functions, as they were before the pass.
 struct Others {
-    effects: Effects,
+    effects: FunctionEffects,
     takes: Vec<bool>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> FunctionCx<'a> {
     }
 
     /// Returns what each function does, as far as others can tell.
-    pub(super) fn effects(&self) -> &'a Effects {
+    pub(super) fn effects(&self) -> &'a FunctionEffects {
         &self.others.effects
     }
 
@@ -143,20 +143,20 @@ impl FunctionPass {
 impl Others {
     fn of(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
         let effects = match asks {
-            Asks::Nothing => Effects::default(),
-            Asks::Callees => Effects::of_writes(analyses.written(module)),
-            Asks::Effects => Effects::of(module, analyses),
+            Asks::Nothing => FunctionEffects::default(),
+            Asks::Callees => FunctionEffects::of_writes(analyses.written(module)),
+            Asks::Effects => FunctionEffects::of(module, analyses),
         };
         Others { effects, takes: module.functions.iter().map(|function| function.allocates).collect() }
     }
 }
 
-impl Work {
+impl PassWork {
     /// Does the work.
     pub(super) fn run(&self, module: &mut Module, analyses: &mut Analyses) {
         match self {
-            Work::Module(run) => run(&mut ModuleCx { module, analyses }),
-            Work::Function(pass) => pass.run(module, analyses),
+            PassWork::Module(run) => run(&mut ModuleCx { module, analyses }),
+            PassWork::Function(pass) => pass.run(module, analyses),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// What a parameter is in the calls seen so far: nothing yet, a number, or different things.
 #[derive(Clone)]
-enum Given {
+enum ArgumentValue {
     Nothing,
     Number(i64),
     Different,
@@ -20,20 +20,20 @@ enum Given {
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let module = &mut *cx.module;
-    let mut given: Vec<Vec<Given>> =
-        module.functions.iter().map(|function| vec![Given::Nothing; function.params.len()]).collect();
+    let mut given: Vec<Vec<ArgumentValue>> =
+        module.functions.iter().map(|function| vec![ArgumentValue::Nothing; function.params.len()]).collect();
     let mut order = module.callees_first();
     order.reverse();
     for exported in &module.exported {
-        given[exported.0].fill(Given::Different);
+        given[exported.0].fill(ArgumentValue::Different);
     }
     for FunId(i) in order {
         let function = &mut module.functions[i];
         // A recursive function calls itself in ways that are not seen yet.
         if !function.recursive {
             let numbers = function.params.iter().zip(&given[i]).filter_map(|(x, given)| match given {
-                Given::Number(n) => Some((*x, Operand::Integer(*n))),
-                Given::Nothing | Given::Different => None,
+                ArgumentValue::Number(n) => Some((*x, Operand::Integer(*n))),
+                ArgumentValue::Nothing | ArgumentValue::Different => None,
             });
             let numbers: HashMap<_, _> = numbers.collect();
             function.body.change_operands(&mut |a| {
@@ -50,12 +50,12 @@ pub(super) fn run(cx: &mut ModuleCx) {
     }
 }
 
-impl Given {
+impl ArgumentValue {
     fn see(&mut self, a: &Operand) {
         *self = match (&self, a) {
-            (Given::Nothing, Operand::Integer(n)) => Given::Number(*n),
-            (Given::Number(m), Operand::Integer(n)) if m == n => Given::Number(*n),
-            _ => Given::Different,
+            (ArgumentValue::Nothing, Operand::Integer(n)) => ArgumentValue::Number(*n),
+            (ArgumentValue::Number(m), Operand::Integer(n)) if m == n => ArgumentValue::Number(*n),
+            _ => ArgumentValue::Different,
         };
     }
 }

@@ -35,7 +35,7 @@
 use super::pass::{FunctionCx, Settings};
 use crate::analyses::alias::Aliases;
 use crate::analyses::divergence::{Divergence, Layout};
-use crate::analyses::independence::{Effects, Independence, bests};
+use crate::analyses::independence::{FunctionEffects, Independence, bests};
 use crate::analyses::jam;
 use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Stmt, Vectors};
 use std::collections::{HashMap, HashSet};
@@ -68,7 +68,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let Settings { keeps_order, vectors, .. } = cx.settings;
     let function = &*cx.function;
     let likely = function.body.likely_conditions();
-    let chooser = Chooser { function, aliases, effects, keeps_order, likely, vectors };
+    let chooser = JamChooser { function, aliases, effects, keeps_order, likely, vectors };
     let mut chosen = HashMap::new();
     chooser.block(&function.body, &mut vec![], &mut chosen);
     if !chosen.is_empty() {
@@ -78,13 +78,13 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 /// How many iterations of a loop run side by side.
 #[derive(Clone, Copy)]
-struct Choice {
+struct JamChoice {
     copies: u32,
     /// Whether iterations of another loop of its nest do, too.
     in_block: bool,
 }
 
-fn mark(block: &mut Block, chosen: &HashMap<Local, Choice>, vectors: Vectors) {
+fn mark(block: &mut Block, chosen: &HashMap<Local, JamChoice>, vectors: Vectors) {
     for stmt in &mut block.stmts {
         if let Stmt::For(looped) = stmt
             && let Some(choice) = chosen.get(&looped.index)
@@ -149,18 +149,18 @@ fn vectors_of_sums(block: &Block, lanes: u32, floats: u32) -> usize {
     block.stmts.iter().map(of).max().unwrap_or(0)
 }
 
-struct Chooser<'a> {
+struct JamChooser<'a> {
     function: &'a Function,
     aliases: Rc<Aliases>,
-    effects: &'a Effects,
+    effects: &'a FunctionEffects,
     keeps_order: bool,
     likely: HashSet<Local>,
     vectors: Vectors,
 }
 
-impl Chooser<'_> {
+impl JamChooser<'_> {
     /// Chooses among the loops of a block, which stands in others, outermost first.
-    fn block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
+    fn block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::For(looped) => self.nest(looped, around, chosen),
@@ -173,7 +173,7 @@ impl Chooser<'_> {
         }
     }
 
-    fn nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, Choice>) {
+    fn nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
         let mut candidates = HashMap::new();
         self.candidates(looped, &mut candidates);
         if let Some(part) = candidates.get(&looped.index)
@@ -189,12 +189,12 @@ impl Chooser<'_> {
     }
 
     /// Chooses a loop, with another one if the two make a block.
-    fn choose(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, Choice>) {
+    fn choose(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, JamChoice>) {
         if let Some((partner, copies)) = self.partner(looped, around) {
-            chosen.insert(partner, Choice { copies, in_block: true });
-            chosen.insert(looped.index, Choice { copies: SIDE_BY_SIDE, in_block: true });
+            chosen.insert(partner, JamChoice { copies, in_block: true });
+            chosen.insert(looped.index, JamChoice { copies: SIDE_BY_SIDE, in_block: true });
         } else {
-            chosen.insert(looped.index, Choice { copies: self.copies_alone(looped), in_block: false });
+            chosen.insert(looped.index, JamChoice { copies: self.copies_alone(looped), in_block: false });
         }
     }
 
@@ -271,10 +271,10 @@ impl Chooser<'_> {
     }
 
     /// What the loops in a loop cost.
-    fn cost(&self, looped: &For, jams: &[Jam]) -> Cost {
-        let nest = Nest { chooser: self, jams };
+    fn cost(&self, looped: &For, jams: &[Jam]) -> JamCost {
+        let nest = JamNest { chooser: self, jams };
         let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
-        inner.map(|stmt| nest.stmt(stmt, None)).fold(Cost::default(), Cost::and)
+        inner.map(|stmt| nest.stmt(stmt, None)).fold(JamCost::default(), JamCost::and)
     }
 }
 
@@ -301,38 +301,38 @@ impl Jam {
 
 /// What something costs in each iteration: one after the other, and side by side.
 #[derive(Clone, Copy, Default)]
-struct Cost {
+struct JamCost {
     alone: f64,
     jammed: f64,
 }
 
-impl Cost {
-    fn and(self, other: Cost) -> Cost {
-        Cost { alone: self.alone + other.alone, jammed: self.jammed + other.jammed }
+impl JamCost {
+    fn and(self, other: JamCost) -> JamCost {
+        JamCost { alone: self.alone + other.alone, jammed: self.jammed + other.jammed }
     }
 
-    fn times(self, n: f64) -> Cost {
-        Cost { alone: n * self.alone, jammed: n * self.jammed }
+    fn times(self, n: f64) -> JamCost {
+        JamCost { alone: n * self.alone, jammed: n * self.jammed }
     }
 
     /// What waits takes at least so long, and with others side by side its part of that.
-    fn at_least(self, time: f64, copies: f64) -> Cost {
-        Cost { alone: self.alone.max(time), jammed: self.jammed.max(time / copies) }
+    fn at_least(self, time: f64, copies: f64) -> JamCost {
+        JamCost { alone: self.alone.max(time), jammed: self.jammed.max(time / copies) }
     }
 }
 
 /// The loops in a loop.
-struct Nest<'a> {
-    chooser: &'a Chooser<'a>,
+struct JamNest<'a> {
+    chooser: &'a JamChooser<'a>,
     jams: &'a [Jam],
 }
 
-impl Nest<'_> {
-    fn block(&self, block: &Block, spread: Option<&Divergence>) -> Cost {
-        block.stmts.iter().map(|stmt| self.stmt(stmt, spread)).fold(Cost::default(), Cost::and)
+impl JamNest<'_> {
+    fn block(&self, block: &Block, spread: Option<&Divergence>) -> JamCost {
+        block.stmts.iter().map(|stmt| self.stmt(stmt, spread)).fold(JamCost::default(), JamCost::and)
     }
 
-    fn stmt(&self, stmt: &Stmt, spread: Option<&Divergence>) -> Cost {
+    fn stmt(&self, stmt: &Stmt, spread: Option<&Divergence>) -> JamCost {
         match stmt {
             Stmt::For(looped) if looped.lanes > 1 => {
                 let spread = Divergence::of(self.chooser.function, &self.chooser.aliases, looped).ok();
@@ -343,12 +343,12 @@ impl Nest<'_> {
             stmt => {
                 let alone = simple(stmt, spread);
                 let common = self.jams.iter().filter(|jam| jam::is_common(stmt, &jam.own));
-                Cost { alone, jammed: alone / common.map(|jam| jam.copies).product::<f64>() }
+                JamCost { alone, jammed: alone / common.map(|jam| jam.copies).product::<f64>() }
             }
         }
     }
 
-    fn looped(&self, looped: &For, spread: Option<&Divergence>) -> Cost {
+    fn looped(&self, looped: &For, spread: Option<&Divergence>) -> JamCost {
         let body = self.block(&looped.body, spread);
         let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
         // LLVM makes several sums of one where it makes vectors.

@@ -7,7 +7,7 @@ use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
 use lm::term::Span;
-use loops::interface::{Form, Interface};
+use loops::interface::{CForm, Interface};
 use loops::ir::{Failure, Function, Scalar, Ty};
 use loops::symbol::Symbol;
 
@@ -47,7 +47,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let outputs: Vec<PointerValue> =
             entry.get_params()[1 + interface.inputs.len()..].iter().map(|output| output.into_pointer_value()).collect();
         for (i, (output, form)) in outputs.iter().zip(interface.outputs.iter().map(|output| &output.form)).enumerate() {
-            if !matches!(form, Form::Scalar(_)) {
+            if !matches!(form, CForm::Scalar(_)) {
                 let number = 1 + interface.inputs.len() + i;
                 let args = [(*output).into(), ctx.into(), self.flag_of(form.base().is_some())];
                 let has_storage = self.runtime("lmc.has_storage", &args).into_int_value();
@@ -61,7 +61,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             let mut next = || results.next().expect("there is a result for each field");
             for (output, form) in outputs.iter().zip(interface.outputs.iter().map(|output| &output.form)) {
                 match form {
-                    Form::Scalar(scalar) => emitter.store_stored(*output, scalar.ty(), next()),
+                    CForm::Scalar(scalar) => emitter.store_stored(*output, scalar.ty(), next()),
                     form => {
                         for (place, _) in emitter.places(form, *output) {
                             built(emitter.builder.build_store(place, next()));
@@ -84,7 +84,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         for (i, input) in interface.inputs.iter().enumerate() {
             let value = entry.get_params()[1 + i];
             match &input.form {
-                Form::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
+                CForm::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
                 form => {
                     let given = self.context.bool_type().const_all_ones();
                     self.check_structure(entry, form, value.into_pointer_value(), given, 1 + i, span);
@@ -97,22 +97,22 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// The types of the context and of the inputs.
     pub(super) fn input_types(&self, interface: &Interface) -> Vec<BasicMetadataTypeEnum<'ctx>> {
-        let input = |form: &Form| match form {
-            Form::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
-            Form::Tensor { .. } | Form::Jagged { .. } => self.ptr().into(),
+        let input = |form: &CForm| match form {
+            CForm::Scalar(scalar) => BasicMetadataTypeEnum::from(self.stored(scalar.ty())),
+            CForm::Tensor { .. } | CForm::Jagged { .. } => self.ptr().into(),
         };
         let inputs = interface.inputs.iter().map(|parameter| input(&parameter.form));
         std::iter::once(self.ptr().into()).chain(inputs).collect()
     }
 
     /// The addresses of a structure's fields in the order of `lower::interface`, and their types.
-    pub(super) fn places(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
+    pub(super) fn places(&self, form: &CForm, structure: PointerValue<'ctx>) -> Vec<(PointerValue<'ctx>, Ty)> {
         let integer = Scalar::Integer.ty();
         let data = form.base().map(|base| (structure, base.ty().buffer()));
         match form {
-            Form::Scalar(_) => vec![],
-            Form::Tensor { rank, .. } => (1..=*rank).map(|i| (self.word(structure, i), integer)).chain(data).collect(),
-            Form::Jagged { rank, .. } => {
+            CForm::Scalar(_) => vec![],
+            CForm::Tensor { rank, .. } => (1..=*rank).map(|i| (self.word(structure, i), integer)).chain(data).collect(),
+            CForm::Jagged { rank, .. } => {
                 let fields = [(self.word(structure, 2), integer), (self.word(structure, 1), integer.buffer())];
                 let sizes = (*rank > 1).then(|| (self.word(structure, 3), integer.buffer()));
                 fields.into_iter().chain(sizes).chain(data).collect()
@@ -121,11 +121,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The types of a structure's fields, in the same order.
-    pub(super) fn field_types(&self, form: &Form) -> Vec<Ty> {
+    pub(super) fn field_types(&self, form: &CForm) -> Vec<Ty> {
         self.places(form, self.ptr().const_null()).into_iter().map(|(_, ty)| ty).collect()
     }
 
-    fn fields(&self, form: &Form, structure: PointerValue<'ctx>) -> Vec<BasicValueEnum<'ctx>> {
+    fn fields(&self, form: &CForm, structure: PointerValue<'ctx>) -> Vec<BasicValueEnum<'ctx>> {
         let load = |(place, ty)| built(self.builder.build_load(self.ty(ty), place, ""));
         self.places(form, structure).into_iter().map(load).collect()
     }
@@ -134,7 +134,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn check_structure(
         &mut self,
         entry: FunctionValue<'ctx>,
-        form: &Form,
+        form: &CForm,
         structure: PointerValue<'ctx>,
         given: IntValue<'ctx>,
         number: usize,
@@ -142,9 +142,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) {
         let has_data = self.flag_of(form.base().is_some());
         let (check, rank) = match form {
-            Form::Scalar(_) => return,
-            Form::Tensor { rank, .. } => ("lmc.tensor_ok", rank),
-            Form::Jagged { rank, .. } => ("lmc.jagged_ok", rank),
+            CForm::Scalar(_) => return,
+            CForm::Tensor { rank, .. } => ("lmc.tensor_ok", rank),
+            CForm::Jagged { rank, .. } => ("lmc.jagged_ok", rank),
         };
         let rank = self.i64().const_int(*rank as u64, false);
         let fine = self.runtime(check, &[structure.into(), rank.into(), has_data, given.into()]);

@@ -1,6 +1,5 @@
 //! The state of a function under construction: what `Emitter` knows besides the module.
 
-use super::results::Incoming;
 use indexmap::IndexMap;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, PhiValue, PointerValue, VectorValue};
@@ -9,6 +8,9 @@ use loops::analyses::divergence::Divergence;
 use loops::ir::{Function, Local, Operand};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
+
+/// Where control comes from, and with what.
+pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
 /// it is left, with the blocks they come from.
@@ -29,7 +31,7 @@ pub(super) struct Frame<'ctx, 'f> {
     /// The conditions that mostly hold.
     pub(super) likely: Rc<HashSet<Local>>,
     /// The loop in lanes at hand.
-    pub(super) lanes: Option<Lanes<'ctx>>,
+    pub(super) lanes: Option<ActiveLanes<'ctx>>,
     /// What the function is a slice of, if it is one.
     pub(super) origin: Option<usize>,
 }
@@ -137,7 +139,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
     }
 
     /// The loop in lanes at hand.
-    pub(super) fn lanes(&self) -> Option<&Lanes<'ctx>> {
+    pub(super) fn lanes(&self) -> Option<&ActiveLanes<'ctx>> {
         self.lanes.as_ref()
     }
 
@@ -152,7 +154,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         (lanes.width, lanes.mask) = (width, Mask { on: None, parted: false });
     }
 
-    pub(super) fn set_lanes(&mut self, lanes: Option<Lanes<'ctx>>) {
+    pub(super) fn set_lanes(&mut self, lanes: Option<ActiveLanes<'ctx>>) {
         self.lanes = lanes;
     }
 
@@ -168,7 +170,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
 
 /// The loop in lanes at hand.
 #[derive(Clone)]
-pub(super) struct Lanes<'ctx> {
+pub(super) struct ActiveLanes<'ctx> {
     /// How many there are.
     pub width: u32,
     /// What varies.
@@ -186,7 +188,7 @@ pub(super) struct Mask<'ctx> {
     pub parted: bool,
 }
 
-impl<'ctx> Lanes<'ctx> {
+impl<'ctx> ActiveLanes<'ctx> {
     pub(super) fn varies(&self, x: Local) -> bool {
         self.spread.varies(&Operand::Local(x))
     }

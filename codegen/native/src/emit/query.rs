@@ -9,7 +9,7 @@ use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, PointerValue};
 use loops::analyses::slices::Query;
-use loops::interface::{Form, Interface};
+use loops::interface::{CForm, Interface};
 use loops::ir::Scalar;
 use loops::symbol::Symbol;
 
@@ -18,7 +18,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn define_query(&mut self, interface: &Interface, symbol: &Symbol, query: &Query) {
         let Some(entry) = self.declare_workspace(interface, symbol) else { return };
         let mut fields = self.input_fields(interface, entry);
-        for output in interface.outputs.iter().filter(|output| !matches!(output.form, Form::Scalar(_))) {
+        for output in interface.outputs.iter().filter(|output| !matches!(output.form, CForm::Scalar(_))) {
             // No storage: nobody looks at its fields.
             let types = [Scalar::Bool.ty()].into_iter().chain(self.field_types(&output.form));
             fields.extend(types.map(|ty| self.ty(ty).const_zero()).collect::<Vec<_>>());

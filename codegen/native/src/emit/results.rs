@@ -8,6 +8,7 @@
 //! Few travel in registers. The work that LLVM has with structures as values grows with the cube of
 //! their size (1,000 results took minutes), with memory it grows as it should.
 
+use super::frame::Incoming;
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, FunctionType, StructType};
@@ -17,16 +18,13 @@ use loops::ir::{Function, Ty};
 /// How many results are few.
 const FEW: usize = 3;
 
-/// Where control comes from, and with what.
-pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
-
 /// What a call gave: the status, and where the results are.
-pub(super) struct Outcome<'ctx> {
+pub(super) struct CallOutcome<'ctx> {
     pub(super) status: IntValue<'ctx>,
-    results: Place<'ctx>,
+    results: ResultPlace<'ctx>,
 }
 
-enum Place<'ctx> {
+enum ResultPlace<'ctx> {
     Registers(StructValue<'ctx>),
     Memory(PointerValue<'ctx>),
 }
@@ -51,7 +49,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         caller: FunctionValue<'ctx>,
         callee: usize,
         mut args: Vec<BasicMetadataValueEnum<'ctx>>,
-    ) -> Outcome<'ctx> {
+    ) -> CallOutcome<'ctx> {
         let function = &self.request.module.functions[callee];
         let slot = (!in_registers(function)).then(|| self.slot(caller, self.memory(function)));
         args.extend(slot.map(BasicMetadataValueEnum::from));
@@ -59,11 +57,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.keep_long_apart(call, callee);
         let value = call.try_as_basic_value().unwrap_basic();
         match slot {
-            Some(slot) => Outcome { status: value.into_int_value(), results: Place::Memory(slot) },
+            Some(slot) => CallOutcome { status: value.into_int_value(), results: ResultPlace::Memory(slot) },
             None => {
                 let whole = value.into_struct_value();
                 let status = built(self.builder.build_extract_value(whole, 0, "")).into_int_value();
-                Outcome { status, results: Place::Registers(whole) }
+                CallOutcome { status, results: ResultPlace::Registers(whole) }
             }
         }
     }
@@ -85,11 +83,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A result of a call that went well.
-    pub(super) fn result(&self, callee: usize, outcome: &Outcome<'ctx>, i: usize) -> BasicValueEnum<'ctx> {
+    pub(super) fn result(&self, callee: usize, outcome: &CallOutcome<'ctx>, i: usize) -> BasicValueEnum<'ctx> {
         let function = &self.request.module.functions[callee];
         match outcome.results {
-            Place::Registers(whole) => built(self.builder.build_extract_value(whole, i as u32 + 1, "")),
-            Place::Memory(slot) => {
+            ResultPlace::Registers(whole) => built(self.builder.build_extract_value(whole, i as u32 + 1, "")),
+            ResultPlace::Memory(slot) => {
                 let field = built(self.builder.build_struct_gep(self.memory(function), slot, i as u32, ""));
                 built(self.builder.build_load(self.ty(function.results[i]), field, ""))
             }

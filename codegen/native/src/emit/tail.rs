@@ -8,15 +8,14 @@
 //! a function that calls itself last, and a jump of a call of another one; a test of the status in between would keep
 //! a frame for each call, which is left by a return that the processor does not foresee.
 
-use super::frame::Frame;
-use super::results::Incoming;
+use super::frame::{Frame, Incoming};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};
 use loops::ir::{Block, Local, Operand, Stmt};
 
 /// Where a side of a branch ends, and its results.
-type End<'ctx> = (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>);
+type ArmEnd<'ctx> = (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>);
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Emits a block at the end of a recursive function; gives the values of the results, or nothing, where each way
@@ -55,7 +54,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let condition = self.operand(frame, condition).into_int_value();
         let starts = self.branch(frame, condition);
         let around = self.hotness;
-        let mut ends: Vec<End> = Vec::new();
+        let mut ends: Vec<ArmEnd> = Vec::new();
         for (k, (start, arm)) in starts.into_iter().zip(arms).enumerate() {
             self.hotness.rare |= is_likely && k == 1;
             self.builder.position_at_end(start);
@@ -72,7 +71,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &Frame<'ctx, '_>,
         block: &Block,
-        ends: &[End<'ctx>],
+        ends: &[ArmEnd<'ctx>],
     ) -> Option<Vec<BasicValueEnum<'ctx>>> {
         if ends.is_empty() {
             return None;

@@ -10,7 +10,7 @@ use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicMetadataValueEnum, FunctionValue, IntValue, PointerValue};
-use loops::interface::{Form, Interface};
+use loops::interface::{CForm, Interface};
 use loops::symbol::Symbol;
 
 const ALIGN: u32 = 8;
@@ -36,10 +36,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.runtime_effect("lmc.like", &[ctx.into(), own.into()]);
         let mut args: Vec<BasicMetadataValueEnum> = vec![own.into()];
         args.extend(params[1..params.len() - 1].iter().map(|param| BasicMetadataValueEnum::from(*param)));
-        let output = |form: &Form| match form {
-            Form::Scalar(scalar) => self.zeros(self.stored(scalar.ty())),
-            Form::Tensor { rank, .. } => self.zeros(self.i64().array_type(1 + *rank as u32)),
-            Form::Jagged { .. } => self.zeros(self.i64().array_type(3)),
+        let output = |form: &CForm| match form {
+            CForm::Scalar(scalar) => self.zeros(self.stored(scalar.ty())),
+            CForm::Tensor { rank, .. } => self.zeros(self.i64().array_type(1 + *rank as u32)),
+            CForm::Jagged { .. } => self.zeros(self.i64().array_type(3)),
         };
         args.extend(interface.outputs.iter().map(|parameter| BasicMetadataValueEnum::from(output(&parameter.form))));
         let call = built(self.builder.build_call(entry, &args, ""));

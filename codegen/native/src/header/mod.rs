@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::module::{Entry, Module};
 use indexmap::IndexSet;
 use lm::types::Type;
-use loops::interface::{Form, Interface, Parameter, c_type};
+use loops::interface::{CForm, Interface, Parameter, c_type};
 use loops::ir::{Block, Failure, Function, Memory, Stmt};
 use loops::symbol::is_reserved;
 
@@ -69,7 +69,7 @@ fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
     for Parameter { name, form } in &interface.inputs {
         let name = unused(name, &mut taken);
         out.push(match form {
-            Form::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
+            CForm::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
             form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
         });
     }
@@ -80,7 +80,7 @@ fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
     for Parameter { name, form } in &interface.outputs {
         let name = unused(name, &mut taken);
         out.push(match form {
-            Form::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
+            CForm::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
             form => format!("{} *{name}", form.structure().expect("tensors are structures")),
         });
     }

@@ -35,7 +35,7 @@ const SHORT: usize = 40;
 
 /// A part of a module: the names of the functions that it has.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct ModulePart {
     /// Those that it defines.
     defined: HashSet<String>,
     /// Those of them that other parts call.
@@ -59,7 +59,7 @@ struct Node {
 }
 
 /// The parts of a module; one where it is short.
-pub(crate) fn divided(module: &Module) -> Vec<Part> {
+pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
     let nodes = nodes(module);
     let total: usize = nodes.iter().map(|node| node.length).sum();
     let count = (total / WORTH).clamp(1, MOST);
@@ -134,13 +134,13 @@ fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
 }
 
 /// So many parts, with the groups in them.
-fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<Part> {
+fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart> {
     let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
     let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
     let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
     order.sort_by_key(|group| std::cmp::Reverse(length(group)));
     let mut members: Vec<Vec<usize>> = vec![vec![]; count];
-    let mut parts: Vec<Part> = members.iter().map(|_| Part::default()).collect();
+    let mut parts: Vec<ModulePart> = members.iter().map(|_| ModulePart::default()).collect();
     for group in order {
         let least = (0..count).min_by_key(|i| parts[*i].length).expect("there is a part");
         parts[least].length += length(group);
@@ -169,7 +169,7 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<Part> {
     parts
 }
 
-impl Part {
+impl ModulePart {
     /// The part of a module, which is written as bitcode, in a context of its own.
     pub(crate) fn of<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");

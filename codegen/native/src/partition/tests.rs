@@ -1,6 +1,6 @@
 //! How modules are divided, and that it changes nothing.
 
-use super::{Part, divided};
+use super::{ModulePart, divided};
 use crate::elf::joined;
 use crate::llvm::Linked;
 use crate::llvm_codegen::objects;
@@ -60,11 +60,11 @@ fn read<'ctx>(context: &'ctx Context, text: &str) -> Module<'ctx> {
     context.create_module_from_ir(buffer).expect("the text is a module")
 }
 
-fn parts_of(text: &str) -> Vec<Part> {
+fn parts_of(text: &str) -> Vec<ModulePart> {
     divided(&read(&Context::create(), text))
 }
 
-fn made(text: &str, parts: &[Part], threads: usize) -> Vec<u8> {
+fn made(text: &str, parts: &[ModulePart], threads: usize) -> Vec<u8> {
     let context = Context::create();
     let bitcode = read(&context, text).write_bitcode_to_memory();
     joined(&objects(bitcode.as_slice(), parts, threads, &Options::default()).expect("LLVM makes objects"))
@@ -81,7 +81,7 @@ fn results(object: &[u8]) -> Vec<i64> {
     ["f", "g"].into_iter().flat_map(|name| (0..5).map(move |x| (name, x))).map(call).collect()
 }
 
-fn with<'a>(parts: &'a [Part], name: &str) -> &'a Part {
+fn with<'a>(parts: &'a [ModulePart], name: &str) -> &'a ModulePart {
     parts.iter().find(|part| part.defined.contains(name)).expect("some part defines it")
 }
 
@@ -119,7 +119,7 @@ fn parts_compute_what_the_whole_does() {
     let text = program();
     let parts = parts_of(&text);
     let all = parts.iter().flat_map(|part| part.defined.iter().chain(&part.copied)).cloned().collect();
-    let whole = Part { defined: all, ..Part::default() };
+    let whole = ModulePart { defined: all, ..ModulePart::default() };
     assert_eq!(results(&made(&text, &parts, 2)), results(&made(&text, &[whole], 1)));
 }
 

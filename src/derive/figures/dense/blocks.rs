@@ -14,14 +14,14 @@ use lm::term::{Expr, Path, Supply};
 use lm::types::Type;
 use std::sync::Arc;
 
-/// A place in the argument, or in the result.
+/// A part of the argument, or of the result.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The components that lead to it.
     path: Path,
     /// The components and elements that lead to it: from its columns or rows, if it has some, else from the whole.
     steps: Vec<Step>,
-    /// What stands there.
+    /// A witness of the part.
     witness: Expr,
     /// Its columns or rows.
     source: Option<Expr>,
@@ -35,10 +35,10 @@ enum Step {
     Element(Expr),
 }
 
-impl Place {
+impl Position {
     /// The whole, and the columns or rows of each part of it, by the components that lead there.
-    pub(super) fn new(witness: Expr, table: Vec<(Path, Expr)>) -> Place {
-        Place { path: Vec::new(), steps: Vec::new(), witness, source: None, table: table.into() }.arrived()
+    pub(super) fn new(witness: Expr, table: Vec<(Path, Expr)>) -> Position {
+        Position { path: Vec::new(), steps: Vec::new(), witness, source: None, table: table.into() }.arrived()
     }
 
     fn ty(&self) -> &Type {
@@ -46,7 +46,7 @@ impl Place {
     }
 
     /// The components, if it is a tuple.
-    fn components(&self) -> Option<Vec<Place>> {
+    fn components(&self) -> Option<Vec<Position>> {
         let parts = self.ty().as_tuple()?.len();
         let component = |k| {
             let mut place = self.clone();
@@ -58,7 +58,7 @@ impl Place {
         Some((1..=parts).map(component).collect())
     }
 
-    fn element(&self, i: Expr) -> Place {
+    fn element(&self, i: Expr) -> Position {
         let mut place = self.clone();
         place.witness = index(i.clone(), self.witness.clone());
         place.steps.push(Step::Element(i));
@@ -66,7 +66,7 @@ impl Place {
     }
 
     /// From here on, steps are from the columns or rows.
-    fn arrived(mut self) -> Place {
+    fn arrived(mut self) -> Position {
         if self.source.is_none()
             && let Some((_, source)) = self.table.iter().find(|(path, _)| *path == self.path)
         {
@@ -98,39 +98,39 @@ pub(super) struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The block of the result's place t by the argument's place s.
-    pub(super) fn of(&mut self, t: &Place, s: &Place) -> Expr {
+    /// Returns the block of the result's part t by the argument's part s.
+    pub(super) fn block(&mut self, t: &Position, s: &Position) -> Expr {
         if !t.ty().is_differentiable() || !s.ty().is_differentiable() {
             return Expr::tuple([]);
         }
         if let Some(parts) = t.components() {
-            return Expr::tuple(parts.iter().map(|t| self.of(t, s)).collect::<Vec<_>>());
+            return Expr::tuple(parts.iter().map(|t| self.block(t, s)).collect::<Vec<_>>());
         }
         if let (Type::Tensor(rank, _), None) = (t.ty(), t.rank_of_scalars()) {
             return shape::over(*rank, size(&t.witness), self.supply, |supply, i| {
-                Blocks { supply }.of(&t.element(i.clone()), s)
+                Blocks { supply }.block(&t.element(i.clone()), s)
             });
         }
         if let Some(parts) = s.components() {
-            return Expr::tuple(parts.iter().map(|s| self.of(t, s)).collect::<Vec<_>>());
+            return Expr::tuple(parts.iter().map(|s| self.block(t, s)).collect::<Vec<_>>());
         }
         match (t.rank_of_scalars(), s.rank_of_scalars()) {
             _ if is_there(t, s) => entry(t, s),
             (Some(p), Some(q)) => self.merged(t, p, s, q),
             (Some(p), None) => shape::over(p, size(&t.witness), self.supply, |supply, i| {
-                Blocks { supply }.of(&t.element(i.clone()), s)
+                Blocks { supply }.block(&t.element(i.clone()), s)
             }),
             (None, _) => {
                 let Type::Tensor(q, _) = s.ty() else { return entry(t, s) };
                 shape::over(*q, size(&s.witness), self.supply, |supply, j| {
-                    Blocks { supply }.of(t, &s.element(j.clone()))
+                    Blocks { supply }.block(t, &s.element(j.clone()))
                 })
             }
         }
     }
 
     /// One tensor of both ranks.
-    fn merged(&mut self, t: &Place, p: usize, s: &Place, q: usize) -> Expr {
+    fn merged(&mut self, t: &Position, p: usize, s: &Position, q: usize) -> Expr {
         let bounds = [along_axes(&size(&t.witness), p), along_axes(&size(&s.witness), q)].concat();
         shape::over(p + q, Expr::tuple(bounds), self.supply, |_, ij| {
             let axes = along_axes(ij, p + q);
@@ -143,11 +143,11 @@ impl Blocks<'_> {
     }
 }
 
-/// Whether the block of a scalar by a part, or of a part by a scalar, is a row or column, as it is.
-fn is_there(t: &Place, s: &Place) -> bool {
-    let is_part = |place: &Place| *place.ty() == Type::Float || place.rank_of_scalars().is_some();
+/// Returns whether the block of a scalar by a part, or of a part by a scalar, is a row or column, as it is.
+fn is_there(t: &Position, s: &Position) -> bool {
+    let is_part = |place: &Position| *place.ty() == Type::Float || place.rank_of_scalars().is_some();
     // The steps at the scalar's side come first, so the other side may be left whole.
-    let is_scalar_first = |place: &Place| {
+    let is_scalar_first = |place: &Position| {
         let comes_first = place.source.is_some() || place.steps.is_empty();
         *place.ty() == Type::Float && comes_first
     };
@@ -155,11 +155,11 @@ fn is_there(t: &Place, s: &Place) -> bool {
 }
 
 /// The entry, or all entries of one place by a scalar one.
-fn entry(t: &Place, s: &Place) -> Expr {
+fn entry(t: &Position, s: &Position) -> Expr {
     match (&t.source, &s.source) {
         (_, Some(columns)) => t.walk(s.walk(columns.clone())),
         (Some(rows), _) => s.walk(t.walk(rows.clone())),
-        (None, None) => panic!("a place with neither rows nor columns"),
+        (None, None) => panic!("a part with neither rows nor columns"),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::derive::figures::symmetry::{components, derivative};
 use crate::derive::partial_eval;
 use crate::derive::passes::{Facts, hoist_residuals};
 use crate::derive::pipeline::{Error, Pipeline};
-use blocks::{Blocks, Place, along_axes, index, size};
+use blocks::{Blocks, Position, along_axes, index, size};
 use lm::prim::Prim;
 use lm::scope::renamed;
 use lm::shape;
@@ -36,15 +36,9 @@ use std::sync::Arc;
 const FEW: i64 = 4;
 
 impl Pipeline {
-    /// `[grad f]`, `[hvp f]`, `[hess f]`, `[jac f]`, `[jacfwd f]` or `[jacrev f]`.
-    pub(in crate::derive) fn dense(
-        &mut self,
-        derivative: &Derivative,
-        of: &FunName,
-        name: &FunName,
-    ) -> Result<Def, Error> {
+    /// Returns f as the dense derivatives take it: a function of values, to Float where there is to be a gradient.
+    fn between_values(&mut self, of: &FunName, needs_float: bool) -> Result<Fun, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
-        let needs_float = matches!(derivative, Derivative::Grad | Derivative::Hvp | Derivative::Hess);
         if needs_float && f.result != Type::Float {
             return Err(Error::NoGradient(of.clone(), f.result));
         }
@@ -52,43 +46,47 @@ impl Pipeline {
             let reason = "it takes or gives a linear map".into();
             return Err(NotDifferentiable { function: of.clone(), reason }.into());
         }
-        Ok(match derivative {
-            Derivative::Grad => self.gradient(&f, name),
-            Derivative::Hvp => self.hessian_vector(&f, name),
-            Derivative::Hess => self.hessian(&f, name),
-            Derivative::Jac => self.chosen_jacobian(&f, name),
-            _ => self.rows_or_columns(&f, name, true)?,
-        })
+        Ok(f)
     }
 
     /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
     pub(in crate::derive) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
-        let def = self.rows_or_columns(&f, name, false)?;
+        let mode = if name.derivative() == Some(&Derivative::JacFwd) { Mode::Forward } else { Mode::Reverse };
+        let def = self.all_directions(&f, mode, name, false)?;
         self.without_halves(&def)
     }
 
-    fn gradient(&mut self, f: &Fun, name: &FunName) -> Def {
+    /// `grad$f(s) = rev$f(s, 1.0)`.
+    pub(in crate::derive) fn gradient(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = &self.between_values(of, true)?;
         let (params, s) = self.parameters(f);
         let body = Expr::app(Op::Call(Arc::new(derivative(Derivative::Rev, f))), vec![s, Expr::float(1.0)]);
-        Def::new(name.clone(), params, body)
+        Ok(Def::new(name.clone(), params, body))
     }
 
-    fn hessian_vector(&mut self, f: &Fun, name: &FunName) -> Def {
+    /// `hvp$f(s, ds) = fwd$[grad f](s, ds)`.
+    pub(in crate::derive) fn hessian_vector(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = &self.between_values(of, true)?;
         let derived = derivative(Derivative::Fwd, &gradient_of(f));
         let supply = &mut self.program.supply;
         let [s, ds] = [0, 1].map(|i| supply.fresh(["s", "ds"][i], derived.params[i].clone()));
         let body = Expr::app(Op::Call(Arc::new(derived)), vec![Expr::var(&s), Expr::var(&ds)]);
-        Def::new(name.clone(), vec![s, ds], body)
+        Ok(Def::new(name.clone(), vec![s, ds], body))
     }
 
-    /// The gradient has as many scalars as what varies: columns are never more than rows.
-    fn hessian(&mut self, f: &Fun, name: &FunName) -> Def {
+    /// `hess$f(s) = jacfwd$[grad f](s)`: the gradient has as many scalars as what varies, so columns are never more
+    /// than rows.
+    pub(in crate::derive) fn hessian(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = &self.between_values(of, true)?;
         let (params, _) = self.parameters(f);
-        Def::new(name.clone(), params.clone(), call_with(&derivative(Derivative::JacFwd, &gradient_of(f)), &params))
+        let body = call_with(&derivative(Derivative::JacFwd, &gradient_of(f)), &params);
+        Ok(Def::new(name.clone(), params, body))
     }
 
-    fn chosen_jacobian(&mut self, f: &Fun, name: &FunName) -> Def {
+    /// `[jac f]`: the columns or the rows, whichever are fewer.
+    pub(in crate::derive) fn columns_or_rows(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let f = &self.between_values(of, false)?;
         let (params, _) = self.parameters(f);
         let [columns, rows] =
             [Derivative::JacFwd, Derivative::JacRev].map(|way| call_with(&derivative(way, f), &params));
@@ -102,10 +100,10 @@ impl Pipeline {
                 Expr::conditional(condition, columns, rows)
             }
         };
-        Def::new(name.clone(), params, body)
+        Ok(Def::new(name.clone(), params, body))
     }
 
-    /// Whether what varies has at most as many scalars as the result.
+    /// Returns whether what varies has at most as many scalars as the result.
     fn has_fewer_columns(&mut self, f: &Fun, params: &[Var]) -> Expr {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let all = Fun { name: f.name.unrestricted(), ..f.clone() };
@@ -120,19 +118,25 @@ impl Pipeline {
         Expr::block(vec![s.0, t.0], Expr::prim(Prim::Lte, counts))
     }
 
+    /// `[jacfwd f]`, all columns, or `[jacrev f]`, all rows. What does not depend on the direction is computed once.
+    pub(in crate::derive) fn dense_jacobian(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
+        let f = self.between_values(of, false)?;
+        self.all_directions(&f, mode, name, true)
+    }
+
     /// All columns, or all rows, arranged as blocks. `once`: with what does not depend on the direction
     /// computed once.
-    fn rows_or_columns(&mut self, f: &Fun, name: &FunName, once: bool) -> Result<Def, Error> {
+    fn all_directions(&mut self, f: &Fun, mode: Mode, name: &FunName, once: bool) -> Result<Def, Error> {
         let (params, _) = self.parameters(f);
         let mut out = Vec::new();
         if !f.varying().is_differentiable() || !f.result.is_differentiable() {
             return Ok(Def::new(name.clone(), params, Expr::tuple([])));
         }
-        let (s, t) = match name.derivative() {
-            Some(Derivative::JacFwd) => self.columns(f, &params, once, &mut out)?,
-            _ => self.rows(f, &params, once, &mut out)?,
+        let (s, t) = match mode {
+            Mode::Forward => self.columns(f, &params, once, &mut out)?,
+            Mode::Reverse => self.rows(f, &params, once, &mut out)?,
         };
-        let blocks = Blocks { supply: &mut self.program.supply }.of(&t, &s);
+        let blocks = Blocks { supply: &mut self.program.supply }.block(&t, &s);
         Ok(Def::new(name.clone(), params, Expr::block(out, blocks)))
     }
 
@@ -143,7 +147,7 @@ impl Pipeline {
         params: &[Var],
         once: bool,
         out: &mut Vec<Binding>,
-    ) -> Result<(Place, Place), Error> {
+    ) -> Result<(Position, Position), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let whole = f.varying_of(&parts);
         let varying = f.name.varying();
@@ -158,11 +162,17 @@ impl Pipeline {
             table.push((path, self.bound(out, "columns", columns)));
         }
         let value = value.expect("something varies");
-        Ok((Place::new(whole, table), Place::new(value, Vec::new())))
+        Ok((Position::new(whole, table), Position::new(value, Vec::new())))
     }
 
     /// The cotangent of what varies for each direction of the result, by the parts of that.
-    fn rows(&mut self, f: &Fun, params: &[Var], once: bool, out: &mut Vec<Binding>) -> Result<(Place, Place), Error> {
+    fn rows(
+        &mut self,
+        f: &Fun,
+        params: &[Var],
+        once: bool,
+        out: &mut Vec<Binding>,
+    ) -> Result<(Position, Position), Error> {
         let parts: Vec<Expr> = params.iter().map(Expr::var).collect();
         let linear = self.linear(f, Mode::Reverse, params, once)?;
         out.extend(linear.early.iter().cloned());
@@ -172,7 +182,7 @@ impl Pipeline {
             let rows = self.along(&linear, &w, &inside);
             table.push((path, self.bound(out, "rows", rows)));
         }
-        Ok((Place::new(f.varying_of(&parts), Vec::new()), Place::new(linear.value, table)))
+        Ok((Position::new(f.varying_of(&parts), Vec::new()), Position::new(linear.value, table)))
     }
 
     /// `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
@@ -242,7 +252,7 @@ impl Pipeline {
 
 /// A derivative at a point as a function of the direction.
 struct Linear {
-    /// What does not depend on the direction, the value among it.
+    /// The bindings that do not depend on the direction, the value among them.
     early: Vec<Binding>,
     value: Expr,
     direction: Var,

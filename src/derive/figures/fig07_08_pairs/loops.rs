@@ -1,6 +1,6 @@
 //! The rules for loops: value and partner in one loop.
 
-use super::{Form, Paired, element, function};
+use super::{Paired, Partner, element, function};
 use crate::derive::figures::fig06_jacobian::Nabla;
 use lm::prim::Prim;
 use lm::scope::free_variables;
@@ -25,7 +25,7 @@ impl Paired<'_> {
 
     /// A tensor's partner from a tensor of partners: V(m), or m itself.
     fn partners_together(&mut self, y: &Var) {
-        if self.form != Form::Applied {
+        if self.partner_kind != Partner::Tangent {
             let m = self.partners[&y.id()].clone();
             let partner = Expr::prim(Prim::LmVCatV, [Expr::var(y), m]);
             self.bind_partner(y, Some(partner));
@@ -33,7 +33,7 @@ impl Paired<'_> {
     }
 
     pub(super) fn sum_build(&mut self, y: &Var, witness: &[Expr], n: &Expr, f: &Expr) -> Result<(), String> {
-        if self.form == Form::Applied {
+        if self.partner_kind == Partner::Tangent {
             let (i, body) = function(f);
             let pair = Expr::lam(i.clone(), self.pair_of(body)?);
             let witness = witness.iter().map(|w| Expr::tuple([w.clone(), w.clone()]));

@@ -8,7 +8,7 @@
 //! ∇̄[fold(λ(s, x). e, a, v)] = fold(λ(s̄, x̄). ∇̄[e], ∇̄[a], ∇̄[v])
 //! ```
 //!
-//! In three forms, which differ in what the partner of a value is, and in the rule for calls:
+//! There are three kinds of partners, which differ in the rule for calls:
 //!
 //! ```text
 //! tupled        x̄ = (x, m), m : LM S X     ∇̄[f(e)] = let (y, m) = tupled$f(e) in (y, m ∘ ∇[e])
@@ -20,7 +20,7 @@
 //! property (CP): polymorphic$f(ē) ⊙ dx = jvp$f(ē ⊙ dx). So forward mode is compositional.
 //!
 //! Source: working notes, Figs. 7 and 8, values first everywhere; with rules for loops. Takes: a definition in
-//! normal form. Gives: a block that binds values together with their partners; in the third form, linear maps
+//! normal form. Gives: a block that binds values together with their partners; in the third kind, linear maps
 //! are left only as the Jacobians of primitives that are applied on the spot.
 
 mod loops;
@@ -33,24 +33,24 @@ use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Path, Pattern,
 use lm::types::Type;
 use std::collections::HashMap;
 
-/// What the partner of a value is.
+/// The kind of partner that a value is paired with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum Partner {
     /// A linear map from the function's argument (Fig. 7): `S -> (T, LM S T)`.
     Tupled,
     /// A linear map from anywhere (Fig. 8): `(S, LM a S) -> (T, LM a T)`, here at a = S.
     Polymorphic,
     /// A tangent: `(S, dS) -> (T, dT)`.
-    Applied,
+    Tangent,
 }
 
-impl Form {
-    /// Returns the derivative of this form.
+impl Partner {
+    /// Returns the derivative whose partners are of this kind.
     pub fn derivative(self) -> Derivative {
         match self {
-            Form::Tupled => Derivative::Tupled,
-            Form::Polymorphic => Derivative::Polymorphic,
-            Form::Applied => Derivative::Jvp,
+            Partner::Tupled => Derivative::Tupled,
+            Partner::Polymorphic => Derivative::Polymorphic,
+            Partner::Tangent => Derivative::Jvp,
         }
     }
 }
@@ -61,7 +61,7 @@ impl Form {
 /// whose derivatives are written by hand: those are taken as they are.
 pub fn paired(
     def: &Def,
-    form: Form,
+    partner_kind: Partner,
     supply: &mut Supply,
     written: &dyn Fn(&FunName) -> bool,
 ) -> Result<Def, NotDifferentiable> {
@@ -76,16 +76,17 @@ pub fn paired(
     let parts: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let space = Expr::witness(&def.fun.varying_of(&parts));
     let varying_type = def.fun.varying();
-    let mut cx = Paired { supply, form, space, start: None, partners: HashMap::new(), out: Vec::new(), written };
-    let (params, start) = match form {
-        Form::Tupled => (def.params.clone(), Expr::prim(Prim::LmOne, [cx.space.clone()])),
-        Form::Polymorphic | Form::Applied => {
-            let ty = if form == Form::Applied {
+    let mut cx =
+        Paired { supply, partner_kind, space, start: None, partners: HashMap::new(), out: Vec::new(), written };
+    let (params, start) = match partner_kind {
+        Partner::Tupled => (def.params.clone(), Expr::prim(Prim::LmOne, [cx.space.clone()])),
+        Partner::Polymorphic | Partner::Tangent => {
+            let ty = if partner_kind == Partner::Tangent {
                 varying_type.tangent()
             } else {
                 Type::lm(varying_type.clone(), varying_type)
             };
-            let letter = if form == Form::Applied { "d" } else { "D" };
+            let letter = if partner_kind == Partner::Tangent { "d" } else { "D" };
             let one = def.params.as_slice();
             let (s, name) = match one {
                 [x] => (x.clone(), format!("{letter}{}", x.name())),
@@ -109,7 +110,7 @@ pub fn paired(
     let (value, partner) = cx.block(&def.body).map_err(refused)?;
     let partner = partner.unwrap_or_else(|| cx.zero(&value));
     let body = Expr::block(cx.out, Expr::tuple([value, partner]));
-    Ok(Def::new(def.fun.name.derived(form.derivative()), params, body))
+    Ok(Def::new(def.fun.name.derived(partner_kind.derivative()), params, body))
 }
 
 /// A value, an atom, and its partner; no partner where it is zero.
@@ -117,7 +118,7 @@ type Pair = (Expr, Option<Expr>);
 
 struct Paired<'a> {
     supply: &'a mut Supply,
-    form: Form,
+    partner_kind: Partner,
     /// A witness of S, what varies of the function's argument.
     space: Expr,
     /// The partner that the function is given, where it is given one.
@@ -128,28 +129,28 @@ struct Paired<'a> {
     written: &'a dyn Fn(&FunName) -> bool,
 }
 
-/// What partners are made of.
+/// Makes partners.
 impl Paired<'_> {
     /// The linear map `m` after a partner.
     fn after(&self, m: Expr, partner: Expr) -> Expr {
-        let op = if self.form == Form::Applied { Prim::LmApply } else { Prim::LmCompose };
+        let op = if self.partner_kind == Partner::Tangent { Prim::LmApply } else { Prim::LmCompose };
         Expr::prim(op, [m, partner])
     }
 
     fn juxtaposed(&self, mut partners: Vec<Expr>) -> Expr {
-        match (self.form, partners.len()) {
+        match (self.partner_kind, partners.len()) {
             (_, 1) => partners.remove(0),
-            (Form::Applied, _) => Expr::tuple(partners),
-            (Form::Tupled | Form::Polymorphic, _) => Expr::prim(Prim::LmVCat, partners),
+            (Partner::Tangent, _) => Expr::tuple(partners),
+            (Partner::Tupled | Partner::Polymorphic, _) => Expr::prim(Prim::LmVCat, partners),
         }
     }
 
     /// The partner of the i-th component of a tuple of n.
     fn component(&self, i: usize, n: usize, tuple: &Expr, partner: Expr) -> Expr {
-        match (self.form, n) {
+        match (self.partner_kind, n) {
             (_, 1) => partner,
-            (Form::Applied, _) => Expr::get(i, partner),
-            (Form::Tupled | Form::Polymorphic, _) => {
+            (Partner::Tangent, _) => Expr::get(i, partner),
+            (Partner::Tupled | Partner::Polymorphic, _) => {
                 self.after(Expr::app(Op::LmGet(i, n), vec![Expr::witness(tuple)]), partner)
             }
         }
@@ -157,8 +158,8 @@ impl Paired<'_> {
 
     /// The zero partner of a value.
     fn zero(&self, value: &Expr) -> Expr {
-        match (self.form, &self.start) {
-            (Form::Applied, _) => Expr::prim(Prim::ZeroOf, [Expr::witness(value)]),
+        match (self.partner_kind, &self.start) {
+            (Partner::Tangent, _) => Expr::prim(Prim::ZeroOf, [Expr::witness(value)]),
             (_, None) => Expr::prim(Prim::LmZero, [self.space.clone(), Expr::witness(value)]),
             // Only the map given can tell the space that maps start from.
             (_, Some(start)) => {
@@ -173,8 +174,8 @@ impl Paired<'_> {
 
     /// The type of the partner of values of a type.
     fn partner_type(&self, ty: &Type) -> Type {
-        match (self.form, &self.start) {
-            (Form::Applied, _) => ty.tangent(),
+        match (self.partner_kind, &self.start) {
+            (Partner::Tangent, _) => ty.tangent(),
             (_, None) => Type::lm(self.space.ty().clone(), ty.clone()),
             (_, Some(start)) => Type::lm(start.ty().as_lm().expect("a map is given").0.clone(), ty.clone()),
         }
@@ -274,7 +275,7 @@ impl Paired<'_> {
         }
     }
 
-    /// Whether the value of the term can change with the function's argument.
+    /// Returns whether the value of the term can change with the function's argument.
     fn varies(&self, e: &Expr) -> bool {
         e.ty().is_differentiable() && free_variables(e).iter().any(|x| self.partners.contains_key(&x.id()))
     }
@@ -293,7 +294,7 @@ impl Paired<'_> {
                 (Prim::SumBuild, [witness @ .., n, f]) => self.sum_build(y, witness, n, f),
                 (Prim::Fold, [f, a, v]) => self.fold(y, f, a, v),
                 (Prim::Scanl, [f, a, v]) => self.scanl(y, f, a, v),
-                (Prim::Loop, [n, f, a, w]) if self.form == Form::Applied => self.iteration(y, n, f, a, w),
+                (Prim::Loop, [n, f, a, w]) if self.partner_kind == Partner::Tangent => self.iteration(y, n, f, a, w),
                 (Prim::Loop | Prim::AddAt, _) => self.as_one_map(y, e),
                 _ => self.operator(y, e),
             },
@@ -333,7 +334,7 @@ impl Paired<'_> {
     }
 
     fn partner_name(&self, x: &Var) -> String {
-        format!("{}{}", if self.form == Form::Applied { "d" } else { "D" }, x.name())
+        format!("{}{}", if self.partner_kind == Partner::Tangent { "d" } else { "D" }, x.name())
     }
 
     /// The partner of an atom.

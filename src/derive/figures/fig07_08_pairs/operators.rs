@@ -1,8 +1,8 @@
 //! The rules for operators and calls.
 
-use super::{Form, Paired, element};
+use super::{Paired, Partner, element};
 use crate::derive::figures::fig06_jacobian::{NO_RECORDS, Nabla};
-use lm::prim::{Jacobian, Prim};
+use lm::prim::{JacobianRule, Prim};
 use lm::term::{Binding, Expr, Fun, Op, Path, Pattern, Var};
 use lm::types::Type;
 use std::sync::Arc;
@@ -29,12 +29,12 @@ impl Paired<'_> {
                 }
                 (Prim::Into, _) => return Ok(self.partner(&args[1])),
                 _ => match p.jacobian() {
-                    Jacobian::Zero => return Ok(None),
-                    Jacobian::Law(_) => {
+                    JacobianRule::Zero => return Ok(None),
+                    JacobianRule::Law(_) => {
                         let inner = self.juxtaposed(partners(self));
                         self.after(Expr::app(Op::JacobianOf(*p), args.to_vec()), inner)
                     }
-                    Jacobian::Structural => return Err(format!("`{}` has no derivative here", p.name())),
+                    JacobianRule::Structural => return Err(format!("`{}` has no derivative here", p.name())),
                 },
             },
             Op::Dummy => return Ok(None),
@@ -48,7 +48,7 @@ impl Paired<'_> {
 
     fn literal(&self, y: &Expr, partners: Vec<Expr>) -> Expr {
         let all = Expr::prim(Prim::VecInit, partners);
-        if self.form == Form::Applied { all } else { Expr::prim(Prim::LmVCatV, [y.clone(), all]) }
+        if self.partner_kind == Partner::Tangent { all } else { Expr::prim(Prim::LmVCatV, [y.clone(), all]) }
     }
 
     fn sum(&mut self, y: &Expr, v: &Expr) -> Expr {
@@ -65,9 +65,9 @@ impl Paired<'_> {
 
     /// The sum of partners.
     pub(super) fn summed(&self, y: &Expr, n: Expr, f: Expr) -> Expr {
-        match self.form {
-            Form::Applied => Expr::prim(Prim::SumBuild, [Expr::witness(y), n, f]),
-            Form::Tupled | Form::Polymorphic => {
+        match self.partner_kind {
+            Partner::Tangent => Expr::prim(Prim::SumBuild, [Expr::witness(y), n, f]),
+            Partner::Tupled | Partner::Polymorphic => {
                 Expr::prim(Prim::LmAddV, [Expr::witness(y), Expr::prim(Prim::Build, [n, f])])
             }
         }
@@ -75,7 +75,7 @@ impl Paired<'_> {
 
     fn unzip(&mut self, y: &Expr, v: &Expr) -> Result<Option<Expr>, String> {
         let Some(dv) = self.partner(v) else { return Ok(None) };
-        if self.form == Form::Applied {
+        if self.partner_kind == Partner::Tangent {
             return Ok(Some(Expr::prim(Prim::Unzip, [dv])));
         }
         let mut nabla = Nabla::new(self.supply, Expr::witness(v), self.written);
@@ -95,7 +95,7 @@ impl Paired<'_> {
         let paths: Vec<Path> = varying.iter().map(|i| vec![i + 1]).collect();
         let name = if whole { f.name.clone() } else { f.name.restricted(&paths) };
         let f = Arc::new(Fun { name, ..(**f).clone() });
-        if written && self.form != Form::Applied {
+        if written && self.partner_kind != Partner::Tangent {
             // Its map is known by the derivatives written by hand alone.
             self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() });
             let map = Expr::app(Op::JacobianOfFun(f), args.to_vec());
@@ -103,9 +103,9 @@ impl Paired<'_> {
             self.bind_partner(y, Some(partner));
             return Ok(());
         }
-        let name = f.name.derived(self.form.derivative());
+        let name = f.name.derived(self.partner_kind.derivative());
         let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
-        if self.form == Form::Tupled {
+        if self.partner_kind == Partner::Tupled {
             let map = Type::lm(f.varying(), f.result.clone());
             let result = Type::tuple([f.result.clone(), map.clone()]);
             let tupled = Fun { name, params: f.params.clone(), result };

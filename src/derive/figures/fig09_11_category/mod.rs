@@ -68,7 +68,7 @@ pub enum Term {
         op: Op,
         /// How many arguments it is given.
         arity: usize,
-        /// Where it is called.
+        /// The place of the call.
         span: Span,
     },
     /// `c1 ; c2`: c1, then c2 of what it gives.
@@ -81,11 +81,11 @@ pub enum Term {
     Let(Pattern, Box<Term>, Box<Term>),
     /// `B[p](..)`.
     Binder {
-        /// What takes the functions.
+        /// The operator that takes the functions.
         op: Op,
         /// All its arguments.
         args: Vec<Argument>,
-        /// Where it is called.
+        /// The place of the call.
         span: Span,
     },
 }

@@ -28,12 +28,12 @@ use std::borrow::Cow;
 pub struct IllTyped {
     /// The term, shortened.
     pub term: String,
-    /// What does not fit.
+    /// The reason why it has no type.
     pub reason: String,
 }
 
 impl Def {
-    /// That the body has the type of the function.
+    /// Checks that the body has the type of the function.
     ///
     /// Errors: the smallest term that has none.
     pub fn check(&self) -> Result<(), IllTyped> {

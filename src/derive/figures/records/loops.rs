@@ -215,7 +215,7 @@ pub(super) struct Scan<'a> {
     pub(super) f: &'a Expr,
     pub(super) start: &'a Expr,
     pub(super) over: &'a Expr,
-    /// Which component of f's argument is the state, from 1.
+    /// The component of f's argument that is the state, from 1.
     pub(super) state: usize,
 }
 
@@ -223,14 +223,14 @@ pub(super) struct Scan<'a> {
 pub(super) struct Step {
     /// The state before it.
     state: Var,
-    /// What f is given, made of `state`.
+    /// The argument of f, made of `state`.
     pub(super) header: Vec<Binding>,
     /// The body of f; its value is the state that the step leads to.
     pub(super) parts: Recorded,
 }
 
 impl Step {
-    /// What can be read of the states, besides what `header` binds: the state that the step leads to.
+    /// The variable that can be read besides those that `header` binds: the state after the step.
     pub(super) fn at_hand(&self) -> Vec<Var> {
         vars(&self.parts.where_it_is(&self.parts.value))
     }

@@ -26,9 +26,9 @@ use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_val
 use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
-use lm::prim::{Jacobian, Prim};
+use lm::prim::{JacobianRule, Prim};
 use lm::scope::{renamed, substitute};
-use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
+use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use plan::plan;
 use std::collections::HashMap;
@@ -44,15 +44,15 @@ pub struct Recorded {
     pub map: Expr,
 }
 
-/// What is known of the functions that are called.
+/// Facts about the functions that are called.
 pub struct Callees<'a> {
-    /// Those whose derivatives are written by hand, which are taken as they are.
+    /// Tells whether the reverse derivative of a function is written by hand. It is then used as it is.
     pub by_hand: &'a dyn Fn(&FunName) -> bool,
-    /// Those whose halves are.
+    /// Tells whether the two halves of a function are written by hand.
     pub halves_by_hand: &'a dyn Fn(&FunName) -> bool,
-    /// What is known of records.
+    /// The records of functions, as far as they are known.
     pub records: &'a HashMap<FunName, Record>,
-    /// Who prints.
+    /// The functions with effects, such as printing.
     pub effects: &'a Effects,
 }
 
@@ -152,7 +152,7 @@ impl Recorder<'_, '_> {
     /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
-        let Jacobian::Law(_) = p.jacobian() else { return };
+        let JacobianRule::Law(_) = p.jacobian() else { return };
         let Some(Binding { rhs, .. }) = self.cx.out.last_mut() else { return };
         let Some([jacobian, inner]) = rhs.args_of_prim(Prim::LmCompose) else { return };
         if *jacobian != Expr::app(Op::JacobianOf(*p), args.clone()) {
@@ -214,7 +214,7 @@ impl Recorder<'_, '_> {
         };
         let r = self.cx.supply.fresh("r", record.ty.clone());
         let result = Type::tuple([f.result.clone(), record.ty.clone()]);
-        let half = Fun { name: of.name.derived(lm::term::Derivative::SufFwdPass), params: f.params.clone(), result };
+        let half = Fun { name: of.name.derived(Derivative::SufFwdPass), params: f.params.clone(), result };
         let rhs = Expr::app(Op::Call(Arc::new(half)), args.to_vec()).at(b.rhs.span());
         self.cx.out.push(Binding { pattern: Pattern::Tuple(vec![y.clone(), r.clone()]), rhs });
         let spaces = [of.varying_of(args), Expr::var(y)].map(|e| Expr::witness(&e));
@@ -268,7 +268,7 @@ impl Recorded {
     }
 }
 
-/// What a caller knows of a record.
+/// A record, as a caller sees it.
 #[derive(Debug)]
 pub struct Record {
     /// Its type.

@@ -18,7 +18,7 @@ use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 
-/// What a map reads of a block's values, and where it has it from.
+/// The values of a block that a map reads, and where each one comes from.
 pub struct Plan {
     /// Recorded, in the order in which they are computed.
     pub record: Vec<Var>,
@@ -103,14 +103,14 @@ fn weight(b: &Binding) -> Weight {
     }
 }
 
-/// Whether a branch does nothing that weighs more.
+/// Returns whether no term of a branch costs more.
 fn is_light_block(e: &Expr) -> bool {
     let (bindings, result) = e.as_block();
     let result = Binding { pattern: Pattern::Tuple(Vec::new()), rhs: result.clone() };
     bindings.iter().chain([&result]).all(|b| weight(b) != Weight::Work)
 }
 
-/// Whether the primitive takes a few instructions on such arguments, whatever their size.
+/// Returns whether the primitive takes a few instructions on such arguments, whatever their size.
 fn is_light(p: Prim, args: &[Expr]) -> bool {
     let scalars = args.iter().all(|a| matches!(a.ty(), Type::Float | Type::Integer | Type::Bool));
     let integers = args.iter().all(|a| *a.ty() == Type::Integer);
@@ -123,13 +123,13 @@ fn is_light(p: Prim, args: &[Expr]) -> bool {
     }
 }
 
-/// What the loop that records computes, and what is left for the loop that gives the value.
+/// The work of the loop that records, and of the loop that computes the value.
 pub struct Stages {
-    /// What the first loop hands to the second besides the record.
+    /// The variables besides the record that the second loop reads.
     pub extra: Vec<Var>,
-    /// What the first loop computes.
+    /// The bindings of the first loop.
     pub first: Vec<Binding>,
-    /// What the second computes.
+    /// The bindings of the second loop.
     pub second: Vec<Binding>,
 }
 

@@ -38,7 +38,7 @@ pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 /// `records` has f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. What depends on the parameters
 /// `late` is not merged with what does not: a split cuts between the two.
 pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
-    let tuples = Tuples::of(&def.body);
+    let tuples = Tuples::bound_in(&def.body);
     let mut pass = MergeCalls {
         records,
         effects,

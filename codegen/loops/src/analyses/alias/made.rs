@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 /// The place in the text, of buffers that were just allocated.
 pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
-    let mut finder = Finder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
+    let mut finder = AllocFinder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
     loop {
         finder.look_at_stores();
         let known = finder.made.len();
@@ -29,7 +29,7 @@ pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usi
     }
 }
 
-struct Finder<'a> {
+struct AllocFinder<'a> {
     function: &'a Function,
     aliases: &'a Aliases,
     made: HashMap<Local, usize>,
@@ -39,7 +39,7 @@ struct Finder<'a> {
     stored: Vec<(Local, usize)>,
 }
 
-impl Finder<'_> {
+impl AllocFinder<'_> {
     fn look_at_stores(&mut self) {
         let (mut unknown, mut stored) = (Roots::new(), Vec::new());
         self.function.body.visit(&mut |stmt| {

@@ -52,7 +52,7 @@ pub type Written = BTreeSet<usize>;
 impl Aliases {
     /// What is known, given what each function of the module writes to.
     pub fn of(function: &Function, written: &[Written]) -> Aliases {
-        let mut finder = Finder::new(function, written);
+        let mut finder = AliasFinder::new(function, written);
         for x in &function.params {
             finder.aliases.enter(*x);
             finder.has(*x, Root::Made(*x));
@@ -167,17 +167,17 @@ fn is_buffer(function: &Function, x: Local) -> bool {
     function.locals[x.0 as usize].ty.as_scalar().is_none()
 }
 
-struct Finder<'a> {
+struct AliasFinder<'a> {
     function: &'a Function,
     written: &'a [Written],
     aliases: Aliases,
     changed: bool,
 }
 
-impl<'a> Finder<'a> {
-    fn new(function: &'a Function, written: &'a [Written]) -> Finder<'a> {
+impl<'a> AliasFinder<'a> {
+    fn new(function: &'a Function, written: &'a [Written]) -> AliasFinder<'a> {
         let roots = vec![Roots::new(); function.locals.len()];
-        Finder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
+        AliasFinder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
     }
 
     fn block(&mut self, block: &Block) {

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How a buffer that is made in the loop is taken from the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub enum AllocForm {
     /// Once for all lanes, which do the same to it.
     Shared,
     /// W times as large: element k of lane l at k W + l. Where n varies, for the largest n of the lanes that are on.
@@ -50,7 +50,7 @@ pub enum Layout {
 pub struct Divergence {
     varying: BTreeSet<Local>,
     /// Of what is allocated in the loop.
-    forms: BTreeMap<Local, Form>,
+    forms: BTreeMap<Local, AllocForm>,
     layouts: HashMap<Local, Layout>,
     /// Of Integers that vary: by how much, from lane to lane.
     strides: HashMap<Local, i64>,
@@ -61,7 +61,7 @@ impl Divergence {
     ///
     /// Errors: the body has a statement that cannot run in lanes.
     pub fn of(function: &Function, aliases: &Aliases, looped: &For) -> Result<Divergence, WhySerial> {
-        let mut finder = Finder::new(function, aliases, looped);
+        let mut finder = DivergenceFinder::new(function, aliases, looped);
         while std::mem::take(&mut finder.changed) {
             finder.outer = vec![];
             finder.next = 0;
@@ -85,7 +85,7 @@ impl Divergence {
     }
 
     /// How what the loop allocates is taken.
-    pub fn form(&self, allocated: Local) -> Form {
+    pub fn form(&self, allocated: Local) -> AllocForm {
         self.forms[&allocated]
     }
 
@@ -124,26 +124,26 @@ fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut HashMap<
 }
 
 /// A construct around a statement, by its number in the order of the text, and whether lanes part there.
-type Around = (usize, bool);
+type Construct = (usize, bool);
 
-struct Finder<'a> {
+struct DivergenceFinder<'a> {
     function: &'a Function,
     aliases: &'a Aliases,
     varying: BTreeSet<Local>,
-    forms: BTreeMap<Local, Form>,
+    forms: BTreeMap<Local, AllocForm>,
     /// The buffers that are set in the loop.
     buffers: BTreeSet<Local>,
     /// The constructs around what is allocated, and around marks.
-    around: HashMap<Local, Vec<Around>>,
+    around: HashMap<Local, Vec<Construct>>,
     /// The constructs around the statement at hand.
-    outer: Vec<Around>,
+    outer: Vec<Construct>,
     next: usize,
     changed: bool,
 }
 
-impl<'a> Finder<'a> {
-    fn new(function: &'a Function, aliases: &'a Aliases, looped: &For) -> Finder<'a> {
-        let mut finder = Finder {
+impl<'a> DivergenceFinder<'a> {
+    fn new(function: &'a Function, aliases: &'a Aliases, looped: &For) -> DivergenceFinder<'a> {
+        let mut finder = DivergenceFinder {
             function,
             aliases,
             varying: BTreeSet::from([looped.index]),
@@ -162,21 +162,21 @@ impl<'a> Finder<'a> {
             let set = stmt.targets().into_iter().chain(stmt.bound());
             finder.buffers.extend(set.filter(|x| function.locals[x.0 as usize].ty.as_scalar().is_none()));
             if let Stmt::Memory(Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _)) = stmt {
-                finder.forms.insert(*buffer, Form::Shared);
+                finder.forms.insert(*buffer, AllocForm::Shared);
             }
         });
         let outside = aliases.all().filtered(|root| finder.form_of(root).is_none());
         let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made).collect();
-        held.into_iter().for_each(|x| finder.raise(x, Form::Rows));
+        held.into_iter().for_each(|x| finder.raise(x, AllocForm::Rows));
         finder
     }
 
     /// The form of a root, none where it comes from outside.
-    fn form_of(&self, root: &Root) -> Option<Form> {
+    fn form_of(&self, root: &Root) -> Option<AllocForm> {
         made(*root).and_then(|x| self.forms.get(&x).copied())
     }
 
-    fn raise(&mut self, allocated: Local, form: Form) {
+    fn raise(&mut self, allocated: Local, form: AllocForm) {
         if let Some(old) = self.forms.get_mut(&allocated)
             && *old < form
         {
@@ -185,13 +185,13 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn raise_all(&mut self, roots: &Roots, form: Form) {
+    fn raise_all(&mut self, roots: &Roots, form: AllocForm) {
         roots.iter().filter_map(made).for_each(|x| self.raise(x, form));
     }
 
     /// The form that several roots must have if somebody could tell them apart.
-    fn joined(&self, roots: &Roots) -> Form {
-        roots.iter().map(|root| self.form_of(&root).unwrap_or(Form::Rows)).max().unwrap_or(Form::Rows)
+    fn joined(&self, roots: &Roots) -> AllocForm {
+        roots.iter().map(|root| self.form_of(&root).unwrap_or(AllocForm::Rows)).max().unwrap_or(AllocForm::Rows)
     }
 
     /// What a local may be lies alike. What is `shared` lies like `rows`.
@@ -199,7 +199,7 @@ impl<'a> Finder<'a> {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
             let form = self.joined(&roots);
-            let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(Form::Each));
+            let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(AllocForm::Each));
             if is_mixed {
                 self.raise_all(&roots, form);
             }
@@ -210,9 +210,9 @@ impl<'a> Finder<'a> {
         let roots = self.aliases.roots_of(x);
         let has = |form| roots.iter().any(|root| self.form_of(&root) == Some(form));
         match self.joined(&roots) {
-            _ if has(Form::Each) => Layout::Each,
-            Form::Shared => Layout::Shared,
-            Form::Each | Form::Rows => Layout::Plain,
+            _ if has(AllocForm::Each) => Layout::Each,
+            AllocForm::Shared => Layout::Shared,
+            AllocForm::Each | AllocForm::Rows => Layout::Plain,
         }
     }
 
@@ -280,9 +280,9 @@ impl<'a> Finder<'a> {
             Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 self.around.insert(*buffer, self.outer.clone());
                 if self.varies(count) {
-                    self.raise(*buffer, Form::Each);
+                    self.raise(*buffer, AllocForm::Each);
                 }
-                self.vary(*buffer, self.forms[buffer] == Form::Rows)
+                self.vary(*buffer, self.forms[buffer] == AllocForm::Rows)
             }
             Memory::Load(x, b, i) => {
                 let is_each = b.local().is_some_and(|b| self.layout(b) == Layout::Each);
@@ -323,13 +323,13 @@ impl<'a> Finder<'a> {
     /// Something is written to a buffer; other things, or at other places, by other lanes.
     fn written(&mut self, b: &Operand, differs: bool) {
         let roots = b.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
-        if self.joined(&roots) == Form::Rows {
-            self.raise_all(&roots, Form::Rows);
+        if self.joined(&roots) == AllocForm::Rows {
+            self.raise_all(&roots, AllocForm::Rows);
         }
         let differs = differs || self.varies(b);
         for x in roots.iter().filter_map(made) {
             if differs || self.some_lanes(x) {
-                self.raise(x, Form::Each);
+                self.raise(x, AllocForm::Each);
             }
         }
     }

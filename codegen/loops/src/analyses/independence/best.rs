@@ -97,11 +97,12 @@ fn scalar(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<Scalar> 
 
 /// The bests that a loop carries, in the order of their elements.
 pub fn bests(locals: &[LocalInfo], looped: &For) -> Vec<Best> {
-    let choices: Vec<Option<Choice>> = (0..looped.carried.len()).map(|i| Choice::of(locals, looped, i)).collect();
+    let choices: Vec<Option<ChosenFrom>> =
+        (0..looped.carried.len()).map(|i| ChosenFrom::of(locals, looped, i)).collect();
     let each = choices.iter().enumerate().filter_map(|(i, choice)| Some((i, choice.as_ref()?)));
     let found =
         each.filter(|(i, choice)| choice.best == *i && choice.chosen.same(&choice.element)).map(|(value, own)| {
-            let goes_with = |(i, choice): (usize, &Option<Choice>)| {
+            let goes_with = |(i, choice): (usize, &Option<ChosenFrom>)| {
                 let choice = choice.as_ref().filter(|choice| i != value && choice.best == value)?;
                 (choice.taken == own.taken && choice.element.same(&own.element)).then_some(i)
             };
@@ -130,7 +131,7 @@ fn is_before_all(a: &Operand) -> bool {
 }
 
 /// What a carried value is chosen from.
-struct Choice {
+struct ChosenFrom {
     /// The carried value that is compared.
     best: usize,
     /// What it is compared with.
@@ -140,8 +141,8 @@ struct Choice {
     chosen: Operand,
 }
 
-impl Choice {
-    fn of(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<Choice> {
+impl ChosenFrom {
+    fn of(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<ChosenFrom> {
         let (y, next) = (looped.carried[carried].0, looped.body.results[carried].local()?);
         matches!(scalar(locals, looped, carried)?, Scalar::Float | Scalar::Integer | Scalar::Bool).then_some(())?;
         match definition(&looped.body, next)? {
@@ -151,7 +152,7 @@ impl Choice {
                 (is_first || args[1].local() == Some(y)).then_some(())?;
                 // The first operand stays where it is as good.
                 let taken = Taken { larger: *op == Op::MaxF, last: !is_first, nan: is_first };
-                Some(Choice { best: carried, chosen: element.clone(), element, taken })
+                Some(ChosenFrom { best: carried, chosen: element.clone(), element, taken })
             }
             Stmt::If(xs, condition, then, other) => {
                 let i = xs.iter().position(|x| *x == next)?;
@@ -160,7 +161,7 @@ impl Choice {
                 let chosen = if negated { other } else { then }.clone();
                 (negated != (other.local() == Some(y))).then_some(())?;
                 let (best, element, taken) = compared(looped, condition.local()?, negated)?;
-                Some(Choice { best, element, taken, chosen })
+                Some(ChosenFrom { best, element, taken, chosen })
             }
             _ => None,
         }

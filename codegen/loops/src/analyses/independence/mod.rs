@@ -52,7 +52,7 @@ pub struct Independence {
 
 /// What the functions of a module do, as far as others can tell.
 #[derive(Default)]
-pub struct Effects {
+pub struct FunctionEffects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
     /// Those of them to which they add, and do nothing else.
@@ -61,14 +61,14 @@ pub struct Effects {
     heard: Vec<bool>,
 }
 
-impl Effects {
+impl FunctionEffects {
     /// Holds what functions write to, and nothing else.
-    pub fn of_writes(written: Vec<Written>) -> Effects {
-        Effects { written, ..Effects::default() }
+    pub fn of_writes(written: Vec<Written>) -> FunctionEffects {
+        FunctionEffects { written, ..FunctionEffects::default() }
     }
 
     /// What they do.
-    pub fn of(module: &Module, analyses: &mut Analyses) -> Effects {
+    pub fn of(module: &Module, analyses: &mut Analyses) -> FunctionEffects {
         let mut heard = vec![false; module.functions.len()];
         let mut changed = true;
         while std::mem::take(&mut changed) {
@@ -86,7 +86,7 @@ impl Effects {
             }
         }
         let written = analyses.written(module);
-        Effects { added: adding::added(module, &written, analyses), written, heard }
+        FunctionEffects { added: adding::added(module, &written, analyses), written, heard }
     }
 }
 
@@ -102,11 +102,11 @@ impl Independence {
     pub fn of(
         function: &Function,
         aliases: &Aliases,
-        effects: &Effects,
+        effects: &FunctionEffects,
         looped: &For,
     ) -> Result<Independence, WhySerial> {
         let carried = carried(&function.locals, looped)?;
-        let mut finder = Finder::new(function, aliases, looped);
+        let mut finder = IndependenceFinder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
             refusal = refusal.or(finder.stmt(function, stmt, effects).err());
@@ -119,22 +119,22 @@ impl Independence {
         let outside = aliases.all().filtered(|root| !finder.is_own(root));
         let kept = aliases.reached_from(&outside).filtered(|root| finder.is_own(root));
         let kept = kept.iter().map(|(Root::Made(x) | Root::Inside(x))| x).collect();
-        let [added, stored] = [Kind::Add, Kind::Set].map(bases);
+        let [added, stored] = [AccessKind::Add, AccessKind::Set].map(bases);
         Ok(Independence { carried, added, summed: finder.summed(), stored, kept })
     }
 }
 
 /// What is done to elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum AccessKind {
     Read,
     Add,
     Set,
 }
 
 /// A statement that reaches memory from outside the loop.
-struct Access {
-    kind: Kind,
+struct OutsideAccess {
+    kind: AccessKind,
     buffer: Local,
     /// The buffer from before the loop in which it begins.
     base: Option<Local>,
@@ -144,18 +144,18 @@ struct Access {
     is_deep: bool,
 }
 
-struct Finder<'a> {
+struct IndependenceFinder<'a> {
     aliases: &'a Aliases,
     /// What is set in the loop.
     set: BTreeSet<Local>,
     /// The statements of the loop that give buffers from others.
     parts: HashMap<Local, Memory>,
     owning: Owning<'a>,
-    accesses: Vec<Access>,
+    accesses: Vec<OutsideAccess>,
 }
 
-impl<'a> Finder<'a> {
-    fn new(function: &'a Function, aliases: &'a Aliases, looped: &'a For) -> Finder<'a> {
+impl<'a> IndependenceFinder<'a> {
+    fn new(function: &'a Function, aliases: &'a Aliases, looped: &'a For) -> IndependenceFinder<'a> {
         let mut set = BTreeSet::from([looped.index]);
         set.extend(looped.carried.iter().map(|(x, _)| *x));
         let mut parts = HashMap::new();
@@ -166,10 +166,10 @@ impl<'a> Finder<'a> {
             }
         });
         let owning = Owning::new(function, looped, set.clone());
-        Finder { aliases, set, parts, owning, accesses: vec![] }
+        IndependenceFinder { aliases, set, parts, owning, accesses: vec![] }
     }
 
-    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &Effects) -> Result<(), WhySerial> {
+    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &FunctionEffects) -> Result<(), WhySerial> {
         match stmt {
             Stmt::Call(_, callee, args) => {
                 if effects.heard[callee.0] {
@@ -177,9 +177,9 @@ impl<'a> Finder<'a> {
                 }
                 for (i, b) in args.iter().enumerate().filter_map(|(i, a)| Some((i, a.local()?))) {
                     let kind = match effects.written[callee.0].contains(&i) {
-                        true if effects.added[callee.0].contains(&i) => Kind::Add,
-                        true => Kind::Set,
-                        false => Kind::Read,
+                        true if effects.added[callee.0].contains(&i) => AccessKind::Add,
+                        true => AccessKind::Set,
+                        false => AccessKind::Read,
                     };
                     if is_buffer(function, b) {
                         self.access(kind, &Operand::Local(b), None);
@@ -196,13 +196,13 @@ impl<'a> Finder<'a> {
 
     fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
-            Memory::Load(_, b, i) => self.element(Kind::Read, b, i),
-            Memory::Store(b, i, _) => self.element(Kind::Set, b, i),
-            Memory::Add(b, i, _) => self.element(Kind::Add, b, i),
-            Memory::Zero(b, n) => self.elements(Kind::Set, b, n),
+            Memory::Load(_, b, i) => self.element(AccessKind::Read, b, i),
+            Memory::Store(b, i, _) => self.element(AccessKind::Set, b, i),
+            Memory::Add(b, i, _) => self.element(AccessKind::Add, b, i),
+            Memory::Zero(b, n) => self.elements(AccessKind::Set, b, n),
             Memory::Move { to, from, count } => {
-                self.elements(Kind::Set, to, count);
-                self.elements(Kind::Read, from, count);
+                self.elements(AccessKind::Set, to, count);
+                self.elements(AccessKind::Read, from, count);
             }
             Memory::Release(m) | Memory::Slide(_, _, m) | Memory::Above(_, _, m) => {
                 if let Some(m) = m.local().filter(|m| !self.set.contains(m)) {
@@ -220,16 +220,16 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    fn element(&mut self, kind: Kind, b: &Operand, i: &Operand) {
+    fn element(&mut self, kind: AccessKind, b: &Operand, i: &Operand) {
         self.access(kind, b, Some((i, None)));
     }
 
-    fn elements(&mut self, kind: Kind, b: &Operand, count: &Operand) {
+    fn elements(&mut self, kind: AccessKind, b: &Operand, count: &Operand) {
         self.access(kind, b, Some((&Operand::Integer(0), Some(count))));
     }
 
     /// Elements from an index on, one of them or so many; or anything in the buffer, and in what it holds.
-    fn access(&mut self, kind: Kind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
+    fn access(&mut self, kind: AccessKind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
         if !roots.is_empty() && roots.iter().all(|root| self.is_own(&root)) {
@@ -240,7 +240,7 @@ impl<'a> Finder<'a> {
             let index: Vec<&Operand> = offset.iter().chain([index]).collect();
             owners.push(self.owning.owners(&index, count));
         }
-        self.accesses.push(Access { kind, buffer, base, owners, is_deep: place.is_none() });
+        self.accesses.push(OutsideAccess { kind, buffer, base, owners, is_deep: place.is_none() });
     }
 
     /// How a buffer is reached: the buffer from before the loop where it begins, who owns what is found on the way, and
@@ -272,12 +272,12 @@ impl<'a> Finder<'a> {
     }
 
     fn check_conflicts(&self) -> Result<(), WhySerial> {
-        for (i, write) in self.accesses.iter().enumerate().filter(|(_, access)| access.kind != Kind::Read) {
+        for (i, write) in self.accesses.iter().enumerate().filter(|(_, access)| access.kind != AccessKind::Read) {
             if write.base.is_none() {
                 return Err(WhySerial::Unknown(write.buffer));
             }
             for (j, other) in self.accesses.iter().enumerate() {
-                let both_add = write.kind == Kind::Add && other.kind == Kind::Add;
+                let both_add = write.kind == AccessKind::Add && other.kind == AccessKind::Add;
                 if both_add || is_owned_alike(write, other) {
                     continue;
                 }
@@ -291,9 +291,10 @@ impl<'a> Finder<'a> {
 
     /// The buffers with elements that several iterations may add to.
     fn summed(&self) -> BTreeSet<Local> {
-        let adds: Vec<&Access> = self.accesses.iter().filter(|access| access.kind == Kind::Add).collect();
-        let meets = |a: &Access, b: &Access| {
-            let within = |a: &Access, b: &Access| self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+        let adds: Vec<&OutsideAccess> = self.accesses.iter().filter(|access| access.kind == AccessKind::Add).collect();
+        let meets = |a: &OutsideAccess, b: &OutsideAccess| {
+            let within =
+                |a: &OutsideAccess, b: &OutsideAccess| self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
             let share = std::ptr::eq(a, b) || self.aliases.may_share(a.buffer, b.buffer);
             (share || within(a, b) || within(b, a)) && !is_owned_alike(a, b)
         };
@@ -301,14 +302,16 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether the two may reach the same memory.
-    fn may_share(&self, a: &Access, b: &Access) -> bool {
-        let holds = |a: &Access, b: &Access| a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer));
+    fn may_share(&self, a: &OutsideAccess, b: &OutsideAccess) -> bool {
+        let holds = |a: &OutsideAccess, b: &OutsideAccess| {
+            a.is_deep && self.aliases.shows(b.buffer, &self.aliases.reach(a.buffer))
+        };
         self.aliases.may_share(a.buffer, b.buffer) || holds(a, b) || holds(b, a)
     }
 }
 
 /// Whether the two reach, in different iterations, only what belongs to these.
-fn is_owned_alike(a: &Access, b: &Access) -> bool {
+fn is_owned_alike(a: &OutsideAccess, b: &OutsideAccess) -> bool {
     a.base == b.base && a.owners.iter().zip(&b.owners).any(|(a, b)| a.iter().any(|owner| b.contains(owner)))
 }
 

@@ -8,7 +8,7 @@ use crate::ir::parse::{first_in_lanes, parse};
 fn found(text: &str) -> Result<Independence, WhySerial> {
     let module = parse(text);
     verify(&parse(&text.replace(" lanes 4", ""))).expect("the text keeps the rules");
-    let effects = Effects::of(&module, &mut Analyses::default());
+    let effects = FunctionEffects::of(&module, &mut Analyses::default());
     let function = &module.functions[0];
     let aliases = Aliases::of(function, &effects.written);
     Independence::of(function, &aliases, &effects, &first_in_lanes(function))

@@ -159,7 +159,7 @@ impl Facts {
 
     /// Forms of old locals only, each of which is enough for the form not to be positive, if it is not positive itself;
     /// with assumptions. There are few at most.
-    pub fn residuals(&self, form: &Linear, kind: &dyn Fn(Local) -> Kind) -> Vec<(Linear, Assumed)> {
+    pub fn residuals(&self, form: &Linear, kind: &dyn Fn(Local) -> AskKind) -> Vec<(Linear, Assumed)> {
         let mut found = Vec::new();
         // What takes few facts asks for little: a long way from fact to fact may end at what hardly ever holds.
         for depth in DEPTHS {
@@ -175,13 +175,13 @@ impl Facts {
     fn eliminate(
         &self,
         (form, assumed): (Linear, Assumed),
-        kind: &dyn Fn(Local) -> Kind,
+        kind: &dyn Fn(Local) -> AskKind,
         search: Search,
         steps: &mut usize,
         found: &mut Vec<(Linear, Assumed)>,
     ) {
         let form = self.resolved(&form).tightened();
-        let new = form.terms().iter().map(|(x, _)| *x).filter(|x| kind(*x) != Kind::Old);
+        let new = form.terms().iter().map(|(x, _)| *x).filter(|x| kind(*x) != AskKind::Old);
         let Some(newest) = new.max_by_key(|x| self.age(*x)) else {
             // What cannot hold is not worth asking for.
             if self.range_of(&form).0 <= 0 && !found.iter().any(|(other, _)| *other == form) {
@@ -189,7 +189,7 @@ impl Facts {
             }
             return;
         };
-        if search.depth == 0 || kind(newest) == Kind::Fixed {
+        if search.depth == 0 || kind(newest) == AskKind::Fixed {
             return;
         }
         let deeper = Search { depth: search.depth - 1, ..search };
@@ -230,7 +230,7 @@ impl Facts {
 
 /// What a local is to a question that is asked before a loop.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum AskKind {
     /// Known there.
     Old,
     /// Known in the loop only: to be bounded by others.

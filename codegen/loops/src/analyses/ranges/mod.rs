@@ -22,7 +22,7 @@ pub use linear::Linear;
 use linear::difference;
 
 use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
-use facts::{ALL, Facts, Kind, Range};
+use facts::{ALL, AskKind, Facts, Range};
 use std::collections::HashMap;
 
 /// What is known at one place of a function.
@@ -151,9 +151,9 @@ impl Ranges {
         self.goals(condition, &mut goals).then_some(())?;
         let open: Vec<Linear> = goals.into_iter().filter(|goal| !self.not_positive(goal, CASES)).collect();
         let kind = |x: Local| match (is_new(x), self.locals.get(x.0 as usize)) {
-            (false, _) => Kind::Old,
-            (true, Some([_, true])) => Kind::Fixed,
-            (true, _) => Kind::New,
+            (false, _) => AskKind::Old,
+            (true, Some([_, true])) => AskKind::Fixed,
+            (true, _) => AskKind::New,
         };
         let residuals = |goal: &Linear| Some(self.facts.residuals(goal, &kind)).filter(|found| !found.is_empty());
         open.iter().map(residuals).collect()

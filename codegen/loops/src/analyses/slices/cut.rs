@@ -1,7 +1,7 @@
 //! Cutting slices out of functions, once it is known what stays of each.
 
 use super::Query;
-use super::needs::{Facts, Needs};
+use super::needs::{Needs, SliceFacts};
 use crate::ir::{Block, For, FunId, Function, Module, Operand, Stmt};
 use lm::term::Version;
 use std::collections::HashMap;
@@ -70,12 +70,12 @@ impl<'a> Cut<'a> {
 }
 
 /// A block with what stays of it, but its results.
-fn block(whole: &Block, facts: &Facts) -> Block {
+fn block(whole: &Block, facts: &SliceFacts) -> Block {
     let kept = whole.stmts.iter().filter(|stmt| facts.keeps(stmt));
     Block { stmts: kept.map(|stmt| cut(stmt, facts)).collect(), results: vec![] }
 }
 
-fn cut(stmt: &Stmt, facts: &Facts) -> Stmt {
+fn cut(stmt: &Stmt, facts: &SliceFacts) -> Stmt {
     match stmt {
         Stmt::If(xs, condition, then, other) => {
             let used: Vec<bool> = xs.iter().map(|x| facts.uses(*x)).collect();

@@ -16,12 +16,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(super) struct Needs<'a> {
     functions: &'a [Function],
     written: &'a [Written],
-    facts: HashMap<usize, Facts<'a>>,
+    facts: HashMap<usize, SliceFacts<'a>>,
 }
 
 /// What stays of one.
 #[derive(Debug)]
-pub(super) struct Facts<'a> {
+pub(super) struct SliceFacts<'a> {
     function: &'a Function,
     /// Whether memory is of one type only.
     is_typed: bool,
@@ -50,7 +50,7 @@ pub(super) struct Facts<'a> {
 
 /// What a statement is to those before it.
 #[derive(Clone, Copy, Default)]
-struct Outcome {
+struct StmtNeeds {
     /// Whether it stays.
     kept: bool,
     /// Whether the checks before it have to stay, but those of an index that is used for nothing that stays.
@@ -63,7 +63,7 @@ impl<'a> Needs<'a> {
     /// Of functions by number, some of which are called from outside, where nobody looks at results.
     pub(super) fn of(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
         let is_typed = !all.iter().any(|i| casts(&functions[*i]));
-        let facts = all.iter().map(|i| (*i, Facts::new(&functions[*i], is_typed, written))).collect();
+        let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, written))).collect();
         let mut needs = Needs { functions, written, facts };
         loop {
             let before = needs.size();
@@ -76,12 +76,12 @@ impl<'a> Needs<'a> {
     }
 
     /// What stays of a function.
-    pub(super) fn facts(&self, i: usize) -> &Facts<'a> {
+    pub(super) fn facts(&self, i: usize) -> &SliceFacts<'a> {
         &self.facts[&i]
     }
 
     fn size(&self) -> usize {
-        self.facts.values().map(Facts::size).sum()
+        self.facts.values().map(SliceFacts::size).sum()
     }
 
     fn function(&mut self, i: usize) {
@@ -95,9 +95,9 @@ impl<'a> Needs<'a> {
     }
 }
 
-impl<'a> Facts<'a> {
-    fn new(function: &'a Function, is_typed: bool, written: &[Written]) -> Facts<'a> {
-        Facts {
+impl<'a> SliceFacts<'a> {
+    fn new(function: &'a Function, is_typed: bool, written: &[Written]) -> SliceFacts<'a> {
+        SliceFacts {
             function,
             is_typed,
             aliases: Aliases::of(function, written),
@@ -151,15 +151,15 @@ impl<'a> Facts<'a> {
     /// Of a statement without blocks that stays, what it needs of checks. A check of an index that is used for nothing
     /// else tells of a size that it is not 0; where an access is at an index of a loop over the size, it follows
     /// without.
-    fn guarded(&self, stmt: &Stmt) -> Outcome {
+    fn guarded(&self, stmt: &Stmt) -> StmtNeeds {
         let index = match stmt {
             Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),
             Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _) | Memory::Add(_, i, _)) => Some(i),
             Stmt::Memory(Memory::Zero(..) | Memory::Move { .. }) => None,
-            _ => return Outcome { kept: true, ..Outcome::default() },
+            _ => return StmtNeeds { kept: true, ..StmtNeeds::default() },
         };
         let is_looped = index.and_then(Operand::local).is_some_and(|x| self.looped.contains(&x));
-        Outcome { kept: true, guarded: true, strict: !is_looped }
+        StmtNeeds { kept: true, guarded: true, strict: !is_looped }
     }
 
     fn may_be_zero(&self, divisor: &Operand) -> bool {
@@ -252,7 +252,7 @@ fn below(function: &Function) -> HashMap<Local, Local> {
 struct Walk<'a, 'b> {
     needs: &'b mut Needs<'a>,
     at: usize,
-    facts: Facts<'a>,
+    facts: SliceFacts<'a>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -271,8 +271,8 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block, is_top: bool) -> Outcome {
-        let mut all = Outcome::default();
+    fn block(&mut self, block: &Block, is_top: bool) -> StmtNeeds {
+        let mut all = StmtNeeds::default();
         for stmt in block.stmts.iter().rev() {
             let outcome = self.stmt(stmt, all, is_top);
             if outcome.kept {
@@ -285,7 +285,7 @@ impl<'a> Walk<'a, '_> {
         all
     }
 
-    fn stmt(&mut self, stmt: &Stmt, later: Outcome, is_top: bool) -> Outcome {
+    fn stmt(&mut self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> StmtNeeds {
         match stmt {
             Stmt::If(xs, condition, then, other) => {
                 for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.facts.used.contains(x)).collect::<Vec<_>>() {
@@ -297,7 +297,7 @@ impl<'a> Walk<'a, '_> {
                     self.facts.use_operand(condition);
                 }
                 let [guarded, strict] = [arms.iter().any(|arm| arm.guarded), arms.iter().any(|arm| arm.strict)];
-                Outcome { kept, guarded, strict }
+                StmtNeeds { kept, guarded, strict }
             }
             Stmt::For(looped) => {
                 for (i, (y, init)) in looped.carried.iter().enumerate() {
@@ -312,7 +312,7 @@ impl<'a> Walk<'a, '_> {
                 if kept {
                     [&looped.from, &looped.to].into_iter().for_each(|a| self.facts.use_operand(a));
                 }
-                Outcome { kept, ..body }
+                StmtNeeds { kept, ..body }
             }
             Stmt::Call(xs, callee, args) => self.call(xs, callee.0, args, is_top),
             stmt => {
@@ -321,7 +321,7 @@ impl<'a> Walk<'a, '_> {
                     stmt.operands().into_iter().for_each(|a| self.facts.use_operand(a));
                     self.sees(stmt);
                 }
-                if kept { self.facts.guarded(stmt) } else { Outcome::default() }
+                if kept { self.facts.guarded(stmt) } else { StmtNeeds::default() }
             }
         }
     }
@@ -345,7 +345,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Whether a statement without blocks stays, not a call.
-    fn stays(&self, stmt: &Stmt, later: Outcome, is_top: bool) -> bool {
+    fn stays(&self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> bool {
         match stmt {
             Stmt::Memory(Memory::Alloc { .. } | Memory::Release(_) | Memory::Slide(..)) => true,
             Stmt::Check { condition, .. } => {
@@ -370,7 +370,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> Outcome {
+    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
         let left = self.needs.written[callee].iter();
         let left: HashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();
@@ -380,7 +380,7 @@ impl<'a> Walk<'a, '_> {
         let checks = is_top && callee != self.at && !self.theirs(callee).kept.is_empty();
         let kept = kept || checks;
         if !kept {
-            return Outcome::default();
+            return StmtNeeds::default();
         }
         let results_read: HashSet<Ty> = xs.iter().flat_map(|x| self.facts.reads(&Operand::Local(*x))).collect();
         let theirs = self.theirs(callee);
@@ -396,11 +396,11 @@ impl<'a> Walk<'a, '_> {
             self.facts.read_all(&args[i], &read);
         }
         // What it loads is behind checks of its own.
-        Outcome { kept, ..Outcome::default() }
+        StmtNeeds { kept, ..StmtNeeds::default() }
     }
 
     /// What is known of a callee, which may be the function itself.
-    fn theirs(&mut self, callee: usize) -> &mut Facts<'a> {
+    fn theirs(&mut self, callee: usize) -> &mut SliceFacts<'a> {
         if callee == self.at { &mut self.facts } else { self.needs.facts.get_mut(&callee).expect("it is reached") }
     }
 }

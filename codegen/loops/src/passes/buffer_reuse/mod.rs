@@ -20,7 +20,7 @@ mod in_place;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
-use crate::analyses::divergence::{Divergence, Form};
+use crate::analyses::divergence::{AllocForm, Divergence};
 use crate::analyses::ranges::Ranges;
 use crate::analyses::roots::Root;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt, Ty};
@@ -61,10 +61,10 @@ struct Reuse<'a> {
 struct Spans(HashMap<Local, (usize, usize)>);
 
 /// A buffer that the block has made, and those that took its place.
-struct Place {
+struct SharedBuffer {
     buffers: Vec<Local>,
     ty: Ty,
-    form: Option<Form>,
+    form: Option<AllocForm>,
     count: Operand,
     /// The statement that made it.
     at: usize,
@@ -84,7 +84,7 @@ impl<'a> Reuse<'a> {
     /// A block, and those in it; the loop in lanes around it, if there is one, by what is known of it.
     fn block(&mut self, block: &Block, spread: Option<&Divergence>) {
         let spans = self.spans(block);
-        let mut places: Vec<Place> = vec![];
+        let mut places: Vec<SharedBuffer> = vec![];
         let mut marks: HashMap<Local, usize> = HashMap::new();
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.inner(stmt, spread);
@@ -125,33 +125,33 @@ impl<'a> Reuse<'a> {
 
     /// What could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing that
     /// holds other memory.
-    fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Divergence>) -> Option<Place> {
+    fn place(&self, buffer: Local, count: Operand, at: usize, spread: Option<&Divergence>) -> Option<SharedBuffer> {
         let form = spread.map(|spread| spread.form(buffer));
         let ty = self.function.ty(&Operand::Local(buffer));
         let is_flat = ty.element().is_some_and(|element| element.as_scalar().is_some());
-        let fits = is_flat && form != Some(Form::Rows) && !self.aliases.is_held(Root::Made(buffer));
-        fits.then(|| Place { buffers: vec![buffer], ty, form, count, at })
+        let fits = is_flat && form != Some(AllocForm::Rows) && !self.aliases.is_held(Root::Made(buffer));
+        fits.then(|| SharedBuffer { buffers: vec![buffer], ty, form, count, at })
     }
 
     /// The place that a new buffer takes.
     fn taken(
         &mut self,
-        places: &[Place],
-        new: &Place,
+        places: &[SharedBuffer],
+        new: &SharedBuffer,
         block: &Block,
         spans: &Spans,
         piece: Option<usize>,
     ) -> Option<usize> {
         let buffer = new.buffers[0];
-        let free = |place: &&(usize, &Place)| {
+        let free = |place: &&(usize, &SharedBuffer)| {
             let place = place.1;
             place.ty == new.ty
                 && place.form == new.form
                 && piece.is_none_or(|piece| piece < place.at)
                 && place.buffers.iter().all(|b| self.gives_way(*b, buffer, block, spans))
         };
-        let numbered: Vec<(usize, &Place)> = places.iter().enumerate().collect();
-        let free: Vec<(usize, &Place)> = numbered.iter().filter(free).copied().collect();
+        let numbered: Vec<(usize, &SharedBuffer)> = places.iter().enumerate().collect();
+        let free: Vec<(usize, &SharedBuffer)> = numbered.iter().filter(free).copied().collect();
         let same = free.iter().find(|(_, place)| place.count.same(&new.count)).map(|(k, _)| *k);
         same.or_else(|| {
             free.iter().find(|(_, place)| self.ranges.is_at_most(&new.count, &place.count)).map(|(k, _)| *k)
@@ -205,7 +205,7 @@ fn every_operand(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {
 }
 
 /// What a statement gives back is no place any more.
-fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<Place>) {
+fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<SharedBuffer>) {
     let mut own = HashSet::new();
     let mut released = vec![];
     let mut see = |stmt: &Stmt| {

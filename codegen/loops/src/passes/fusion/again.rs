@@ -9,9 +9,9 @@
 //! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
 //! worth while whether or not they pass anything on: they load the same, and `loop_versioning` has one loop to make two of.
 
-use super::Done;
+use super::fuser::Done;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Effects};
+use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{For, Local, Memory, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -24,8 +24,8 @@ pub(super) fn asks_again(first: &Done, between: &[Done], second: &Done, aliases:
         return false;
     }
     let (Stmt::For(p), Stmt::For(c)) = (&first.stmt, &second.stmt) else { return false };
-    let Some(asked) = Asked::of(c).filter(|_| leaves_by_own_checks(c)) else { return false };
-    let Some(before) = Asked::of(p) else { return false };
+    let Some(asked) = RepeatedChecks::of(c).filter(|_| leaves_by_own_checks(c)) else { return false };
+    let Some(before) = RepeatedChecks::of(p) else { return false };
     asked.keys.iter().all(|key| key.as_ref().is_some_and(|key| before.keys.contains(&Some(key.clone()))))
         && [first, second].into_iter().chain(between).all(|done| asked.stays(&done.effects, aliases))
 }
@@ -50,16 +50,16 @@ fn leaves_by_own_checks(looped: &For) -> bool {
 }
 
 /// What the checks of a loop's body ask.
-struct Asked {
+struct RepeatedChecks {
     /// For each, how its condition is made of the index and of what is outside; none where that is not known.
     keys: HashSet<Option<String>>,
     /// The buffers from which the conditions load.
     loaded: BTreeSet<Local>,
 }
 
-impl Asked {
+impl RepeatedChecks {
     /// None where there are no checks.
-    fn of(looped: &For) -> Option<Asked> {
+    fn of(looped: &For) -> Option<RepeatedChecks> {
         let stmts = &looped.body.stmts;
         let made: HashMap<Local, &Stmt> =
             stmts.iter().flat_map(|stmt| stmt.targets().into_iter().map(move |x| (x, stmt))).collect();
@@ -70,11 +70,11 @@ impl Asked {
             _ => None,
         });
         let keys: HashSet<Option<String>> = conditions.map(|condition| maker.key(condition, DEEPEST)).collect();
-        (!keys.is_empty()).then_some(Asked { keys, loaded: maker.loaded })
+        (!keys.is_empty()).then_some(RepeatedChecks { keys, loaded: maker.loaded })
     }
 
     /// Whether the buffers that were asked stay as they are.
-    fn stays(&self, effects: &Effects, aliases: &Aliases) -> bool {
+    fn stays(&self, effects: &StmtEffects, aliases: &Aliases) -> bool {
         self.loaded.iter().all(|b| {
             let read = Access { buffer: *b, at: None, writes: false, deep: false };
             !effects.accesses.iter().any(|access| access.meets(&read, aliases))

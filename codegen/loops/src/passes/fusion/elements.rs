@@ -10,10 +10,10 @@
 //! there is one load, which reads each element once at most: in no loop, or in one, at the index plus or minus what
 //! does not change in the loop.
 
-use super::WINDOW;
+use super::fuser::WINDOW;
 use super::order::is_released;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Callees, Effects};
+use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -26,7 +26,8 @@ const CHEAP: usize = 2;
 /// Whether anything changed.
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let uses = uses(body);
-    let mut finder = Finder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
+    let mut finder =
+        ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
     finder.block(body);
     body.change_operands(&mut |a| finder.resolve(a));
     !finder.changed.is_empty()
@@ -34,7 +35,7 @@ pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &
 
 /// What is done with a buffer.
 #[derive(Clone, Copy, Default)]
-struct Uses {
+struct BufferUses {
     loads: usize,
     /// Elements that are stored, or moves to it.
     stores: usize,
@@ -43,13 +44,13 @@ struct Uses {
     is_made: bool,
 }
 
-fn uses(body: &Block) -> HashMap<Local, Uses> {
-    fn add(uses: &mut HashMap<Local, Uses>, a: &Operand, count: fn(&mut Uses) -> &mut usize) {
+fn uses(body: &Block) -> HashMap<Local, BufferUses> {
+    fn add(uses: &mut HashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
         if let Some(x) = a.local() {
             *count(uses.entry(x).or_default()) += 1;
         }
     }
-    let mut uses: HashMap<Local, Uses> = HashMap::new();
+    let mut uses: HashMap<Local, BufferUses> = HashMap::new();
     body.results.iter().for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
     body.visit(&mut |stmt| {
         let mut others = stmt.operands();
@@ -74,18 +75,18 @@ fn uses(body: &Block) -> HashMap<Local, Uses> {
     uses
 }
 
-struct Finder<'a> {
+struct ElementFinder<'a> {
     locals: &'a mut Vec<LocalInfo>,
     aliases: &'a Aliases,
     callees: Callees<'a>,
-    uses: HashMap<Local, Uses>,
+    uses: HashMap<Local, BufferUses>,
     /// The buffers that are not read as `uses` says any more.
     changed: HashSet<Local>,
     /// What was loaded, and is computed now.
     replaced: HashMap<Local, Operand>,
 }
 
-impl Finder<'_> {
+impl ElementFinder<'_> {
     fn block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
@@ -129,7 +130,7 @@ impl Finder<'_> {
         };
         match last {
             Stmt::For(looped) => {
-                let effects = Effects::of(last, self.aliases, self.callees);
+                let effects = StmtEffects::of(last, self.aliases, self.callees);
                 let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
                     Stmt::Memory(Memory::Store(Operand::Local(b), i, a)) if i.local() == Some(looped.index) => {
                         is_alone(*b).then(|| Recipe::of(*b, a, looped, &effects, self.aliases, self.locals)).flatten()
@@ -160,7 +161,7 @@ impl Finder<'_> {
             }
             found += loads;
             if !loaded.is_empty() {
-                let effects = Effects::of(stmt, self.aliases, self.callees);
+                let effects = StmtEffects::of(stmt, self.aliases, self.callees);
                 let is_read = |b: &Local| Access { buffer: *b, at: None, writes: false, deep: false };
                 let written = |b: &Local| effects.accesses.iter().any(|a| a.meets(&is_read(b), self.aliases));
                 if loaded.iter().any(written) || effects.releases.iter().any(|m| !marks.contains(m)) {
@@ -241,7 +242,7 @@ impl Recipe {
         buffer: Local,
         value: &Operand,
         looped: &For,
-        effects: &Effects,
+        effects: &StmtEffects,
         aliases: &Aliases,
         locals: &[LocalInfo],
     ) -> Option<Recipe> {

@@ -10,7 +10,7 @@
 
 use super::states::{States, states};
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Callees, Effects};
+use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 
@@ -157,7 +157,7 @@ impl Forwarder<'_> {
         if self.known.is_empty() {
             return;
         }
-        let effects = Effects::of(stmt, self.aliases, self.callees);
+        let effects = StmtEffects::of(stmt, self.aliases, self.callees);
         let moves = matches!(stmt, Stmt::Memory(Memory::Slide(..) | Memory::Slid { .. }));
         let aliases = self.aliases;
         self.known.retain_mut(|element| {

@@ -10,10 +10,10 @@
 //! stop with an error, or the second asks again what the first one asked (`again`). `zero` and `move` of whole buffers
 //! are loops, too, where there is a loop to merge them with.
 
+use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use super::states::next;
-use super::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Access, Effects};
+use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct Looped<'a> {
     index: Option<Local>,
     /// The locals that are the index and one.
     next: Vec<Local>,
-    effects: &'a Effects,
+    effects: &'a StmtEffects,
 }
 
 const ZERO: Operand = Operand::Integer(0);

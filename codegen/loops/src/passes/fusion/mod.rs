@@ -19,6 +19,7 @@ mod again;
 mod elements;
 mod equal;
 mod forward;
+mod fuser;
 mod handed;
 mod merge;
 mod neighbours;
@@ -29,17 +30,12 @@ mod states;
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::{Callees, Effects};
-use crate::ir::{Block, Local, LocalInfo, Memory, Stmt};
+use crate::analyses::effects::{Callees, StmtEffects};
+use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
+use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
 use std::collections::HashSet;
-
-/// So many statements are looked at for one: the work grows with the length of a block only.
-const WINDOW: usize = 64;
-
-/// Loops do not grow beyond so many statements: the work to compare them stays small, and registers suffice.
-const MOST_STATEMENTS: usize = 160;
 
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
@@ -91,26 +87,6 @@ fn has_loops(block: &Block) -> bool {
     found
 }
 
-/// What is known while loops are merged.
-struct Fuser<'a> {
-    aliases: &'a Aliases,
-    callees: Callees<'a>,
-    locals: &'a mut Vec<LocalInfo>,
-    equal: Equal,
-    changed: bool,
-    /// The way in which loops run that pass elements on to neighbours, when those are merged.
-    way: Option<Way>,
-    /// The indices of such loops.
-    merged: HashSet<Local>,
-}
-
-/// A statement of a block, what it does, and how many statements are in it.
-struct Done {
-    stmt: Stmt,
-    effects: Effects,
-    len: usize,
-}
-
 impl<'a> Fuser<'a> {
     fn new(aliases: &'a Aliases, callees: Callees<'a>, locals: &'a mut Vec<LocalInfo>) -> Fuser<'a> {
         Fuser { aliases, callees, locals, equal: Equal::default(), changed: false, way: None, merged: HashSet::new() }
@@ -139,7 +115,7 @@ impl<'a> Fuser<'a> {
     }
 
     fn seen(&self, stmt: Stmt) -> Done {
-        let effects = Effects::of(&stmt, self.aliases, self.callees);
+        let effects = StmtEffects::of(&stmt, self.aliases, self.callees);
         let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
         Done { stmt, effects, len }
     }
@@ -185,7 +161,7 @@ impl<'a> Fuser<'a> {
         };
         let fits = fits && stays(&done[i]) && stays(next);
         let may_leave = next.effects.may_leave && !asks_again;
-        let second = || Effects { may_leave, ..next.effects.clone() };
+        let second = || StmtEffects { may_leave, ..next.effects.clone() };
         fits.then(|| order::behind(&done[i], &done[i + 1..], &second(), self.aliases)).flatten()
     }
 }

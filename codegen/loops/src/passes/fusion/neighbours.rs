@@ -17,7 +17,7 @@
 //! stay as they are, since `lanes` makes more of them than LLVM does of what carries something. `parallelize` does not
 //! divide loops that carry something; but memory is what stages wait for.
 
-use super::{Done, Fuser, MOST_STATEMENTS};
+use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -45,11 +45,11 @@ pub(super) struct Touch {
     pub(super) buffer: Local,
     /// How far the element is from the index, if that is known.
     distance: Option<i64>,
-    pub(super) kind: Kind,
+    pub(super) kind: TouchKind,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TouchKind {
     /// Into that local.
     Load(Local),
     /// Whether in each iteration.
@@ -59,7 +59,7 @@ pub(super) enum Kind {
 
 impl Touch {
     pub(super) fn writes(&self) -> bool {
-        !matches!(self.kind, Kind::Load(_))
+        !matches!(self.kind, TouchKind::Load(_))
     }
 }
 
@@ -142,12 +142,12 @@ impl Fuser<'_> {
         let count = before.clone().find_map(makes);
         write.buffer == buffer
             && match write.kind {
-                Kind::Load(_) | Kind::Store(false) => false,
-                Kind::Store(true) => {
+                TouchKind::Load(_) | TouchKind::Store(false) => false,
+                TouchKind::Store(true) => {
                     let ends_there = || count.is_some_and(|count| self.equal.are(&count, &looped.to));
                     write.distance == Some(0) && (way == Way::Up || ends_there())
                 }
-                Kind::Add => count.is_some_and(|count| self.is_zero(before, buffer, &count)),
+                TouchKind::Add => count.is_some_and(|count| self.is_zero(before, buffer, &count)),
             }
     }
 
@@ -172,7 +172,7 @@ pub(super) fn handed(all: &[Touch], buffer: Local, way: Way) -> Vec<Local> {
     let own = |touch: &&Touch| touch.buffer == buffer;
     let written = all.iter().filter(own).find(|touch| touch.writes()).and_then(|touch| touch.distance);
     let is_handed = |touch: &&Touch| Some(way.behind()) == written.zip(touch.distance).map(|(at, other)| at - other);
-    let load = |touch: &Touch| if let Kind::Load(x) = touch.kind { Some(x) } else { None };
+    let load = |touch: &Touch| if let TouchKind::Load(x) = touch.kind { Some(x) } else { None };
     all.iter().filter(own).filter(is_handed).filter_map(load).collect()
 }
 
@@ -217,9 +217,9 @@ impl Toucher {
                 let number = condition.local().and_then(|c| self.zeros.get(&c).copied());
                 self.block(then, number.or(known), false) && self.block(other, known, false)
             }
-            Stmt::Memory(Memory::Load(x, b, at)) => self.touch(b, at, known, Kind::Load(*x)),
-            Stmt::Memory(Memory::Store(b, at, _)) => self.touch(b, at, known, Kind::Store(always)),
-            Stmt::Memory(Memory::Add(b, at, _)) => self.touch(b, at, known, Kind::Add),
+            Stmt::Memory(Memory::Load(x, b, at)) => self.touch(b, at, known, TouchKind::Load(*x)),
+            Stmt::Memory(Memory::Store(b, at, _)) => self.touch(b, at, known, TouchKind::Store(always)),
+            Stmt::Memory(Memory::Add(b, at, _)) => self.touch(b, at, known, TouchKind::Add),
             Stmt::Memory(_)
             | Stmt::For(_)
             | Stmt::Check { .. }
@@ -248,7 +248,7 @@ impl Toucher {
         }
     }
 
-    fn touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: Kind) -> bool {
+    fn touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: TouchKind) -> bool {
         let Some(buffer) = b.local().filter(|b| !self.set.contains(b)) else { return false };
         let distance = match at {
             Operand::Local(x) => self.distances.get(x).copied(),

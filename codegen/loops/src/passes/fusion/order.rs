@@ -7,20 +7,20 @@
 //! What was checked before the second loop is checked before it still, and errors come in their order; but memory may
 //! be exhausted before another error comes, or after it.
 
-use super::Done;
+use super::fuser::Done;
 use crate::analyses::alias::Aliases;
-use crate::analyses::effects::Effects;
+use crate::analyses::effects::StmtEffects;
 use crate::ir::{Local, Memory, Stmt};
 use std::collections::HashSet;
 
 /// For each statement between, whether it comes behind; none if the second loop would have to, too.
-pub(super) fn behind(first: &Done, between: &[Done], second: &Effects, aliases: &Aliases) -> Option<Vec<bool>> {
+pub(super) fn behind(first: &Done, between: &[Done], second: &StmtEffects, aliases: &Aliases) -> Option<Vec<bool>> {
     let marks: HashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
-    let mut later: Vec<&Effects> = Vec::new();
+    let mut later: Vec<&StmtEffects> = Vec::new();
     let behind = between.iter().map(|Done { effects, .. }| {
         // What lies above an older mark is gone when that is released to.
         let ends = effects.releases.iter().any(|m| !marks.contains(m)) && !first.effects.accesses.is_empty();
-        let ends_later = |d: &Effects| !effects.releases.is_empty() && !d.accesses.is_empty();
+        let ends_later = |d: &StmtEffects| !effects.releases.is_empty() && !d.accesses.is_empty();
         let follows = ends
             || first.effects.orders(effects, aliases)
             || later.iter().any(|d| ends_later(d) || d.orders(effects, aliases) || d.guards(effects));

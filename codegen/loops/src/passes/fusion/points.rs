@@ -10,7 +10,7 @@
 //! all elements, and to that one. To the bit: each b[i] has begun as 0, 0 + x is never -0, and then (0 + v) + x = (0 +
 //! x) + v, 0 + (a + v) = (0 + a) + v. So only one such addition goes behind a loop; an element that is stored is no -0.
 
-use super::WINDOW;
+use super::fuser::WINDOW;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ struct Points<'a> {
 }
 
 /// A loop that adds to each element of a buffer, and does nothing else with it.
-struct Sum {
+struct ElementwiseSum {
     to: Local,
     /// The buffer of which it adds the elements as they are, if it does nothing else at all.
     from: Option<Local>,
@@ -85,7 +85,7 @@ impl Points<'_> {
     }
 
     /// A loop over all elements of a buffer that adds to each, once.
-    fn sum(&self, stmt: &Stmt) -> Option<Sum> {
+    fn sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
         let Stmt::For(looped) = stmt else { return None };
         let For { index, from: Operand::Integer(0), to: count, body, .. } = &**looped else { return None };
         let at_index = |i: &Operand| i.local() == Some(*index);
@@ -105,7 +105,10 @@ impl Points<'_> {
             }
             _ => None,
         });
-        Some(Sum { to, from: from.filter(|a| is_whole(*a) && *a != to && self.aliases.sharers(*a).count() == 1) })
+        Some(ElementwiseSum {
+            to,
+            from: from.filter(|a| is_whole(*a) && *a != to && self.aliases.sharers(*a).count() == 1),
+        })
     }
 
     /// Whether a statement sets all elements of a buffer to 0.

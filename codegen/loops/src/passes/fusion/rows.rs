@@ -14,7 +14,7 @@ use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
 
 pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
-    let found = Found::of(body, locals);
+    let found = BufferFacts::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
     let mut replacer = Replacer { known, rows, values: HashMap::new() };
     replacer.block(body);
@@ -27,7 +27,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
 
 /// What is done with buffers, by what matters here.
 #[derive(Default)]
-struct Found {
+struct BufferFacts {
     /// How often each local is used.
     uses: HashMap<Local, usize>,
     /// Rows that are made, and filled with a number by a later statement of the block.
@@ -42,9 +42,9 @@ struct Found {
     read: HashMap<Local, usize>,
 }
 
-impl Found {
-    fn of(body: &Block, locals: &[LocalInfo]) -> Found {
-        let mut found = Found { uses: body.use_counts(), ..Found::default() };
+impl BufferFacts {
+    fn of(body: &Block, locals: &[LocalInfo]) -> BufferFacts {
+        let mut found = BufferFacts { uses: body.use_counts(), ..BufferFacts::default() };
         found.block(body, locals);
         found
     }

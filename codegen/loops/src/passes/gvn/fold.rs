@@ -13,10 +13,10 @@ use crate::ir::{Local, Op, Operand};
 use Operand::{Bool, Float, Integer};
 
 /// How a local was computed.
-type Made<'m> = &'m dyn Fn(Local) -> Option<&'m (Op, Vec<Operand>)>;
+type Definitions<'m> = &'m dyn Fn(Local) -> Option<&'m (Op, Vec<Operand>)>;
 
 /// What the operation gives, when that is an operand.
-pub(super) fn folded(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
+pub(super) fn folded(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     constant(op, args)
         .or_else(|| neutral(op, args))
         .or_else(|| undone(op, args, made))
@@ -78,7 +78,7 @@ fn neutral(op: Op, args: &[Operand]) -> Option<Operand> {
 }
 
 /// What an operation undoes: -(-x), not not x; (x + y) - y for Integers.
-fn undone(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
+fn undone(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     let (inner, operands) = args[0].local().and_then(made)?;
     match (op, inner, &operands[..], &args[1..]) {
         (Op::Not, Op::Not, [x], []) | (Op::NegF, Op::NegF, [x], []) | (Op::NegI, Op::NegI, [x], []) => Some(x.clone()),
@@ -90,7 +90,7 @@ fn undone(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
 }
 
 /// 0 + z, where z is the sum of 0 and something.
-fn added_before(op: Op, args: &[Operand], made: Made) -> Option<Operand> {
+fn added_before(op: Op, args: &[Operand], made: Definitions) -> Option<Operand> {
     let is_zero = |a: &Operand| a.same(&Float(0.0));
     let z = match (op, args) {
         (Op::AddF, [a, z]) | (Op::AddF, [z, a]) if is_zero(a) => z,

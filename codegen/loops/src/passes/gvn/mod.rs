@@ -67,7 +67,7 @@ impl Atom {
 
 /// What can be known: operations, elements of buffers as they were at some time, and that something was checked.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Known {
+enum Fact {
     Op(Op, Vec<Atom>),
     Element { time: usize, buffer: Atom, index: Atom },
     View { buffer: Atom, index: Atom },
@@ -87,9 +87,9 @@ struct Sharer<'a> {
     /// What is known where conditions hold, and where they do not.
     sides: Sides,
     starts: Starts,
-    known: HashMap<Known, Operand>,
+    known: HashMap<Fact, Operand>,
     /// What was made known, in order, and what it hides.
-    learnt: Vec<(Known, Option<Operand>)>,
+    learnt: Vec<(Fact, Option<Operand>)>,
 }
 
 impl<'a> Sharer<'a> {
@@ -141,14 +141,14 @@ impl<'a> Sharer<'a> {
             Stmt::Let(x, op, args) => self.operation(x, op, args, out),
             Stmt::Memory(Memory::Load(x, b, i)) => self.load(x, b, i, out),
             Stmt::Memory(Memory::View(x, b, i)) => {
-                let known = Known::View { buffer: Atom::of(&b), index: Atom::of(&i) };
+                let known = Fact::View { buffer: Atom::of(&b), index: Atom::of(&i) };
                 self.unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
             }
             Stmt::If(xs, condition, then, other) => self.conditional(xs, condition, then, other, out),
             Stmt::For(looped) => self.looped(*looped, out),
             Stmt::Bench { .. } => self.measured(stmt, out),
             Stmt::Check { ref condition, .. } => {
-                let known = Known::Checked(Atom::of(condition));
+                let known = Fact::Checked(Atom::of(condition));
                 if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
                     self.learn(known, Operand::Bool(true));
                     self.assume(condition);
@@ -196,7 +196,7 @@ impl<'a> Sharer<'a> {
             atoms.sort();
         }
         self.made.insert(x, (op, args.clone()));
-        self.unless_known(x, Known::Op(op, atoms), Stmt::Let(x, op, args), out);
+        self.unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
     }
 
     fn load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
@@ -212,7 +212,7 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn unless_known(&mut self, x: Local, known: Known, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn unless_known(&mut self, x: Local, known: Fact, stmt: Stmt, out: &mut Vec<Stmt>) {
         match self.known.get(&known) {
             Some(a) => {
                 self.replaced.insert(x, a.clone());
@@ -224,14 +224,14 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn learn(&mut self, known: Known, a: Operand) {
+    fn learn(&mut self, known: Fact, a: Operand) {
         let hidden = self.known.insert(known.clone(), a);
         self.learnt.push((known, hidden));
     }
 
-    fn element(&mut self, b: &Operand, i: &Operand) -> Known {
+    fn element(&mut self, b: &Operand, i: &Operand) -> Fact {
         let time = b.local().map_or(0, |b| self.times.of(b));
-        Known::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
+        Fact::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
     fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {

@@ -14,12 +14,12 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
 /// What a conditional sets a local to where its condition holds, and where not, if that is known outside of it.
-type Known = [Option<Operand>; 2];
+type SideValues = [Option<Operand>; 2];
 
 /// By conditions, what was set by conditionals, and to what.
 #[derive(Default)]
 pub(super) struct Sides {
-    set: HashMap<Local, Vec<(Local, Known)>>,
+    set: HashMap<Local, Vec<(Local, SideValues)>>,
 }
 
 impl Sides {

@@ -16,7 +16,7 @@ const FEW: usize = 8;
 
 /// What a statement writes to.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Target {
+enum WriteTarget {
     /// A buffer.
     Itself(Local),
     /// What a buffer reaches: it is handed to a function.
@@ -25,13 +25,13 @@ enum Target {
 
 /// A write.
 #[derive(Clone)]
-struct Write {
+struct NotedWrite {
     time: usize,
-    target: Target,
+    target: WriteTarget,
 }
 
 /// Writes, in order.
-type Log = Vec<Write>;
+type Log = Vec<NotedWrite>;
 
 /// Up to where the logs were looked at for a buffer, and when the latest write was that it may see.
 struct Seen {
@@ -76,7 +76,7 @@ impl<'a> Times<'a> {
     pub(super) fn of(&mut self, b: Local) -> usize {
         let Some(mut seen) = self.seen.remove(&b) else {
             let roots = few(&self.aliases.roots_of(b));
-            let lengths = self.logs(&roots).into_iter().map(<[Write]>::len).collect();
+            let lengths = self.logs(&roots).into_iter().map(<[NotedWrite]>::len).collect();
             self.seen.insert(b, Seen { roots, lengths, time: 0 });
             return 0;
         };
@@ -97,8 +97,8 @@ impl<'a> Times<'a> {
     pub(super) fn pass(&mut self, stmt: &Stmt) {
         let mut targets = vec![];
         let mut see = |stmt: &Stmt| {
-            targets.extend(stmt.writes().map(Target::Itself));
-            targets.extend(stmt.hands_over(self.written).into_iter().map(Target::Reach));
+            targets.extend(stmt.writes().map(WriteTarget::Itself));
+            targets.extend(stmt.hands_over(self.written).into_iter().map(WriteTarget::Reach));
         };
         see(stmt);
         stmt.blocks().into_iter().for_each(|block| block.visit(&mut see));
@@ -109,11 +109,11 @@ impl<'a> Times<'a> {
         targets.into_iter().for_each(|target| self.note(target));
     }
 
-    fn note(&mut self, target: Target) {
-        let write = Write { time: self.now, target };
+    fn note(&mut self, target: WriteTarget) {
+        let write = NotedWrite { time: self.now, target };
         let roots = match &write.target {
-            Target::Itself(x) => Rc::new(self.aliases.roots_of(*x)),
-            Target::Reach(x) => self.aliases.reach(*x),
+            WriteTarget::Itself(x) => Rc::new(self.aliases.roots_of(*x)),
+            WriteTarget::Reach(x) => self.aliases.reach(*x),
         };
         match few(&roots) {
             Some(roots) => {
@@ -125,18 +125,18 @@ impl<'a> Times<'a> {
     }
 
     /// The logs that a buffer with such roots looks at.
-    fn logs(&self, roots: &Option<Vec<Root>>) -> Vec<&[Write]> {
+    fn logs(&self, roots: &Option<Vec<Root>>) -> Vec<&[NotedWrite]> {
         let Some(roots) = roots else { return vec![&self.all] };
         let own = roots.iter().map(|root| self.by_root.get(root).map_or(&[][..], |log| log));
         own.chain([&self.rest[..]]).collect()
     }
 
-    fn shows(&self, b: Local, target: &Target) -> bool {
+    fn shows(&self, b: Local, target: &WriteTarget) -> bool {
         #[cfg(test)]
         self.looked_at.set(self.looked_at.get() + 1);
         match target {
-            Target::Itself(x) => self.aliases.may_share(*x, b),
-            Target::Reach(x) => self.aliases.shows(b, &self.aliases.reach(*x)),
+            WriteTarget::Itself(x) => self.aliases.may_share(*x, b),
+            WriteTarget::Reach(x) => self.aliases.shows(b, &self.aliases.reach(*x)),
         }
     }
 }

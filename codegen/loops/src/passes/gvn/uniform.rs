@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Each such buffer, with the value.
 pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> HashMap<Local, Operand> {
-    let mut finder = Finder::default();
+    let mut finder = UniformFinder::default();
     finder.set(&function.params);
     finder.block(&function.body);
     let mut values: HashMap<Local, Option<Operand>> = HashMap::new();
@@ -28,7 +28,7 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
 
 /// Where locals are set: in which block, as the how-manieth.
 #[derive(Default)]
-struct Finder {
+struct UniformFinder {
     places: HashMap<Local, (usize, usize)>,
     /// The blocks around each buffer that is made.
     around: HashMap<Local, Vec<usize>>,
@@ -36,7 +36,7 @@ struct Finder {
     block_count: usize,
 }
 
-impl Finder {
+impl UniformFinder {
     fn block(&mut self, block: &Block) {
         self.block_count += 1;
         self.blocks.push(self.block_count);

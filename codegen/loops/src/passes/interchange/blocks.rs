@@ -115,7 +115,7 @@ impl<'a> Split<'a> {
         for buffer in &buffers {
             room.push(Stmt::Memory(Memory::Alloc { buffer: *buffer, count: elements.clone(), span }));
         }
-        let place = Place { from: &from, counts: &counts, buffers: &buffers };
+        let place = StorePosition { from: &from, counts: &counts, buffers: &buffers };
         let mut terms = self.terms(&mut build, &place);
         let mut sums = self.sums(&mut build, &place);
         let over = self.over(&mut build, &mut terms, index, [&counts[0], &size], &mut inside);
@@ -171,7 +171,7 @@ impl<'a> Split<'a> {
     }
 
     /// The nest that makes what is stored.
-    fn terms(&self, build: &mut Builder, place: &Place) -> For {
+    fn terms(&self, build: &mut Builder, place: &StorePosition) -> For {
         let mut looped = self.inmost().clone();
         looped.body.stmts.retain(|stmt| !adds(stmt));
         let index = place.of(build, &self.loops, &mut looped.body.stmts);
@@ -190,7 +190,7 @@ impl<'a> Split<'a> {
     }
 
     /// The nest of sums, with locals of its own.
-    fn sums(&self, build: &mut Builder, place: &Place) -> For {
+    fn sums(&self, build: &mut Builder, place: &StorePosition) -> For {
         let header = |looped: &For, stmts: Vec<Stmt>| {
             let body = Block { stmts, results: vec![] };
             For { results: vec![], carried: vec![], body, ..looped.clone() }
@@ -244,14 +244,14 @@ impl Blocked {
 }
 
 /// Where in a block something is stored.
-struct Place<'a> {
+struct StorePosition<'a> {
     /// The first iteration of the block.
     from: &'a Operand,
     counts: &'a [Operand],
     buffers: &'a [Local],
 }
 
-impl Place<'_> {
+impl StorePosition<'_> {
     fn of(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
         let mut indices: Vec<Local> = loops.iter().map(|looped| looped.index).collect();
         let row = build.op(Op::SubI, [indices[0].into(), self.from.clone()], out);

@@ -7,25 +7,30 @@
 //! Operations stand in the outermost loop where they can. Loads stand inside of all loops over places: only there is it
 //! known that the program would load, too.
 
-use super::nest::{Nest, Order, Sum, runs};
+use super::nest::{LoopOrder, MemorySum, PerfectNest, runs};
 use crate::ir;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::HashMap;
 
-pub(super) struct Builder<'a, 'n> {
-    nest: &'a Nest<'n>,
-    order: &'a Order<'n>,
+pub(super) struct NestBuilder<'a, 'n> {
+    nest: &'a PerfectNest<'n>,
+    order: &'a LoopOrder<'n>,
     lanes: u32,
     locals: &'a mut Vec<LocalInfo>,
 }
 
-impl<'a, 'n> Builder<'a, 'n> {
-    pub(super) fn new(nest: &'a Nest<'n>, order: &'a Order<'n>, lanes: u32, locals: &'a mut Vec<LocalInfo>) -> Self {
-        Builder { nest, order, lanes, locals }
+impl<'a, 'n> NestBuilder<'a, 'n> {
+    pub(super) fn new(
+        nest: &'a PerfectNest<'n>,
+        order: &'a LoopOrder<'n>,
+        lanes: u32,
+        locals: &'a mut Vec<LocalInfo>,
+    ) -> Self {
+        NestBuilder { nest, order, lanes, locals }
     }
 
     /// The nest of a sum.
-    pub(super) fn sum(mut self, sum: &Sum, out: &mut Vec<Stmt>) {
+    pub(super) fn sum(mut self, sum: &MemorySum, out: &mut Vec<Stmt>) {
         let mut levels: Vec<Vec<Stmt>> = vec![vec![]; self.order.loops.len() + 1];
         for stmt in self.nest.steps_of(sum) {
             levels[self.level(stmt)].push(stmt.clone());
@@ -77,12 +82,12 @@ impl<'a, 'n> Builder<'a, 'n> {
     }
 
     /// Adds up the terms, and adds the sum.
-    fn add(&mut self, sum: &Sum, levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) {
+    fn add(&mut self, sum: &MemorySum, levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) {
         let total = if levels.is_empty() { sum.term.clone() } else { self.total(sum, levels, out) };
         out.push(Stmt::Memory(Memory::Add(sum.buffer.clone(), sum.index.clone(), total)));
     }
 
-    fn total(&mut self, sum: &Sum, mut levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) -> Operand {
+    fn total(&mut self, sum: &MemorySum, mut levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) -> Operand {
         let (neutral, op) = match sum.term.ty(self.locals).as_scalar() {
             Some(Scalar::Float) => (Operand::Float(-0.0), Op::AddF),
             _ => (Operand::Integer(0), Op::AddI),

@@ -30,8 +30,8 @@ use super::pass::{FunctionCx, Settings};
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Function, Local, Stmt};
 use blocks::Split;
-use build::Builder;
-use nest::{Nest, Order};
+use build::NestBuilder;
+use nest::{LoopOrder, PerfectNest};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -81,13 +81,13 @@ impl Interchange<'_> {
         if looped.body.len() > MOST_STATEMENTS {
             return None;
         }
-        let nest = Nest::of(looped, &self.aliases, apart)?;
+        let nest = PerfectNest::of(looped, &self.aliases, apart)?;
         let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
-        let gains = |orders: &Vec<Order>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
+        let gains = |orders: &Vec<LoopOrder>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
         let orders = orders.filter(gains)?;
         let mut out = vec![];
         for (sum, order) in nest.sums.iter().zip(&orders) {
-            Builder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
+            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
         }
         Some(out)
     }

@@ -6,11 +6,11 @@ use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Loops around operations, loads and sums.
-pub(super) struct Nest<'a> {
+pub(super) struct PerfectNest<'a> {
     /// What is set, in order, by operations and loads.
     pub steps: Vec<&'a Stmt>,
     /// The sums, in order.
-    pub sums: Vec<Sum<'a>>,
+    pub sums: Vec<MemorySum<'a>>,
     /// On the indices of which loops a local depends.
     depends: HashMap<Local, BTreeSet<Local>>,
     /// What inner loops add up in a register, by what they give.
@@ -22,7 +22,7 @@ pub(super) struct Nest<'a> {
 }
 
 /// `add b[e] += x`, and the loops around it, outermost first.
-pub(super) struct Sum<'a> {
+pub(super) struct MemorySum<'a> {
     pub loops: Vec<&'a For>,
     pub buffer: &'a Operand,
     pub index: &'a Operand,
@@ -42,7 +42,7 @@ struct Total<'a> {
 }
 
 /// The loops of a sum in a new order.
-pub(super) struct Order<'a> {
+pub(super) struct LoopOrder<'a> {
     /// Outermost first.
     pub loops: Vec<&'a For>,
     /// How many of them, the last, are over the terms of one sum.
@@ -59,10 +59,10 @@ enum Stride {
     Other,
 }
 
-impl<'a> Nest<'a> {
+impl<'a> PerfectNest<'a> {
     /// The nest that a loop is the outermost of, if it is one. Nothing is added to buffers that are known to be apart.
-    pub(super) fn of(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<Nest<'a>> {
-        let mut nest = Nest {
+    pub(super) fn of(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<PerfectNest<'a>> {
+        let mut nest = PerfectNest {
             steps: vec![],
             sums: vec![],
             depends: HashMap::new(),
@@ -75,7 +75,8 @@ impl<'a> Nest<'a> {
         nest.looped(looped, &mut vec![])?;
         let set: HashSet<Local> = nest.depends.keys().copied().collect();
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
-        let are_fixed = |sum: &Sum| sum.loops.iter().all(|looped| is_outside(&looped.from) && is_outside(&looped.to));
+        let are_fixed =
+            |sum: &MemorySum| sum.loops.iter().all(|looped| is_outside(&looped.from) && is_outside(&looped.to));
         (nest.sums.iter().all(are_fixed) && nest.loads_nothing_added(aliases, apart)).then_some(nest)
     }
 
@@ -150,7 +151,7 @@ impl<'a> Nest<'a> {
             None if !is_carried || runs(loops.last()?) => None,
             _ => return None,
         };
-        self.sums.push(Sum { loops, buffer, index, term, condition, is_carried });
+        self.sums.push(MemorySum { loops, buffer, index, term, condition, is_carried });
         Some(())
     }
 
@@ -173,18 +174,18 @@ impl<'a> Nest<'a> {
     }
 
     /// Whether a sum has terms that are not yet added up in a register, in the order of loops that suits it.
-    pub(super) fn gains(&self, sum: &Sum, order: &Order) -> bool {
+    pub(super) fn gains(&self, sum: &MemorySum, order: &LoopOrder) -> bool {
         let is_same = sum.loops.iter().zip(&order.loops).all(|(a, b)| a.index == b.index);
         order.terms > usize::from(sum.is_carried && is_same)
     }
 
     /// The order of loops that suits a sum. None if it has terms, but no loop of which neighbours lie side by side.
-    pub(super) fn order(&self, sum: &Sum<'a>) -> Option<Order<'a>> {
+    pub(super) fn order(&self, sum: &MemorySum<'a>) -> Option<LoopOrder<'a>> {
         let place: BTreeSet<Local> = [sum.buffer, sum.index].into_iter().flat_map(|a| self.depends(a)).collect();
         let is_place = |looped: &&For| place.contains(&looped.index);
         let (mut places, mut terms): (Vec<&For>, Vec<&For>) = sum.loops.iter().copied().partition(is_place);
         if terms.is_empty() {
-            return Some(Order { loops: places, terms: 0, in_lanes: None });
+            return Some(LoopOrder { loops: places, terms: 0, in_lanes: None });
         }
         let steps = self.steps_of(sum);
         let suits = |looped: &&For| self.suits(looped, &steps);
@@ -203,7 +204,7 @@ impl<'a> Nest<'a> {
         };
         let count = terms.len();
         places.extend(terms);
-        Some(Order { loops: places, terms: count, in_lanes: Some(in_lanes) })
+        Some(LoopOrder { loops: places, terms: count, in_lanes: Some(in_lanes) })
     }
 
     /// Whether what is loaded for neighbours, in the order of a loop, is the same or lies side by side.
@@ -234,7 +235,7 @@ impl<'a> Nest<'a> {
     }
 
     /// What a sum needs of the operations and loads, in order.
-    pub(super) fn steps_of(&self, sum: &Sum) -> Vec<&'a Stmt> {
+    pub(super) fn steps_of(&self, sum: &MemorySum) -> Vec<&'a Stmt> {
         let mut needed: HashSet<Local> =
             [sum.buffer, sum.index, sum.term].into_iter().filter_map(Operand::local).collect();
         let mut steps = vec![];

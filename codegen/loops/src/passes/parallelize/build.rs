@@ -1,8 +1,8 @@
 //! The loops over chunks, in place of those that are divided.
 
 use super::cost::let_integer;
-use super::legality::{Part, Plan, is_short, parts};
-use super::private::Private;
+use super::legality::{ChunkPart, is_short, parts};
+use super::planner::{Plan, Private};
 use crate::analyses::independence::{Best, bests, carried, prepare};
 use crate::ir;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
@@ -16,7 +16,7 @@ const ONE: Operand = Operand::Integer(1);
 const MOST_CHUNKS: i64 = 64;
 
 /// Puts plans into action.
-pub(super) struct Builder<'a> {
+pub(super) struct ChunkBuilder<'a> {
     pub(super) locals: &'a mut Vec<LocalInfo>,
     /// Where errors of what is added are.
     pub(super) span: Span,
@@ -36,7 +36,7 @@ struct Division {
     private: Vec<Local>,
 }
 
-impl Builder<'_> {
+impl ChunkBuilder<'_> {
     pub(super) fn block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             match stmt {
@@ -103,7 +103,7 @@ impl Builder<'_> {
         for (private, parts) in plan.private.iter().zip(&division.private) {
             self.combine(private, *parts, &division.count, out);
         }
-        let sums = kinds.iter().zip(&division.sums).zip(&results).filter(|((kind, _), _)| **kind != Part::Best);
+        let sums = kinds.iter().zip(&division.sums).zip(&results).filter(|((kind, _), _)| **kind != ChunkPart::Best);
         for ((kind, parts), result) in sums {
             self.total(*kind, *parts, *result, &division.count, out);
         }
@@ -190,7 +190,7 @@ impl Builder<'_> {
     }
 
     /// The loop over chunks.
-    fn chunks(&mut self, mut looped: For, plan: &Plan, kinds: &[Part], division: &Division, out: &mut Vec<Stmt>) {
+    fn chunks(&mut self, mut looped: For, plan: &Plan, kinds: &[ChunkPart], division: &Division, out: &mut Vec<Stmt>) {
         let chunk = self.local(INTEGER);
         let mut stmts = Vec::new();
         let start = let_integer(Op::MulI, [chunk.into(), division.length.clone()], &mut stmts, self.locals);
@@ -226,7 +226,7 @@ impl Builder<'_> {
     }
 
     /// The first chunk goes on from what was there, the others start from nothing.
-    fn start_sums(&mut self, looped: &mut For, kinds: &[Part], chunk: Local, out: &mut Vec<Stmt>) {
+    fn start_sums(&mut self, looped: &mut For, kinds: &[ChunkPart], chunk: Local, out: &mut Vec<Stmt>) {
         let mut is_first = None;
         for ((x, init), part) in looped.carried.iter_mut().zip(kinds) {
             let Some((nothing, _)) = part.sum().filter(|(nothing, _)| !init.same(nothing)) else { continue };
@@ -266,7 +266,7 @@ impl Builder<'_> {
     }
 
     /// The sum of the chunks' sums.
-    fn total(&mut self, kind: Part, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
+    fn total(&mut self, kind: ChunkPart, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
         let ty = self.ty(result);
         let first = self.load(parts, &ZERO, out);
         let [chunk, so_far, next] = [INTEGER, ty, ty].map(|ty| self.local(ty));

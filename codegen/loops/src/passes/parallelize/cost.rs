@@ -13,20 +13,12 @@
 //!
 //! It decides only how a loop is divided, and nothing of it is measured: so it is the same on each run.
 
-use super::Planner;
-use super::slice::Slice;
+use super::planner::{Planner, WorkEstimate};
+use super::slice::IndexSlice;
 use super::vectors::runs_on_vectors;
 use crate::ir::{self, Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::libm::Speed;
 use std::collections::{HashMap, HashSet};
-
-/// A sum of products of Integers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Cost {
-    terms: Vec<(i64, Vec<Local>)>,
-    /// For sizes that an iteration finds out first: those of the first iteration.
-    samples: Vec<(Local, Slice)>,
-}
 
 /// A number of iterations.
 #[derive(Clone, Copy)]
@@ -52,10 +44,10 @@ const MOST_TERMS: usize = 16;
 const MOST_FACTORS: usize = 6;
 
 /// The cost of an iteration of a loop.
-pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Cost {
+pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> WorkEstimate {
     let mut estimator = Estimator { planner, terms: Vec::new() };
     let function = planner.function;
-    let mut known = Known { function, trips: HashMap::new(), outside: Some(inside), likely: HashSet::new() };
+    let mut known = KnownNumbers { function, trips: HashMap::new(), outside: Some(inside), likely: HashSet::new() };
     let samples = samples(planner, looped, inside);
     known.trips.extend(samples.iter().map(|(x, _)| (*x, Trips::Local(*x, 1))));
     if let Some(n) = looped.to.local() {
@@ -68,11 +60,11 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
     let accesses = looped.body.stmts.iter().filter(is_access).count() as i64;
     estimator.add(&once.part(1.0 - part.scale), accesses);
     let terms = estimator.terms.into_iter().map(|(weight, sizes)| ((weight.round() as i64).max(1), sizes)).collect();
-    Cost { terms, samples }
+    WorkEstimate { terms, samples }
 }
 
 /// The sizes that the loop's own block computes from its index, and counts by.
-fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Local, Slice)> {
+fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Local, IndexSlice)> {
     let mut bounds: Vec<Local> = Vec::new();
     let mut note = |a: &Operand| bounds.extend(a.local().filter(|x| inside.contains(x)));
     looped.body.visit(&mut |stmt| match stmt {
@@ -89,7 +81,7 @@ fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Loc
     };
     let is_integer = |x: &Local| planner.function.ty(&(*x).into()) == Scalar::Integer.ty();
     let set_here = |x: &Local| looped.body.stmts.iter().any(|stmt| stmt.targets().contains(x));
-    let slice = |x: Local| Some((x, Slice::of(looped.index, &looped.body, &x.into(), &is_fixed)?));
+    let slice = |x: Local| Some((x, IndexSlice::of(looped.index, &looped.body, &x.into(), &is_fixed)?));
     bounds.into_iter().filter(is_integer).filter(set_here).filter_map(slice).collect()
 }
 
@@ -123,7 +115,7 @@ impl Weight {
 }
 
 /// What is known of the numbers in a function.
-struct Known<'a> {
+struct KnownNumbers<'a> {
     function: &'a Function,
     trips: HashMap<Local, Trips>,
     /// In the function of the loop, what is not in the loop is known.
@@ -131,7 +123,7 @@ struct Known<'a> {
     likely: HashSet<Local>,
 }
 
-impl Known<'_> {
+impl KnownNumbers<'_> {
     fn trips(&self, a: &Operand) -> Trips {
         match a {
             Operand::Integer(n) => Trips::Number(*n),
@@ -161,7 +153,7 @@ impl Estimator<'_, '_> {
         Weight { on_vectors: true, ..weight.part(1.0 / f64::from(module.vectors.floats)) }
     }
 
-    fn block(&mut self, block: &Block, known: &mut Known, weight: &Weight, depth: usize) {
+    fn block(&mut self, block: &Block, known: &mut KnownNumbers, weight: &Weight, depth: usize) {
         for stmt in &block.stmts {
             self.add(weight, own_cost(stmt));
             match stmt {
@@ -192,7 +184,7 @@ impl Estimator<'_, '_> {
         }
     }
 
-    fn call(&mut self, callee: usize, args: &[Operand], known: &Known, weight: &Weight, depth: usize) {
+    fn call(&mut self, callee: usize, args: &[Operand], known: &KnownNumbers, weight: &Weight, depth: usize) {
         if depth == DEPTH {
             return self.add(weight, SHALLOW);
         }
@@ -200,7 +192,7 @@ impl Estimator<'_, '_> {
         let integer = |a: &Operand| known.function.ty(a) == Scalar::Integer.ty();
         let given = function.params.iter().zip(args).filter(|(_, a)| integer(a));
         let trips = given.map(|(x, a)| (*x, known.trips(a))).collect();
-        let mut known = Known { function, trips, outside: None, likely: HashSet::new() };
+        let mut known = KnownNumbers { function, trips, outside: None, likely: HashSet::new() };
         self.block(&function.body, &mut known, weight, depth + 1);
     }
 
@@ -240,7 +232,7 @@ fn price(op: Op) -> i64 {
     }
 }
 
-impl Cost {
+impl WorkEstimate {
     /// Whether the loop may take long enough: not where its length is known and small.
     pub(super) fn is_worth_it(&self, looped: &For) -> bool {
         let [(cost, sizes)] = self.terms.as_slice() else { return true };

@@ -1,21 +1,12 @@
 //! Which loops can be divided: those whose iterations are independent (`independence`), if they give back to the arena
 //! what they take, watch no stack, and what several of them add to can be copied (`private`).
 
-use super::Planner;
-use super::cost::{Cost, estimate};
-use super::private::Private;
+use super::cost::estimate;
+use super::planner::{Plan, Planner};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::independence::{Carried, Independence};
 use crate::ir::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
 use std::collections::HashSet;
-
-/// How to divide a loop.
-#[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) private: Vec<Private>,
-    /// Of one iteration.
-    pub(super) cost: Cost,
-}
 
 /// A body of so few statements is short.
 const SHORT: usize = 16;
@@ -29,7 +20,7 @@ pub(super) fn is_short(looped: &For) -> bool {
 
 /// What a chunk knows of a carried value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ChunkPart {
     /// It is the same throughout.
     Same,
     /// A sum of Floats.
@@ -40,25 +31,25 @@ pub(super) enum Part {
     Best,
 }
 
-impl Part {
+impl ChunkPart {
     /// The sum of nothing, and its addition.
     pub(super) fn sum(self) -> Option<(Operand, Op)> {
         match self {
-            Part::Same | Part::Best => None,
+            ChunkPart::Same | ChunkPart::Best => None,
             // -0 + x is x, for all x.
-            Part::Float => Some((Operand::Float(-0.0), Op::AddF)),
-            Part::Integer => Some((Operand::Integer(0), Op::AddI)),
+            ChunkPart::Float => Some((Operand::Float(-0.0), Op::AddF)),
+            ChunkPart::Integer => Some((Operand::Integer(0), Op::AddI)),
         }
     }
 }
 
 /// What chunks know of what a loop carries.
-pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> Vec<Part> {
+pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> Vec<ChunkPart> {
     let part = |(carried, (x, _)): (&Carried, &(Local, Operand))| match carried {
-        Carried::Same => Part::Same,
-        Carried::Best(_) => Part::Best,
-        Carried::Sum if locals[x.0 as usize].ty == Scalar::Float.ty() => Part::Float,
-        Carried::Sum => Part::Integer,
+        Carried::Same => ChunkPart::Same,
+        Carried::Best(_) => ChunkPart::Best,
+        Carried::Sum if locals[x.0 as usize].ty == Scalar::Float.ty() => ChunkPart::Float,
+        Carried::Sum => ChunkPart::Integer,
     };
     carried.iter().zip(&looped.carried).map(part).collect()
 }
@@ -73,7 +64,7 @@ impl<'a> Planner<'a> {
         }
         let found = self.independence(looped)?;
         let carried = parts(&found.carried, &self.function.locals, looped);
-        let adds_up = carried.contains(&Part::Float) || !found.summed.is_empty();
+        let adds_up = carried.contains(&ChunkPart::Float) || !found.summed.is_empty();
         if adds_up && self.module.keeps_order {
             return None;
         }

@@ -19,21 +19,21 @@
 mod build;
 mod cost;
 mod legality;
+mod planner;
 mod private;
 mod slice;
 mod vectors;
 
 use super::pass::ModuleCx;
-use crate::analyses::alias::Aliases;
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::cache::Analyses;
-use crate::analyses::independence::Effects;
-use crate::ir::{Block, FunId, Function, Local, Module, Stmt};
-use build::Builder;
+use crate::analyses::independence::FunctionEffects;
+use crate::ir::{Block, FunId, Local, Module, Stmt};
+use build::ChunkBuilder;
 pub use cost::GRAIN;
-use legality::{Plan, is_short};
+use legality::is_short;
+use planner::{Plan, Planner, World};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let module = &mut *cx.module;
@@ -46,18 +46,9 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         let function = &mut module.functions[i];
         let mut body = std::mem::take(&mut function.body);
-        Builder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
+        ChunkBuilder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
         function.body = body;
     }
-}
-
-/// What is known of all functions.
-struct World {
-    effects: Effects,
-    /// Which functions leave something in the arena.
-    keeps: Vec<bool>,
-    /// Which ones are recursive, or call one that is.
-    recurs: Vec<bool>,
 }
 
 impl World {
@@ -73,7 +64,7 @@ impl World {
             let set = (0..function.locals.len() as u32).map(Local).collect();
             keeps[id.0] &= function.recursive || !gives_all_back(&function.body, &set, &keeps);
         }
-        World { effects: Effects::of(module, analyses), keeps, recurs }
+        World { effects: FunctionEffects::of(module, analyses), keeps, recurs }
     }
 }
 
@@ -108,23 +99,6 @@ fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
         called && !function.c_wrapper && !function.cold && !function.recursive
     };
     (0..module.functions.len()).filter(is_chosen).collect()
-}
-
-/// Looks for loops that can be divided.
-struct Planner<'a> {
-    module: &'a Module,
-    world: &'a World,
-    function: &'a Function,
-    aliases: Rc<Aliases>,
-    /// The conditions that mostly hold.
-    likely: HashSet<Local>,
-    /// What comes before the place at hand, in its block and in those around it.
-    before: Vec<&'a [Stmt]>,
-    /// Whether that is in a loop.
-    is_in_loop: bool,
-    /// Whether loops call the function.
-    is_part: bool,
-    plans: HashMap<Local, Plan>,
 }
 
 impl<'a> Planner<'a> {

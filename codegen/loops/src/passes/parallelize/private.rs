@@ -5,22 +5,10 @@
 //! b = alloc m; for t in 0..m { r = alloc n; store b[t] = r }  rows, each of a number of its own
 //! ```
 
-use super::Planner;
-use super::slice::Slice;
-use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt, Ty};
+use super::planner::{Planner, Private};
+use super::slice::IndexSlice;
+use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt};
 use std::collections::HashSet;
-
-/// How to make a copy of zeros.
-#[derive(Clone, Debug)]
-pub(super) struct Private {
-    /// What is added to.
-    pub(super) buffer: Local,
-    pub(super) ty: Ty,
-    /// Its elements.
-    pub(super) count: Operand,
-    /// How many numbers are in the element at an index, where elements are buffers.
-    pub(super) row: Option<Slice>,
-}
 
 impl Planner<'_> {
     /// How to copy a buffer that a loop adds to, or to what lies in it.
@@ -37,7 +25,7 @@ impl Planner<'_> {
     }
 
     /// How long the rows of a buffer are that one loop sets, and nothing else.
-    fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<Slice> {
+    fn row(&self, buffer: Local, count: &Operand, visible: &[&Stmt], looped: &For) -> Option<IndexSlice> {
         let mut changes = 0;
         let mut look = |stmt: &Stmt| changes += usize::from(self.changes(stmt, buffer));
         if self.is_in_loop {
@@ -62,7 +50,7 @@ impl Planner<'_> {
             let since = visible[made..].iter().any(|stmt| self.changes_within(stmt, b));
             !since && !used.contains(&b) && !looped.body.stmts.iter().any(|stmt| self.changes_within(stmt, b))
         };
-        (changes == 1 && is_full).then(|| Slice::of(rows.index, &rows.body, length, &is_fixed))?
+        (changes == 1 && is_full).then(|| IndexSlice::of(rows.index, &rows.body, length, &is_fixed))?
     }
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {

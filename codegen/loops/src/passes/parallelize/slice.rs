@@ -5,16 +5,21 @@ use std::collections::HashMap;
 
 /// Statements that compute a value from the index of a loop, and from what was there before the loop.
 #[derive(Clone, Debug)]
-pub(super) struct Slice {
+pub(super) struct IndexSlice {
     index: Local,
     stmts: Vec<Stmt>,
     value: Operand,
 }
 
-impl Slice {
+impl IndexSlice {
     /// What an operand of a loop's own block needs. There is none if it needs more than operations that cannot fail and
     /// loads of buffers that `is_fixed`, from in front of all that may leave the loop.
-    pub(super) fn of(index: Local, body: &Block, value: &Operand, is_fixed: &impl Fn(Local) -> bool) -> Option<Slice> {
+    pub(super) fn of(
+        index: Local,
+        body: &Block,
+        value: &Operand,
+        is_fixed: &impl Fn(Local) -> bool,
+    ) -> Option<IndexSlice> {
         let mut needed: Vec<Local> = value.local().into_iter().collect();
         let mut stmts = Vec::new();
         let safe = body.stmts.iter().take_while(|stmt| !may_leave(stmt)).count();
@@ -33,7 +38,7 @@ impl Slice {
             needed.extend(stmt.operands().into_iter().filter_map(Operand::local));
             stmts.insert(0, stmt.clone());
         }
-        Some(Slice { index, stmts, value: value.clone() })
+        Some(IndexSlice { index, stmts, value: value.clone() })
     }
 
     /// Whether the value is the same in each iteration, and set before.

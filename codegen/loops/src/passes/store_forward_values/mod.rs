@@ -20,7 +20,7 @@ use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use lm::term::Span;
-use numbers::{Found, Inner, Numbers};
+use numbers::{EnclosingLoop, Numbers, StoredValue};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -70,7 +70,7 @@ struct Again {
     second: usize,
     /// The two values, and the loops around each, the outermost being that of the block.
     values: [Local; 2],
-    around: [Vec<Inner>; 2],
+    around: [Vec<EnclosingLoop>; 2],
 }
 
 impl Storer<'_> {
@@ -113,7 +113,7 @@ impl Storer<'_> {
     }
 
     /// The values of two loops that are the same, and worth to be stored.
-    fn same(&self, block: &Block, first: usize, second: usize) -> Vec<(Found, Found)> {
+    fn same(&self, block: &Block, first: usize, second: usize) -> Vec<(StoredValue, StoredValue)> {
         let [Some(a), Some(b)] = [first, second].map(|i| as_loop(&block.stmts[i])) else { return vec![] };
         let region = &block.stmts[first..=second];
         let is_far = || region.iter().map(length).sum::<usize>() > FARTHEST;
@@ -121,7 +121,7 @@ impl Storer<'_> {
             return vec![];
         }
         let mut numbers = Numbers::new(region, &self.aliases, self.written, self.locals, self.forward);
-        let earlier: HashMap<String, Found> = numbers.of(a).into_iter().map(|x| (x.key.clone(), x)).collect();
+        let earlier: HashMap<String, StoredValue> = numbers.of(a).into_iter().map(|x| (x.key.clone(), x)).collect();
         if earlier.is_empty() {
             return vec![];
         }
@@ -135,7 +135,7 @@ impl Storer<'_> {
         let values: HashSet<Local> = again.iter().map(|again| again.values[1]).collect();
         let mut used = HashSet::new();
         uses(block, &values, &mut used);
-        let mut around: Vec<Around> = block.stmts.iter().map(|_| Around::default()).collect();
+        let mut around: Vec<Neighbourhood> = block.stmts.iter().map(|_| Neighbourhood::default()).collect();
         for (first, life) in &lives {
             if let Some(end) = life.end {
                 let mark = self.builder().local(Scalar::Mark.ty());
@@ -253,7 +253,7 @@ fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, siz
 
 /// What comes before and after a statement; the latter with the loops for which it does.
 #[derive(Default)]
-struct Around {
+struct Neighbourhood {
     before: Vec<Stmt>,
     after: Vec<(usize, Stmt)>,
 }

@@ -17,20 +17,20 @@ use std::fmt::Write;
 
 /// A loop around a value.
 #[derive(Clone)]
-pub(super) struct Inner {
+pub(super) struct EnclosingLoop {
     pub(super) index: Local,
     pub(super) to: Operand,
 }
 
 /// A value that is worth to be stored.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct StoredValue {
     /// The same for values that are the same, in the same iterations of loops with the same ranges, under the same
     /// conditions.
     pub(super) key: String,
     pub(super) value: Local,
     /// The loops around it, outermost first.
-    pub(super) around: Vec<Inner>,
+    pub(super) around: Vec<EnclosingLoop>,
 }
 
 #[derive(Clone, Copy)]
@@ -40,9 +40,9 @@ struct Named {
 }
 
 /// A loop or a condition on the way to a statement.
-struct Step {
+struct PathStep {
     text: String,
-    inner: Option<Inner>,
+    inner: Option<EnclosingLoop>,
 }
 
 /// The numbers of what is computed in some statements.
@@ -58,8 +58,8 @@ pub(super) struct Numbers<'a> {
     known: HashMap<String, usize>,
     named: HashMap<Local, Named>,
     /// The way to the statement at hand; none for what has no number.
-    path: Vec<Option<Step>>,
-    found: Vec<Found>,
+    path: Vec<Option<PathStep>>,
+    found: Vec<StoredValue>,
 }
 
 impl<'a> Numbers<'a> {
@@ -79,7 +79,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// The values of a loop that are worth to be stored.
-    pub(super) fn of(&mut self, looped: &For) -> Vec<Found> {
+    pub(super) fn of(&mut self, looped: &For) -> Vec<StoredValue> {
         self.enter(looped);
         self.block(&looped.body);
         self.path.pop();
@@ -95,7 +95,7 @@ impl<'a> Numbers<'a> {
                     Stmt::If(_, condition, then, other) => {
                         for (arm, side) in [(then, "then"), (other, "else")] {
                             let text = self.operand(condition, &HashMap::new()).map(|text| format!("{side}{text};"));
-                            self.path.push(text.map(|text| Step { text, inner: None }));
+                            self.path.push(text.map(|text| PathStep { text, inner: None }));
                             self.block(arm);
                             self.path.pop();
                         }
@@ -124,7 +124,7 @@ impl<'a> Numbers<'a> {
             let number = self.number(format!("index {} {text}", self.path.len()));
             self.named.insert(looped.index, Named { number, is_dear: false });
             let is_outside = looped.to.local().is_none_or(|x| !self.set.contains(&x));
-            Step { text, inner: is_outside.then(|| Inner { index: looped.index, to: looped.to.clone() }) }
+            PathStep { text, inner: is_outside.then(|| EnclosingLoop { index: looped.index, to: looped.to.clone() }) }
         });
         self.path.push(step);
     }
@@ -151,7 +151,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// The value where it can be stored: one for each iteration of the loops around it.
-    fn place(&self, number: usize, value: Local) -> Option<Found> {
+    fn place(&self, number: usize, value: Local) -> Option<StoredValue> {
         let mut key = format!("{number}:");
         let mut around = Vec::new();
         for step in &self.path {
@@ -163,7 +163,7 @@ impl<'a> Numbers<'a> {
                 None => {}
             }
         }
-        Some(Found { key, value, around })
+        Some(StoredValue { key, value, around })
     }
 
     fn is_dear(&self, stmt: &Stmt) -> bool {

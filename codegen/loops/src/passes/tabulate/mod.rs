@@ -22,7 +22,7 @@ use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use slice::{Slice, Step, slices};
+use slice::{SliceStep, TableSlice, slices};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -113,7 +113,7 @@ impl Tabler<'_> {
     }
 
     /// Allocates and fills the table of a slice.
-    fn fill(&mut self, slice: &Slice, looped: &For, out: &mut Vec<Stmt>) -> Table {
+    fn fill(&mut self, slice: &TableSlice, looped: &For, out: &mut Vec<Stmt>) -> Table {
         let mut builder = self.builder();
         let counts: Vec<Operand> = slice.dims().map(|inner| builder.times(&inner.to, out)).collect();
         let count = builder.product(&counts, out);
@@ -128,7 +128,7 @@ impl Tabler<'_> {
     }
 
     /// The steps of a slice, and the store at their end.
-    fn steps(&mut self, steps: &[Step], slice: &Slice, table: &Table) -> Vec<Stmt> {
+    fn steps(&mut self, steps: &[SliceStep], slice: &TableSlice, table: &Table) -> Vec<Stmt> {
         let mut out = Vec::new();
         let Some((step, rest)) = steps.split_first() else {
             let place = self.builder().place(&indices(slice), &table.counts, &mut out);
@@ -137,11 +137,11 @@ impl Tabler<'_> {
             return out;
         };
         match step {
-            Step::Stmt(stmt) => {
+            SliceStep::Stmt(stmt) => {
                 out.push(stmt.clone());
                 out.extend(self.steps(rest, slice, table));
             }
-            Step::When(condition, holds) => {
+            SliceStep::When(condition, holds) => {
                 let mut arms = [self.steps(rest, slice, table), vec![]];
                 if !holds {
                     arms.reverse();
@@ -149,12 +149,12 @@ impl Tabler<'_> {
                 let [then, other] = arms.map(|stmts| Block { stmts, results: vec![] });
                 out.push(Stmt::If(vec![], condition.clone(), then, other));
             }
-            Step::Runs(from, to) => {
+            SliceStep::Runs(from, to) => {
                 let runs = self.builder().op(Op::LtI, [from.clone(), to.clone()], &mut out);
                 let then = Block { stmts: self.steps(rest, slice, table), results: vec![] };
                 out.push(Stmt::If(vec![], runs, then, Block::default()));
             }
-            Step::Each(inner) => {
+            SliceStep::Each(inner) => {
                 let body = Block { stmts: self.steps(rest, slice, table), results: vec![] };
                 let (index, to) = (inner.index, inner.to.clone());
                 let (results, carried) = (vec![], vec![]);
@@ -175,7 +175,7 @@ impl Tabler<'_> {
     }
 
     /// What comes in place of the value, with its new name.
-    fn lookup(&mut self, slice: &Slice, table: &Table) -> (Local, Vec<Stmt>) {
+    fn lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
         let mut stmts = Vec::new();
         let mut builder = self.builder();
         let place = builder.place(&indices(slice), &table.counts, &mut stmts);
@@ -190,7 +190,7 @@ impl Tabler<'_> {
     }
 }
 
-fn indices(slice: &Slice) -> Vec<Local> {
+fn indices(slice: &TableSlice) -> Vec<Local> {
     slice.dims().map(|inner| inner.index).collect()
 }
 

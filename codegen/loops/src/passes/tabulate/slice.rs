@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 /// A value that is worth a table.
-pub(super) struct Slice {
+pub(super) struct TableSlice {
     /// The value.
     pub(super) value: Local,
     /// What computes it, in order; each step is done inside of the ones before.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<SliceStep>,
     /// The same for values that are the same.
     pub(super) key: String,
     /// Where an error is reported that has no other place.
@@ -20,7 +20,7 @@ pub(super) struct Slice {
 
 /// A step on the way to a value.
 #[derive(Clone)]
-pub(super) enum Step {
+pub(super) enum SliceStep {
     /// What is computed.
     Stmt(Stmt),
     /// What follows is done only if a condition holds, or only if it does not.
@@ -28,20 +28,20 @@ pub(super) enum Step {
     /// What follows is done only if a loop over a range would run.
     Runs(Operand, Operand),
     /// What follows is done in a loop from 0.
-    Each(Inner),
+    Each(InnerLoop),
 }
 
 /// An inner loop.
 #[derive(Clone)]
-pub(super) struct Inner {
+pub(super) struct InnerLoop {
     pub(super) index: Local,
     pub(super) to: Operand,
 }
 
-impl Slice {
+impl TableSlice {
     /// The loops that the value depends on, outermost first.
-    pub(super) fn dims(&self) -> impl Iterator<Item = &Inner> {
-        self.steps.iter().filter_map(|step| if let Step::Each(inner) = step { Some(inner) } else { None })
+    pub(super) fn dims(&self) -> impl Iterator<Item = &InnerLoop> {
+        self.steps.iter().filter_map(|step| if let SliceStep::Each(inner) = step { Some(inner) } else { None })
     }
 }
 
@@ -52,14 +52,14 @@ pub(super) fn slices(
     likely: &HashSet<Local>,
     (aliases, written): (&Aliases, &[Written]),
     locals: &[LocalInfo],
-) -> Vec<Slice> {
+) -> Vec<TableSlice> {
     let mut changes = Vec::new();
     looped.body.visit(&mut |stmt| {
         if stmt.writes().is_some() || matches!(stmt, Stmt::Call(..)) {
             changes.push(stmt.clone());
         }
     });
-    let mut finder = Finder {
+    let mut finder = SliceFinder {
         set,
         likely,
         aliases,
@@ -73,7 +73,7 @@ pub(super) fn slices(
         used: HashSet::new(),
     };
     finder.block(&looped.body);
-    let Finder { found, used, known, .. } = finder;
+    let SliceFinder { found, used, known, .. } = finder;
     let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_dear);
     wanted.map(|(x, path)| slice(x, &path, &known)).collect()
 }
@@ -82,7 +82,7 @@ pub(super) fn slices(
 const SHORT: i64 = 1 << 20;
 
 /// What is known of a local that is the same in all iterations.
-struct Known {
+struct InvariantLocal {
     /// Its place in the order of the text.
     order: usize,
     /// What sets it; none for the index of an inner loop.
@@ -93,7 +93,7 @@ struct Known {
 
 /// What leads to a place in the loop.
 #[derive(Clone)]
-struct Way {
+struct AccessPath {
     order: usize,
     step: WayStep,
 }
@@ -105,10 +105,10 @@ enum WayStep {
     /// A side of a conditional.
     When(Operand, bool),
     /// A loop from 0 whose end is known before.
-    Each(Inner),
+    Each(InnerLoop),
 }
 
-struct Finder<'a> {
+struct SliceFinder<'a> {
     /// What is set in the loop.
     set: &'a HashSet<Local>,
     likely: &'a HashSet<Local>,
@@ -118,15 +118,15 @@ struct Finder<'a> {
     /// What may change memory in the loop.
     changes: Vec<Stmt>,
     next: usize,
-    known: HashMap<Local, Known>,
+    known: HashMap<Local, InvariantLocal>,
     /// The way to the place at hand; none where it is not known before the loop.
-    path: Vec<Option<Way>>,
-    found: Vec<(Local, Vec<Way>)>,
+    path: Vec<Option<AccessPath>>,
+    found: Vec<(Local, Vec<AccessPath>)>,
     /// What is used by something that is not known.
     used: HashSet<Local>,
 }
 
-impl Finder<'_> {
+impl SliceFinder<'_> {
     fn block(&mut self, block: &Block) {
         let start = self.path.len();
         for stmt in &block.stmts {
@@ -181,16 +181,16 @@ impl Finder<'_> {
 
     fn go(&mut self, order: usize, condition: &Operand, step: WayStep) {
         let is_known = self.is_known(condition);
-        self.path.push(is_known.then_some(Way { order, step }));
+        self.path.push(is_known.then_some(AccessPath { order, step }));
     }
 
     fn enter(&mut self, order: usize, inner: &For) {
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !self.set.contains(&x));
         let is_known = matches!(inner.from, Operand::Integer(0)) && is_outside(&inner.to);
-        let way = || Way { order, step: WayStep::Each(Inner { index: inner.index, to: inner.to.clone() }) };
+        let way = || AccessPath { order, step: WayStep::Each(InnerLoop { index: inner.index, to: inner.to.clone() }) };
         self.path.push(is_known.then(way));
         if is_known {
-            self.known.insert(inner.index, Known { order, stmt: None, is_dear: false });
+            self.known.insert(inner.index, InvariantLocal { order, stmt: None, is_dear: false });
         }
     }
 
@@ -202,7 +202,7 @@ impl Finder<'_> {
         let uses = free(stmt);
         let is_dear = own || uses.iter().filter_map(|x| self.known.get(x)).any(|known| known.is_dear);
         for x in stmt.targets() {
-            self.known.insert(x, Known { order, stmt: Some(stmt.clone()), is_dear });
+            self.known.insert(x, InvariantLocal { order, stmt: Some(stmt.clone()), is_dear });
             let is_scalar = self.locals[x.0 as usize].ty.as_scalar().is_some();
             if is_dear && is_scalar && self.runs_to_the_end() {
                 self.found.push((x, self.path.iter().flatten().cloned().collect()));
@@ -286,8 +286,8 @@ fn contains_dear(stmt: &Stmt) -> bool {
 }
 
 /// The steps to a value: what computes it and what leads there, in the order of the text.
-fn slice(value: Local, path: &[Way], known: &HashMap<Local, Known>) -> Slice {
-    let mut steps: BTreeMap<usize, Step> = BTreeMap::new();
+fn slice(value: Local, path: &[AccessPath], known: &HashMap<Local, InvariantLocal>) -> TableSlice {
+    let mut steps: BTreeMap<usize, SliceStep> = BTreeMap::new();
     let mut waiting = vec![value];
     let mut dims = HashSet::new();
     for way in path {
@@ -296,44 +296,44 @@ fn slice(value: Local, path: &[Way], known: &HashMap<Local, Known>) -> Slice {
             WayStep::When(condition, holds) => (condition, *holds),
             WayStep::Each(_) => continue,
         };
-        steps.insert(way.order, Step::When(condition.clone(), holds));
+        steps.insert(way.order, SliceStep::When(condition.clone(), holds));
         waiting.extend(condition.local());
     }
     while let Some(x) = waiting.pop() {
-        let Some(Known { stmt, order, .. }) = known.get(&x) else { continue };
+        let Some(InvariantLocal { stmt, order, .. }) = known.get(&x) else { continue };
         let Some(stmt) = stmt else {
             dims.insert(x);
             continue;
         };
-        if steps.insert(*order, Step::Stmt(stmt.clone())).is_none() {
+        if steps.insert(*order, SliceStep::Stmt(stmt.clone())).is_none() {
             waiting.extend(free(stmt));
         }
     }
     for way in path {
         if let WayStep::Each(inner) = &way.step {
             let step = if dims.contains(&inner.index) {
-                Step::Each(inner.clone())
+                SliceStep::Each(inner.clone())
             } else {
-                Step::Runs(Operand::Integer(0), inner.to.clone())
+                SliceStep::Runs(Operand::Integer(0), inner.to.clone())
             };
             steps.insert(way.order, step);
         }
     }
-    let steps: Vec<Step> = steps.into_values().collect();
+    let steps: Vec<SliceStep> = steps.into_values().collect();
     let key = key(value, &steps);
-    Slice { value, steps, key, span: Span::default() }
+    TableSlice { value, steps, key, span: Span::default() }
 }
 
 /// A text in which what is set in the slice has numbers of its own.
-fn key(value: Local, steps: &[Step]) -> String {
+fn key(value: Local, steps: &[SliceStep]) -> String {
     let mut names = HashMap::new();
     let mut text = String::new();
     for step in steps {
         match step {
-            Step::Stmt(stmt) => write_stmt(&mut text, stmt, &mut names),
-            Step::When(a, holds) => write(&mut text, &format!("when {holds}"), [a], &names),
-            Step::Runs(a, b) => write(&mut text, "runs", [a, b], &names),
-            Step::Each(inner) => {
+            SliceStep::Stmt(stmt) => write_stmt(&mut text, stmt, &mut names),
+            SliceStep::When(a, holds) => write(&mut text, &format!("when {holds}"), [a], &names),
+            SliceStep::Runs(a, b) => write(&mut text, "runs", [a, b], &names),
+            SliceStep::Each(inner) => {
                 write(&mut text, "each", [&inner.to], &names);
                 name(inner.index, &mut names);
             }

@@ -3,7 +3,7 @@
 //! It need not be right, but it must tell apart what differs by a lot: which loop of a nest makes vectors of
 //! neighbours, and which one gathers.
 
-use crate::analyses::divergence::{Divergence, Form, Layout};
+use crate::analyses::divergence::{AllocForm, Divergence, Layout};
 use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Stmt};
 use lm::libm::Vectors;
 use std::collections::HashSet;
@@ -146,7 +146,7 @@ impl InLanes<'_> {
             },
             Memory::Zero(b, n) => self.copied(b, n, one),
             Memory::Move { to, from, count } => self.copied(to, count, one).max(self.copied(from, count, one)),
-            Memory::Alloc { buffer, .. } if self.spread.form(*buffer) == Form::Rows => one * self.lanes(),
+            Memory::Alloc { buffer, .. } if self.spread.form(*buffer) == AllocForm::Rows => one * self.lanes(),
             _ => one,
         }
     }

@@ -15,7 +15,7 @@ use super::pass::{FunctionCx, LIKELY};
 use crate::analyses::alias::Aliases;
 use crate::analyses::cache::Analyses;
 use crate::analyses::divergence::Divergence;
-use crate::analyses::independence::{Carried, Effects, Independence, carried, prepare};
+use crate::analyses::independence::{Carried, FunctionEffects, Independence, carried, prepare};
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
 use cost::InLanes;
@@ -65,7 +65,7 @@ fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalI
 }
 
 /// What was found out of a function.
-struct Choice {
+struct LaneChoice {
     /// The loops that run in lanes, by their indices.
     lanes: HashMap<Local, u32>,
     /// Why each of the loops runs in lanes, or does not, in order.
@@ -85,34 +85,41 @@ enum Reason {
 }
 
 /// Chooses the loops of a function that run in lanes.
-fn choose(function: &Function, aliases: Rc<Aliases>, effects: &Effects, vectors: Vectors, keeps_order: bool) -> Choice {
+fn choose(
+    function: &Function,
+    aliases: Rc<Aliases>,
+    effects: &FunctionEffects,
+    vectors: Vectors,
+    keeps_order: bool,
+) -> LaneChoice {
     let likely = function.body.likely_conditions();
     let (chosen, reasons) = (vec![], vec![]);
-    let mut chooser = Chooser { function, aliases, effects, vectors, keeps_order, likely, around: 0, chosen, reasons };
+    let mut chooser =
+        LaneChooser { function, aliases, effects, vectors, keeps_order, likely, around: 0, chosen, reasons };
     if vectors.floats > 1 {
         chooser.block(&function.body);
     }
-    Choice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
+    LaneChoice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
 }
 
 /// What [`run`] would choose in each function of a module.
-fn choices(module: &Module) -> Vec<Choice> {
+fn choices(module: &Module) -> Vec<LaneChoice> {
     let mut analyses = Analyses::default();
-    let effects = Effects::of(module, &mut analyses);
+    let effects = FunctionEffects::of(module, &mut analyses);
     let mut of = |(i, function): (usize, &Function)| match LIKELY(function) {
         true => {
             let aliases = analyses.aliases(FunId(i), function, &effects.written);
             choose(function, aliases, &effects, module.vectors, module.keeps_order)
         }
-        false => Choice { lanes: HashMap::new(), reasons: vec![] },
+        false => LaneChoice { lanes: HashMap::new(), reasons: vec![] },
     };
     module.functions.iter().enumerate().map(&mut of).collect()
 }
 
-struct Chooser<'a> {
+struct LaneChooser<'a> {
     function: &'a Function,
     aliases: Rc<Aliases>,
-    effects: &'a Effects,
+    effects: &'a FunctionEffects,
     vectors: Vectors,
     keeps_order: bool,
     likely: HashSet<Local>,
@@ -122,7 +129,7 @@ struct Chooser<'a> {
     reasons: Vec<(Local, Reason)>,
 }
 
-impl Chooser<'_> {
+impl LaneChooser<'_> {
     /// Whether all loops that can run in lanes are asked to.
     fn is_forced(&self) -> bool {
         self.vectors.lanes.is_some()
@@ -268,7 +275,7 @@ pub fn notes(module: &Module) -> Vec<String> {
     let mut in_order = module.clone();
     in_order.run_in_order();
     let functions = module.functions.iter().zip(choices(&in_order));
-    let note = |(function, choice): (&Function, Choice)| -> Vec<String> {
+    let note = |(function, choice): (&Function, LaneChoice)| -> Vec<String> {
         let mut settled = HashMap::new();
         function.body.visit(&mut |stmt| {
             if let Stmt::For(looped) = stmt

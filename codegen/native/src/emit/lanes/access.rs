@@ -9,7 +9,7 @@
 //! Under a mask where lanes are off, unless the memory is their own and they stay off.
 
 use super::addition;
-use crate::emit::frame::{Frame, Lanes};
+use crate::emit::frame::{ActiveLanes, Frame};
 use crate::emit::shape::vector_of;
 use crate::emit::{Emitter, built};
 use crate::llvm;
@@ -20,7 +20,7 @@ use loops::ir::{Op, Operand, Scalar, Ty};
 
 /// An element for each lane.
 pub(super) struct Cells<'ctx> {
-    place: Place<'ctx>,
+    place: LaneAddress<'ctx>,
     /// The type of an element.
     ty: Ty,
     /// Whether each lane has one of its own.
@@ -32,7 +32,7 @@ pub(super) struct Cells<'ctx> {
 }
 
 /// Where they lie.
-enum Place<'ctx> {
+enum LaneAddress<'ctx> {
     One(PointerValue<'ctx>),
     Row(PointerValue<'ctx>),
     Apart(VectorValue<'ctx>),
@@ -43,7 +43,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn cells(
         &mut self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: &Operand,
         index: &Operand,
     ) -> Cells<'ctx> {
@@ -55,7 +55,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn cells_at(
         &mut self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: &Operand,
         (base, i): (BasicValueEnum<'ctx>, BasicValueEnum<'ctx>),
         stride: Option<i64>,
@@ -67,24 +67,26 @@ impl<'ctx> Emitter<'ctx, '_> {
         let i = if is_each { self.of_each(lanes, i) } else { i };
         let one_address = !base.is_vector_value();
         let place = match (is_each, stride) {
-            (true, Some(0)) if one_address => Place::Row(self.address(ty, base, i)),
-            (false, Some(0)) if one_address => Place::One(self.address(ty, base, i)),
-            (false, Some(1)) if one_address => Place::Row(self.address(ty, base, self.lane(i.into_vector_value(), 0))),
+            (true, Some(0)) if one_address => LaneAddress::Row(self.address(ty, base, i)),
+            (false, Some(0)) if one_address => LaneAddress::One(self.address(ty, base, i)),
+            (false, Some(1)) if one_address => {
+                LaneAddress::Row(self.address(ty, base, self.lane(i.into_vector_value(), 0)))
+            }
             (true, _) => {
                 let i = self.spread(i, lanes.width).into();
                 let i = self.op(Op::AddI, &[i, self.numbers(lanes.width).into()]);
-                Place::Apart(llvm::elements(&self.builder, self.stored(ty), base, i))
+                LaneAddress::Apart(llvm::elements(&self.builder, self.stored(ty), base, i))
             }
-            (false, _) => Place::Apart(llvm::elements(&self.builder, self.stored(ty), base, i)),
+            (false, _) => LaneAddress::Apart(llvm::elements(&self.builder, self.stored(ty), base, i)),
         };
         let own = is_each || one_address && stride.is_some_and(|stride| stride != 0);
-        let spares_mask = is_each && matches!(place, Place::Row(_)) && !lanes.mask.parted;
+        let spares_mask = is_each && matches!(place, LaneAddress::Row(_)) && !lanes.mask.parted;
         let mask = lanes.mask.on.filter(|_| !spares_mask);
         Cells { place, ty, own, once: layout == Layout::Shared, mask }
     }
 
     /// Where an index of a buffer that each lane has for itself begins.
-    pub(super) fn of_each(&self, lanes: &Lanes<'ctx>, i: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
+    pub(super) fn of_each(&self, lanes: &ActiveLanes<'ctx>, i: BasicValueEnum<'ctx>) -> BasicValueEnum<'ctx> {
         let width = self.constant_like(i, self.i64().const_int(u64::from(lanes.width), false).into());
         self.op(Op::MulI, &[i, width])
     }
@@ -98,20 +100,20 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn read(
         &self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: &Operand,
         cells: &Cells<'ctx>,
     ) -> BasicValueEnum<'ctx> {
         let stored = self.stored(cells.ty);
         let vector = vector_of(stored, lanes.width);
         let loaded = match (&cells.place, cells.mask) {
-            (Place::One(address), _) => built(self.builder.build_load(stored, *address, "")),
-            (Place::Row(address), None) => self.aligned_load(vector.into(), *address, cells.ty),
-            (Place::Row(address), Some(mask)) => {
+            (LaneAddress::One(address), _) => built(self.builder.build_load(stored, *address, "")),
+            (LaneAddress::Row(address), None) => self.aligned_load(vector.into(), *address, cells.ty),
+            (LaneAddress::Row(address), Some(mask)) => {
                 let args = [(*address).into(), self.alignment(cells.ty), mask.into(), vector.const_zero().into()];
                 self.intrinsic("llvm.masked.load", &args, &[vector.into(), self.ptr().into()])
             }
-            (Place::Apart(addresses), mask) => {
+            (LaneAddress::Apart(addresses), mask) => {
                 let mask = mask.unwrap_or_else(|| self.all_on(lanes));
                 let args = [(*addresses).into(), self.alignment(cells.ty), mask.into(), vector.const_zero().into()];
                 self.intrinsic("llvm.masked.gather", &args, &[vector.into(), addresses.get_type().into()])
@@ -125,12 +127,12 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn write_cells(
         &self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: &Operand,
         cells: &Cells<'ctx>,
         value: BasicValueEnum<'ctx>,
     ) {
-        if let Place::One(address) = cells.place
+        if let LaneAddress::One(address) = cells.place
             && cells.once
         {
             let store = built(self.builder.build_store(address, self.outward(cells.ty, value)));
@@ -138,15 +140,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         let value = self.outward(cells.ty, self.spread(value, lanes.width).into());
         let store = match (&cells.place, cells.mask) {
-            (Place::Row(address), None) => self.aligned_store(*address, value, cells.ty),
-            (Place::Row(address), Some(mask)) => {
+            (LaneAddress::Row(address), None) => self.aligned_store(*address, value, cells.ty),
+            (LaneAddress::Row(address), Some(mask)) => {
                 let args = [value, (*address).into(), self.alignment(cells.ty), mask.into()];
                 self.effect("llvm.masked.store", &args, &[value.get_type(), self.ptr().into()])
             }
-            (Place::One(_) | Place::Apart(_), mask) => {
+            (LaneAddress::One(_) | LaneAddress::Apart(_), mask) => {
                 let addresses = match cells.place {
-                    Place::Apart(addresses) => addresses,
-                    Place::One(address) | Place::Row(address) => self.splat(address.into(), lanes.width),
+                    LaneAddress::Apart(addresses) => addresses,
+                    LaneAddress::One(address) | LaneAddress::Row(address) => self.splat(address.into(), lanes.width),
                 };
                 let mask = mask.unwrap_or_else(|| self.all_on(lanes));
                 let args = [value, addresses.into(), self.alignment(cells.ty), mask.into()];
@@ -161,24 +163,24 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn add_to_cells(
         &mut self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: &Operand,
         cells: &Cells<'ctx>,
         value: BasicValueEnum<'ctx>,
     ) {
         let op = addition(cells.ty.as_scalar());
         match cells.place {
-            Place::One(address) => {
+            LaneAddress::One(address) => {
                 let value = if cells.once { value } else { self.total(op, self.of_lanes_on(lanes, op, value)) };
                 self.add_to(frame, buffer, op, (address, cells.ty), value);
             }
-            Place::Row(_) | Place::Apart(_) if cells.own => {
+            LaneAddress::Row(_) | LaneAddress::Apart(_) if cells.own => {
                 let old = self.read(frame, lanes, buffer, cells);
                 let sum = self.op(op, &[old, self.spread(value, lanes.width).into()]);
                 self.write_cells(frame, lanes, buffer, cells, sum);
             }
-            Place::Row(address) => panic!("{address} is a row that the lanes do not own"),
-            Place::Apart(addresses) => {
+            LaneAddress::Row(address) => panic!("{address} is a row that the lanes do not own"),
+            LaneAddress::Apart(addresses) => {
                 let value = self.of_lanes_on(lanes, op, value);
                 let addresses = match lanes.mask.on {
                     Some(on) => self.or_nowhere(frame, on, addresses),
@@ -209,7 +211,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// What the lanes that are on add; the others add nothing.
-    fn of_lanes_on(&self, lanes: &Lanes<'ctx>, op: Op, value: BasicValueEnum<'ctx>) -> VectorValue<'ctx> {
+    fn of_lanes_on(&self, lanes: &ActiveLanes<'ctx>, op: Op, value: BasicValueEnum<'ctx>) -> VectorValue<'ctx> {
         let value = self.spread(value, lanes.width);
         let nothing = self.splat(self.neutral(op), lanes.width);
         let chosen = |on| self.select(on, value.into(), nothing.into()).into_vector_value();
@@ -229,7 +231,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.select(on, addresses.into(), nowhere.into()).into_vector_value()
     }
 
-    fn all_on(&self, lanes: &Lanes<'ctx>) -> VectorValue<'ctx> {
+    fn all_on(&self, lanes: &ActiveLanes<'ctx>) -> VectorValue<'ctx> {
         VectorType::const_vector(&vec![self.context.bool_type().const_all_ones(); lanes.width as usize])
     }
 

@@ -7,7 +7,7 @@
 //! x = for i in a..b .. s      while any of m and i < b: s under that mask; the others keep what they carry
 //! ```
 
-use crate::emit::frame::{Frame, Lanes, Mask};
+use crate::emit::frame::{ActiveLanes, Frame, Mask};
 use crate::emit::{Emitter, built};
 use inkwell::values::{BasicValue, BasicValueEnum, VectorValue};
 use loops::ir::{Block, For, Local, Op, Stmt};
@@ -17,7 +17,12 @@ const LIGHT_ARM: usize = 8;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A statement of a loop in lanes.
-    pub(in crate::emit) fn stmt_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &Lanes<'ctx>, stmt: &Stmt) {
+    pub(in crate::emit) fn stmt_in_lanes(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        lanes: &ActiveLanes<'ctx>,
+        stmt: &Stmt,
+    ) {
         match stmt {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
@@ -37,7 +42,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn op_in_lanes(&self, lanes: &Lanes<'ctx>, op: Op, mut args: Vec<BasicValueEnum<'ctx>>) -> BasicValueEnum<'ctx> {
+    fn op_in_lanes(
+        &self,
+        lanes: &ActiveLanes<'ctx>,
+        op: Op,
+        mut args: Vec<BasicValueEnum<'ctx>>,
+    ) -> BasicValueEnum<'ctx> {
         if args.iter().any(|a| a.is_vector_value()) {
             args.iter_mut().for_each(|a| *a = self.spread(*a, lanes.width).into());
             if op == Op::DivI
@@ -51,7 +61,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.op(op, &args)
     }
 
-    fn check_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &Lanes<'ctx>, stmt: &Stmt) {
+    fn check_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, stmt: &Stmt) {
         let Stmt::Check { condition, failure, numbers, span } = stmt else { panic!("no check") };
         let holds = self.operand(frame, condition);
         let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n)).collect();
@@ -73,7 +83,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn part(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         xs: &[Local],
         condition: VectorValue<'ctx>,
         arms: [&Block; 2],
@@ -127,7 +137,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A loop that runs as long as a lane is on.
-    fn looped_while_any(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &Lanes<'ctx>, looped: &For) {
+    fn looped_while_any(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
         let from = self.suited(frame, looped.index, from);
         let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
@@ -169,7 +179,7 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 /// Whether a statement is another one in lanes: a conditional or a loop is not, where lanes do not part.
-pub(in crate::emit) fn differs_in_lanes(lanes: &Lanes, stmt: &Stmt) -> bool {
+pub(in crate::emit) fn differs_in_lanes(lanes: &ActiveLanes, stmt: &Stmt) -> bool {
     match stmt {
         Stmt::If(_, condition, _, _) => lanes.spread.varies(condition),
         Stmt::For(looped) => lanes.spread.varies(&looped.from) || lanes.spread.varies(&looped.to),

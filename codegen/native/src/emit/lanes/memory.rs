@@ -7,19 +7,19 @@
 //! the rest            as ever where nothing varies
 //! ```
 
-use crate::emit::frame::{Frame, Lanes};
+use crate::emit::frame::{ActiveLanes, Frame};
 use crate::emit::memory::ALIGN;
 use crate::emit::{Emitter, built};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue, VectorValue};
 use lm::term::Span;
-use loops::analyses::divergence::{Form, Layout};
+use loops::analyses::divergence::{AllocForm, Layout};
 use loops::ir::{Local, Memory, Op, Operand, Ty};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A statement on memory of a loop in lanes.
-    pub(super) fn memory_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &Lanes<'ctx>, memory: &Memory) {
+    pub(super) fn memory_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, memory: &Memory) {
         match memory {
             Memory::Load(x, b, i) => {
                 let cells = self.cells(frame, lanes, b, i);
@@ -35,13 +35,13 @@ impl<'ctx> Emitter<'ctx, '_> {
                 self.add_to_cells(frame, lanes, b, &cells, value);
             }
             Memory::Stack(buffer, count) => match lanes.spread.form(*buffer) {
-                Form::Each => self.on_stack(frame, *buffer, count, lanes.width),
-                Form::Shared | Form::Rows => self.memory_stmt(frame, memory),
+                AllocForm::Each => self.on_stack(frame, *buffer, count, lanes.width),
+                AllocForm::Shared | AllocForm::Rows => self.memory_stmt(frame, memory),
             },
             Memory::Alloc { buffer, count, span } => match lanes.spread.form(*buffer) {
-                Form::Shared => self.memory_stmt(frame, memory),
-                Form::Each => self.alloc_each(frame, lanes, *buffer, count, *span),
-                Form::Rows => self.alloc_rows(frame, lanes, *buffer, count, *span),
+                AllocForm::Shared => self.memory_stmt(frame, memory),
+                AllocForm::Each => self.alloc_each(frame, lanes, *buffer, count, *span),
+                AllocForm::Rows => self.alloc_rows(frame, lanes, *buffer, count, *span),
             },
             Memory::View(x, b, i) => self.view(frame, lanes, *x, b, i),
             Memory::Zero(b, n) => self.zero_in_lanes(frame, lanes, memory, (b, n)),
@@ -55,7 +55,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn view(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &Lanes<'ctx>, x: Local, b: &Operand, i: &Operand) {
+    fn view(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, x: Local, b: &Operand, i: &Operand) {
         let ty = self.element_of(frame, b);
         let (base, i) = (self.operand(frame, b), self.operand(frame, i));
         let i = if lanes.spread.layout(b) == Layout::Each { self.of_each(lanes, i) } else { i };
@@ -73,7 +73,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The largest of what the lanes that are on count.
-    fn largest(&self, lanes: &Lanes<'ctx>, count: BasicValueEnum<'ctx>) -> IntValue<'ctx> {
+    fn largest(&self, lanes: &ActiveLanes<'ctx>, count: BasicValueEnum<'ctx>) -> IntValue<'ctx> {
         match count {
             BasicValueEnum::VectorValue(counts) => {
                 let counts = self.of_on(lanes, counts);
@@ -85,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// What the lanes that are on count; 0 in the others.
-    fn of_on(&self, lanes: &Lanes<'ctx>, counts: VectorValue<'ctx>) -> VectorValue<'ctx> {
+    fn of_on(&self, lanes: &ActiveLanes<'ctx>, counts: VectorValue<'ctx>) -> VectorValue<'ctx> {
         let zeros = counts.get_type().const_zero();
         lanes.mask.on.map_or(counts, |on| self.select(on, counts.into(), zeros.into()).into_vector_value())
     }
@@ -94,7 +94,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn alloc_each(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: Local,
         count: &Operand,
         span: Span,
@@ -117,7 +117,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn alloc_rows(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         buffer: Local,
         count: &Operand,
         span: Span,
@@ -153,7 +153,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn zero_in_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         memory: &Memory,
         (b, n): (&Operand, &Operand),
     ) {
@@ -193,7 +193,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn bytes_of(
         &self,
         frame: &Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         b: &Operand,
         count: BasicValueEnum<'ctx>,
     ) -> BasicValueEnum<'ctx> {
@@ -205,7 +205,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn move_in_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         memory: &Memory,
         [to, from, count]: [&Operand; 3],
     ) {
@@ -234,7 +234,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn move_elements(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         [to, from]: [&Operand; 2],
         [target, source, n]: [BasicValueEnum<'ctx>; 3],
     ) {
@@ -257,9 +257,9 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn for_elements(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         count: BasicValueEnum<'ctx>,
-        body: impl FnOnce(&mut Self, &mut Frame<'ctx, '_>, &Lanes<'ctx>, IntValue<'ctx>),
+        body: impl FnOnce(&mut Self, &mut Frame<'ctx, '_>, &ActiveLanes<'ctx>, IntValue<'ctx>),
     ) {
         let most = self.largest(lanes, count);
         let header = self.context.append_basic_block(frame.llvm(), "");
@@ -288,7 +288,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn for_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
-        lanes: &Lanes<'ctx>,
+        lanes: &ActiveLanes<'ctx>,
         args: &[BasicValueEnum<'ctx>],
         body: impl Fn(&mut Self, &[BasicValueEnum<'ctx>]),
     ) {

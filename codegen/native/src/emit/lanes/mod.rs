@@ -25,7 +25,7 @@ pub(super) use memory::LINE;
 
 pub(super) use control::differs_in_lanes;
 
-use super::frame::{Frame, Lanes, Mask};
+use super::frame::{ActiveLanes, Frame, Mask};
 use super::{Emitter, built};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
@@ -78,10 +78,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         let spread = Rc::new(spread.expect("a loop with lanes can run in them"));
         let opened = self.enter_scopes(frame, &looped.body);
         let mask = Mask { on: None, parted: false };
-        frame.set_lanes(Some(Lanes { width: looped.lanes, spread, mask }));
+        frame.set_lanes(Some(ActiveLanes { width: looped.lanes, spread, mask }));
         looped.carried.iter().zip(&init).for_each(|((x, _), init)| frame.set(*x, *init));
         let own = own(frame, looped);
-        let start = |own: &Own| self.spread(own.addition.map_or(init[own.place], |op| self.neutral(op)), looped.lanes);
+        let start = |own: &LaneAccumulator| {
+            self.spread(own.addition.map_or(init[own.place], |op| self.neutral(op)), looped.lanes)
+        };
         let none: Vec<_> = own.iter().map(start).collect();
         let totals = self.all_chunks(frame, looped, &own, [from, to], none);
         frame.set_lanes(None);
@@ -107,7 +109,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         [from, to]: [IntValue<'ctx>; 2],
         none: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
@@ -146,7 +148,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> (IntValue<'ctx>, Vec<VectorValue<'ctx>>) {
@@ -163,7 +165,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         [from, to]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
@@ -176,7 +178,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         [from, to]: [IntValue<'ctx>; 2],
         before: Vec<VectorValue<'ctx>>,
     ) -> Vec<VectorValue<'ctx>> {
@@ -207,7 +209,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         [from, end]: [IntValue<'ctx>; 2],
         init: Vec<VectorValue<'ctx>>,
         mask: impl Fn(&Self, IntValue<'ctx>) -> Mask<'ctx>,
@@ -240,7 +242,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        own: &[Own],
+        own: &[LaneAccumulator],
         i: IntValue<'ctx>,
         before: &[VectorValue<'ctx>],
         mask: Mask<'ctx>,
@@ -252,7 +254,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         own.iter().zip(before).for_each(|(own, value)| frame.set(looped.carried[own.place].0, (*value).into()));
         frame.set_mask(mask);
         let results = self.block(frame, &looped.body);
-        let next = |(own, before): (&Own, &VectorValue<'ctx>)| {
+        let next = |(own, before): (&LaneAccumulator, &VectorValue<'ctx>)| {
             let next = self.spread(results[own.place], width);
             let kept = |on| self.select(on, next.into(), (*before).into()).into_vector_value();
             mask.on.map_or(next, kept)
@@ -279,18 +281,18 @@ pub(super) fn addition(scalar: Option<Scalar>) -> Op {
 }
 
 /// A carried value that each lane has its own of; the others stay what they are.
-struct Own {
+struct LaneAccumulator {
     place: usize,
     /// Of a sum.
     addition: Option<Op>,
 }
 
-fn own(frame: &Frame, looped: &For) -> Vec<Own> {
+fn own(frame: &Frame, looped: &For) -> Vec<LaneAccumulator> {
     let carried = carried(&frame.function().locals, looped).expect("a loop with lanes can run in them");
     let op = |i: usize| addition(frame.function().ty(&Operand::Local(looped.results[i])).as_scalar());
     let own = |(place, carried): (usize, &Carried)| match carried {
-        Carried::Sum => Some(Own { place, addition: Some(op(place)) }),
-        Carried::Best(_) => Some(Own { place, addition: None }),
+        Carried::Sum => Some(LaneAccumulator { place, addition: Some(op(place)) }),
+        Carried::Best(_) => Some(LaneAccumulator { place, addition: None }),
         Carried::Same => None,
     };
     carried.iter().enumerate().filter_map(own).collect()

@@ -5,7 +5,7 @@
 use crate::abi::Context;
 use crate::emit::{Request, packed_name};
 use crate::llvm::Linked;
-use crate::llvm_codegen::{Form, made};
+use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Lanes, Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
@@ -64,7 +64,7 @@ impl Native {
             counted: false,
             slices: None,
         };
-        let object = made(&request, Form::Object, options).expect("LLVM makes an object");
+        let object = generate(&request, OutputForm::Object, options).expect("LLVM makes an object");
         let linked = Linked::new(&object).expect("the object links");
         let is_float = |ty: &loops::ir::Ty| ty.as_scalar() == Some(Scalar::Float);
         Native { linked, results: module.functions[0].results.iter().map(is_float).collect() }

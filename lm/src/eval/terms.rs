@@ -1,0 +1,178 @@
+//! Evaluates terms and calls functions.
+
+use super::evaluator::{Evaluator, fail, located};
+use super::value::{Map, Outcome, Val};
+use crate::law;
+use crate::prim::Prim;
+use crate::runtime_error::{ErrorKind, RuntimeError};
+use crate::term::{Constant, Derivative, Expr, FunName, Kind, Op, Pattern, Supply, Var};
+use crate::value::Value;
+use std::rc::Rc;
+
+/// Calls nested deeper are refused, before the stack is full.
+const CALL_DEPTH: usize = 40_000;
+
+/// The values of the variables in scope: a list, the innermost first.
+#[derive(Clone, Default)]
+struct Env(Option<Rc<(u32, Val, Env)>>);
+
+impl Env {
+    fn with(&self, x: &Var, value: Val) -> Env {
+        Env(Some(Rc::new((x.id(), value, self.clone()))))
+    }
+
+    fn with_pattern(&self, pattern: &Pattern, value: Val) -> Env {
+        match pattern {
+            Pattern::Var(x) => self.with(x, value),
+            Pattern::Tuple(xs) => xs.iter().zip(value.tuple()).fold(self.clone(), |env, (x, v)| env.with(x, v.clone())),
+        }
+    }
+
+    fn get(&self, x: &Var) -> Val {
+        let mut scope = self;
+        while let Env(Some(inner)) = scope {
+            if inner.0 == x.id() {
+                return inner.1.clone();
+            }
+            scope = &inner.2;
+        }
+        panic!("unbound variable {x:?}")
+    }
+}
+
+impl Evaluator<'_> {
+    /// Calls a function of the program with one value per parameter.
+    ///
+    /// Panics where the result holds a function or a linear map: see [`Evaluator::call_and_apply`].
+    pub fn call(&self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
+        Ok(self.call_val(name, values(args))?.to_value())
+    }
+
+    /// Calls a function that gives a linear map `m`, and returns `m ⊙ dx`.
+    pub fn call_and_apply(&self, name: &FunName, args: &[Value], dx: &Value) -> Result<Value, RuntimeError> {
+        let m = self.call_val(name, values(args))?;
+        Ok(m.map().apply(self, &Val::from(dx))?.to_value())
+    }
+
+    /// Calls a function that gives a linear map `m`, and returns `dr ⊙ᴿ m`.
+    pub fn call_and_apply_reverse(&self, name: &FunName, args: &[Value], dr: &Value) -> Result<Value, RuntimeError> {
+        let m = self.call_val(name, values(args))?;
+        Ok(m.map().adjoint(self, &Val::from(dr))?.to_value())
+    }
+
+    pub(super) fn call_val(&self, name: &FunName, args: Vec<Val>) -> Outcome {
+        let Some(def) = self.program.defs.get(name) else {
+            let is_external = self.program.externals.contains_key(name);
+            return fail(if is_external {
+                ErrorKind::External(name.to_string())
+            } else {
+                ErrorKind::Undefined(name.to_string())
+            });
+        };
+        assert_eq!(def.params.len(), args.len(), "arguments of {name}");
+        let env = def.params.iter().zip(args).fold(Env::default(), |env, (x, v)| env.with(x, v));
+        self.deeper(&def.body, &env)
+    }
+
+    /// Evaluates the body of a function, one call deeper.
+    fn deeper(&self, body: &Expr, env: &Env) -> Outcome {
+        let depth = self.depth.get();
+        if depth == CALL_DEPTH {
+            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
+        }
+        self.depth.set(depth + 1);
+        let result = self.eval(body, env);
+        self.depth.set(depth);
+        result
+    }
+
+    fn eval(&self, e: &Expr, env: &Env) -> Outcome {
+        match e.kind() {
+            Kind::Const(c) => Ok(constant(c)),
+            Kind::Var(x) => Ok(env.get(x)),
+            Kind::Let(bindings, body) => {
+                let mut env = env.clone();
+                for b in bindings {
+                    env = env.with_pattern(&b.pattern, self.eval(&b.rhs, &env)?);
+                }
+                self.eval(body, &env)
+            }
+            Kind::Lam(x, body) => {
+                let (x, body, env) = (x.clone(), body.clone(), env.clone());
+                Ok(Val::function(move |cx, v| cx.deeper(&body, &env.with(&x, v))))
+            }
+            Kind::App(Op::If, args) => match self.eval(&args[0], env)?.boolean() {
+                true => self.eval(&args[1], env),
+                false => self.eval(&args[2], env),
+            },
+            Kind::App(Op::Assert, args) => match self.eval(&args[0], env)?.boolean() {
+                true => self.eval(&args[1], env),
+                false => fail(ErrorKind::AssertFailed).map_err(|error| located(error, e.span())),
+            },
+            Kind::App(op, args) => {
+                let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<Val>, _>>()?;
+                self.app(e, op, args, values).map_err(|error| located(error, e.span()))
+            }
+        }
+    }
+
+    /// Evaluates an operator, given the values of its arguments.
+    fn app(&self, e: &Expr, op: &Op, args: &[Expr], values: Vec<Val>) -> Outcome {
+        match op {
+            Op::If | Op::Assert => unreachable!("they do not evaluate all arguments"),
+            Op::Tuple => Ok(Val::Tuple(values)),
+            Op::Get(i, _) => Ok(values[0].tuple()[i - 1].clone()),
+            Op::Dummy => Ok(Val::dummy(e.ty())),
+            Op::Pack(_) => Ok(Val::Record(Rc::new(values[0].clone()))),
+            Op::Unpack(_) => match &values[0] {
+                Val::Record(value) => Ok((**value).clone()),
+                other => panic!("{other:?} is no record"),
+            },
+            Op::Prim(p) => self.prim(*p, &values, e),
+            Op::Call(fun) => self.call_val(&fun.name, values),
+            Op::JacobianOfFun(fun) => self.call_val(&fun.name.derived(Derivative::D), values),
+            Op::JacobianAt(fun) => {
+                let half = fun.name.derived(Derivative::SufRevPass);
+                Ok(Val::map_of(Map::recorded(half, &values[0], &values[1], &values[2])))
+            }
+            Op::JacobianOf(p) => self.jacobian_of(*p, values, args),
+            Op::LmGet(i, _) => Ok(Val::map_of(Map::component(*i, &values[0]))),
+        }
+    }
+
+    /// Evaluates `∂p(values)`: the right-hand side of the derivative in the primitive's row.
+    fn jacobian_of(&self, p: Prim, values: Vec<Val>, args: &[Expr]) -> Outcome {
+        let mut supply = Supply::default();
+        let params: Vec<Var> = args.iter().map(|a| supply.fresh("x", a.ty().clone())).collect();
+        let jacobian = law::jacobian_of(p, &params.iter().map(Expr::var).collect::<Vec<_>>());
+        let env = params.iter().zip(values).fold(Env::default(), |env, (x, v)| env.with(x, v));
+        self.eval(&jacobian, &env)
+    }
+
+    pub(super) fn print(&self, values: &[Val]) -> Val {
+        let mut output = self.output.borrow_mut();
+        for v in values {
+            let text = match v {
+                // `print` writes a tuple without its brackets.
+                Val::Tuple(parts) => parts.iter().map(Val::to_string).collect::<Vec<_>>().join(","),
+                other => other.to_string(),
+            };
+            // A full output pipe is no error of the program.
+            let _ = write!(output, "{text}");
+        }
+        Val::Integer(values.len() as i64)
+    }
+}
+
+fn values(args: &[Value]) -> Vec<Val> {
+    args.iter().map(Val::from).collect()
+}
+
+fn constant(c: &Constant) -> Val {
+    match c {
+        Constant::Float(x) => Val::Float(*x),
+        Constant::Integer(i) => Val::Integer(*i),
+        Constant::Bool(b) => Val::Bool(*b),
+        Constant::String(s) => Val::String(s.clone()),
+    }
+}

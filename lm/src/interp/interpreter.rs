@@ -1,0 +1,100 @@
+//! Holds the state of the reference interpreter. The other files of the folder give it methods.
+
+use super::counts::Counts;
+use crate::destination::{Destination, Plan, Unread};
+use crate::effect::Effects;
+use crate::runtime_error::{ErrorKind, RuntimeError};
+use crate::term::{Expr, Program, Span};
+use crate::types::Type;
+use crate::value::Value;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::sync::Arc;
+
+/// A call takes up to 17 KB of the stack in debug builds, and more where it stands deep in a term.
+const CALL_DEPTH: usize = 40_000;
+
+/// A function that a built-in calls takes as much of the stack as so many calls.
+const CALLS_PER_CLOSURE: usize = 8;
+
+/// Evaluates terms of one program.
+pub struct Interpreter<'a> {
+    pub(super) program: &'a Program,
+    pub(super) output: Box<dyn Write + 'a>,
+    pub(super) depth: usize,
+    /// The values that are being added to.
+    pub(super) roots: Vec<Value>,
+    /// What is done with what nobody reads in the definition at hand.
+    pub(super) unread: Unread,
+    /// The functions that print, once it is asked for.
+    pub(super) effects: OnceCell<Effects>,
+    /// Whether terms that nobody reads were idle, by their address.
+    pub(super) idle: HashMap<usize, (Expr, Unread, bool)>,
+    /// The plans of blocks that were evaluated into a destination, by the address of the block.
+    pub(super) plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
+    /// The addresses of terms in these blocks whose values may be taken.
+    pub(super) only_uses: HashSet<usize>,
+    /// What has been done so far.
+    pub counts: Counts,
+}
+
+impl<'a> Interpreter<'a> {
+    /// An interpreter whose `print` writes nowhere.
+    pub fn new(program: &'a Program) -> Interpreter<'a> {
+        Interpreter::with_output(program, std::io::sink())
+    }
+
+    /// An interpreter whose `print` writes to `output`.
+    pub fn with_output(program: &'a Program, output: impl Write + 'a) -> Interpreter<'a> {
+        Interpreter {
+            program,
+            output: Box::new(output),
+            depth: 0,
+            roots: Vec::new(),
+            unread: Unread::Evaluated,
+            effects: OnceCell::new(),
+            idle: HashMap::new(),
+            plans: HashMap::new(),
+            only_uses: HashSet::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What is done inside of the body of a function, so many calls deeper.
+    pub(super) fn deeper<T>(
+        &mut self,
+        calls: usize,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
+        if self.depth + calls > CALL_DEPTH {
+            return Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(CALL_DEPTH), span: body.span() });
+        }
+        self.depth += calls;
+        let result = work(self);
+        self.depth -= calls;
+        result
+    }
+
+    /// What is done inside of the body of a function value.
+    pub(super) fn inside_closure<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, RuntimeError>,
+        body: &Expr,
+    ) -> Result<T, RuntimeError> {
+        self.deeper(CALLS_PER_CLOSURE, work, body)
+    }
+}
+
+pub(super) fn located(mut error: RuntimeError, span: Span) -> RuntimeError {
+    if error.span == Span::default() {
+        error.span = span;
+    }
+    error
+}
+
+/// A witness of `ty`, when the type alone gives one.
+pub(super) fn witness(ty: &Type) -> Option<Value> {
+    ty.has_fixed_shape().then(|| Value::dummy(ty))
+}

@@ -1,0 +1,86 @@
+//! Programs: definitions, and the rules that rewrite them.
+
+use super::{Expr, Fun, FunName, Path, Span, Supply, Var};
+use std::sync::Arc;
+
+impl Fun {
+    /// Returns what varies, of arguments.
+    pub fn varying_of(&self, args: &[Expr]) -> Expr {
+        let part = |path: &Path| path[1..].iter().fold(args[path[0] - 1].clone(), |e, i| Expr::get(*i, e));
+        let parts: Vec<Expr> = match self.name.varying() {
+            None => args.to_vec(),
+            Some(paths) => paths.iter().map(part).collect(),
+        };
+        if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) }
+    }
+}
+
+/// A top-level function with its body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Def {
+    /// Name and types.
+    pub fun: Arc<Fun>,
+    /// One variable per parameter.
+    pub params: Vec<Var>,
+    /// The body; its free variables are the parameters.
+    pub body: Expr,
+}
+
+impl Def {
+    /// Returns a definition. Panics when the body's type is not the function's result type.
+    pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
+        let types = params.iter().map(|p| p.ty().clone()).collect();
+        let fun = Fun { name, params: types, result: body.ty().clone() };
+        Def { fun: Arc::new(fun), params, body }
+    }
+}
+
+/// `template = replacement`, for all values of the parameters: the optimiser may apply it from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The name that diagnostics give it.
+    pub name: Arc<str>,
+    /// What stands for any term of its type. The template mentions each.
+    pub params: Vec<Var>,
+    /// What is replaced.
+    pub template: Expr,
+    /// What replaces it, of the same type.
+    pub replacement: Expr,
+    /// The place of the name.
+    pub span: Span,
+}
+
+impl Rule {
+    /// Returns the rule as a function that gives both sides.
+    pub fn as_def(&self) -> Def {
+        let sides = Expr::tuple([self.template.clone(), self.replacement.clone()]);
+        Def::new(FunName::base(&self.name), self.params.clone(), sides)
+    }
+}
+
+/// A checked program: definitions in source order, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The definitions.
+    pub defs: indexmap::IndexMap<FunName, Def>,
+    /// Functions that are implemented elsewhere, in source order.
+    pub externals: indexmap::IndexMap<FunName, Arc<Fun>>,
+    /// The derivatives among the definitions that were written by hand; derivations made the others.
+    pub by_hand: indexmap::IndexSet<FunName>,
+    /// The rewrite rules that it gives, in source order.
+    pub rules: Vec<Rule>,
+    /// Fresh variables for whatever rewrites the program.
+    pub supply: Supply,
+}
+
+impl Program {
+    /// Returns whether there is a function of that name, here or elsewhere.
+    pub fn has(&self, name: &FunName) -> bool {
+        self.defs.contains_key(name) || self.externals.contains_key(name)
+    }
+
+    /// Returns whether a derivation made the text of a definition.
+    pub fn is_derived(&self, name: &FunName) -> bool {
+        !name.derivations.is_empty() && !self.by_hand.contains(name)
+    }
+}

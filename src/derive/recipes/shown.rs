@@ -1,0 +1,88 @@
+//! Lists the recipes whose steps `lmc demo` prints, for each derivation.
+//!
+//! Source: working notes, sec. 9, for the order of the derivation by Jacobians.
+
+use super::Recipe;
+use super::rows::{
+    CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
+    VALUE_AND_TANGENT,
+};
+use crate::derive::Derivation;
+use lm::term::Derivative;
+
+/// A part of the output of `lmc demo`.
+#[derive(Debug)]
+pub enum Shown {
+    /// The function as it is written.
+    Original(&'static str),
+    /// The steps of a recipe that have a heading, for the function itself.
+    Form(&'static Recipe),
+    /// The steps of a recipe that have a heading, for a derivative.
+    Way(&'static Recipe, Derivative),
+    /// A derivative as it comes out, by whichever recipe.
+    Whole(&'static str, Derivative),
+}
+
+const ORIGINAL: Shown = Shown::Original("Original definition");
+
+/// Returns the parts of the output of `lmc demo` for a derivation, in order.
+pub fn shown(derivation: Derivation) -> &'static [Shown] {
+    match derivation {
+        Derivation::Jacobian => {
+            static SHOWN: [Shown; 6] = [
+                ORIGINAL,
+                Shown::Form(&NORMAL),
+                Shown::Way(&JACOBIAN, Derivative::D),
+                Shown::Way(&FORWARD, Derivative::Fwd),
+                Shown::Way(&TRANSPOSED, Derivative::Dt),
+                Shown::Way(&REVERSE, Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::Tupled => {
+            static SHOWN: [Shown; 7] = [
+                ORIGINAL,
+                Shown::Form(&NORMAL),
+                Shown::Way(&TUPLED, Derivative::Tupled),
+                Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
+                Shown::Way(&TANGENT, Derivative::Fwd),
+                Shown::Way(&VALUE_AND_COTANGENT, Derivative::Vjp),
+                Shown::Whole("Reverse-mode derivative (CSE'd)", Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::Polymorphic => {
+            static SHOWN: [Shown; 8] = [
+                ORIGINAL,
+                Shown::Form(&NORMAL),
+                Shown::Way(&POLYMORPHIC, Derivative::Polymorphic),
+                Shown::Way(&VALUE_AND_TANGENT, Derivative::Jvp),
+                Shown::Way(&TANGENT, Derivative::Fwd),
+                Shown::Way(&JACOBIAN, Derivative::D),
+                Shown::Way(&TRANSPOSED, Derivative::Dt),
+                Shown::Way(&REVERSE, Derivative::Rev),
+            ];
+            &SHOWN
+        }
+        Derivation::Split => {
+            static SHOWN: [Shown; 7] = [
+                ORIGINAL,
+                Shown::Form(&NORMAL),
+                Shown::Form(&CATEGORY),
+                Shown::Way(&VALUE_AND_COTANGENT, Derivative::Vjp),
+                Shown::Whole("Forward half", Derivative::SufFwdPass),
+                Shown::Whole("Reverse half", Derivative::SufRevPass),
+                Shown::Whole("Reverse-mode derivative", Derivative::Rev),
+            ];
+            &SHOWN
+        }
+    }
+}
+
+/// Returns the headings under which `lmc demo` shows a derivation, in order.
+pub fn headings(derivation: Derivation) -> impl Iterator<Item = &'static str> {
+    shown(derivation).iter().flat_map(|shown| match shown {
+        Shown::Original(heading) | Shown::Whole(heading, _) => vec![*heading],
+        Shown::Form(recipe) | Shown::Way(recipe, _) => recipe.steps.iter().filter_map(|step| step.heading).collect(),
+    })
+}

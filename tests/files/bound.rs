@@ -1,0 +1,143 @@
+//! The cheap-gradient bound: see `docs/bound.md`.
+//!
+//! ```text
+//! work of [vjp f], of [rev f]  <=  4 · levels · max(work of f + Floats of argument and result, 4)
+//! ```
+//!
+//! for random programs and the demos; and the page says what the program computes.
+
+use super::each::{self, Outcome, alone};
+use common::cost::{Measured, call, pipeline};
+use common::families::{families, stays};
+use common::generate_scaled::program;
+use common::page;
+use common::shrink::smallest;
+use common::table::{SEED, is_dear, measured_demo, measured_program, row_of_demo};
+use libtest_mimic::Trial;
+use lm::term::FunName;
+use lm::value::Value;
+use lmc::demos::Demo;
+use lmc::derive::Derivation;
+use lmc::derive::call_order;
+use lmc::with_large_stack;
+
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    let mut tests = each::demo("bound::gradients_of_demos_are_cheap", gradient_of_a_demo_is_cheap);
+    tests.extend(each::demo("bound::the_page_has_the_counts_of_the_demos", page_has_the_counts));
+    // As data grow, the campaign looks.
+    for family in families().into_iter().filter(|family| family.grows != "data") {
+        let name = family.name.clone();
+        tests.push(each::row("bound::ratios_stay_as_programs_grow", &name, move || stays(&family, family.sizes)));
+    }
+    tests.extend(alone!(
+        "bound": gradients_of_150_programs_are_cheap, random_programs_have_what_they_promise,
+        counts_are_those_of_the_cost_model,
+    ));
+    tests
+}
+
+/// Of how many programs one may be above the bound: see `docs/bound.md`, "Random programs".
+const ONE_OF: usize = 400;
+
+/// No program does more than this for each level.
+const MOST: f64 = 6.0;
+
+fn gradients_of_150_programs_are_cheap() {
+    gradients_are_cheap(150);
+}
+
+fn gradients_are_cheap(count: u64) {
+    let mut dear = Vec::new();
+    for number in 0..count {
+        let text = program(SEED, number);
+        let all = measured_program(&text, Derivation::default()).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let ratio = all.iter().map(Measured::per_level).fold(0.0, f64::max);
+        assert!(ratio <= MOST, "program {number}: {ratio}\n{}", shrunk(&text));
+        if !all.iter().all(Measured::is_cheap) {
+            dear.push((ratio, text));
+        }
+    }
+    if let Some((ratio, text)) = dear.iter().min_by_key(|(_, text)| text.len())
+        && dear.len() * ONE_OF > count as usize + ONE_OF - 1
+    {
+        panic!("{} of {count} programs are above the bound, one with {ratio}:\n{}", dear.len(), shrunk(text));
+    }
+}
+
+fn shrunk(text: &str) -> String {
+    smallest(text, |text| is_dear(text, Derivation::default()))
+}
+
+/// What the programs are good for: each construct is in many of them, and calls go deep.
+fn random_programs_have_what_they_promise() {
+    let texts: Vec<String> = (0..400).map(|number| program(SEED, number)).collect();
+    for construct in [
+        "(let",
+        "(if ",
+        "(build ",
+        "(sumbuild ",
+        "(fold ",
+        "(scan",
+        "(tuple ",
+        "(Vec (Vec ",
+        "(gte i (size v))",
+        "(div (add from to) 2)",
+    ] {
+        let many = texts.iter().filter(|text| text.contains(construct)).count();
+        assert!(many >= 20, "{construct} is in {many} of {}", texts.len());
+    }
+    let deep = |text: &String| with_large_stack(|| depth_of_calls(text)) >= 6;
+    let many = texts.iter().filter(|text| deep(text)).count();
+    assert!(many >= 10, "calls are six deep in {many} programs");
+}
+
+/// How deep calls of different functions are nested.
+fn depth_of_calls(text: &str) -> usize {
+    let p = pipeline(text, Derivation::default()).expect("programs are right");
+    fn below(p: &lmc::derive::pipeline::Pipeline, name: &FunName) -> usize {
+        let mut called = Vec::new();
+        call_order::calls(&p.program().defs[name].body, &mut called);
+        called.retain(|callee| callee != name);
+        called.iter().map(|callee| 1 + below(p, callee)).max().unwrap_or(0)
+    }
+    below(&p, &FunName::base("f"))
+}
+
+fn gradient_of_a_demo_is_cheap(demo: &Demo) -> Outcome {
+    let m = measured_demo(demo, Derivation::default())?;
+    // The derivative of lgamma, which is one operation, is a function of the prelude.
+    if m.is_cheap() || demo.name == "ex9" { Ok(()) } else { Err(format!("{m:?}")) }
+}
+
+/// `BLESS=1 cargo bench --bench bound` computes the page anew.
+fn page_has_the_counts(demo: &Demo) -> Outcome {
+    let page = page::part("bound", "demos");
+    for derivation in Derivation::ALL {
+        let row = row_of_demo(demo, derivation);
+        assert!(page.contains(&row), "docs/bound.md does not have\n{row}");
+    }
+    Ok(())
+}
+
+/// MOVES, ADDS, MULTS and NLOPS of Fig. 11, by hand.
+fn counts_are_those_of_the_cost_model() {
+    let cost = |params: &str, body: &str, args: &[Value]| {
+        let p = pipeline(&format!("(def f Float ({params}) {body})"), Derivation::default()).expect("it is right");
+        let c = call(&p, &FunName::base("f"), args).expect("it has a value").1;
+        // The call itself is a let for each parameter.
+        [c.accesses - args.len() as u64, c.additions, c.multiplications, c.nonlinear]
+    };
+    let (x, y) = (Value::Float(2.0), Value::Float(3.0));
+    let (one, pair) = ([x.clone()], [x.clone(), y.clone()]);
+    assert_eq!(cost("(x : Float)", "x", &one), [1, 0, 0, 0]);
+    assert_eq!(cost("(x : Float)", "1.5", &one), [1, 0, 0, 0]);
+    assert_eq!(cost("(x : Float) (y : Float)", "(mul x y)", &pair), [5, 0, 1, 0]);
+    assert_eq!(cost("(x : Float) (y : Float)", "(add x (sin y))", &pair), [3 + 1 + 2 + 1, 1, 0, 1]);
+    assert_eq!(cost("(x : Float)", "(let (z (mul x x)) (add z z))", &one), [1 + 5 + 5, 1, 1, 0]);
+    assert_eq!(cost("(x : Float)", "(get$1$2 (tuple x 1.0))", &one), [1 + 1 + 1, 0, 0, 0]);
+    let v = Value::vector(vec![x.clone(), y, x]);
+    // A step of a fold: 2, and a let for the pair that it takes, two projections, a multiplication.
+    let product = "(fold (lam (p : (Tuple Float Float)) (mul (get$1$2 p) (get$2$2 p))) 1.0 v)";
+    assert_eq!(cost("(v : Vec Float)", product, &[v]), [3 * (2 + 3 + 2 * 2) + 1 + 1, 0, 3, 0]);
+}

@@ -1,0 +1,203 @@
+//! All derivations give the same derivatives, to 1e-10: of the demos, of the programs of `cases/gradcheck`, and of
+//! random programs. Where one differs, or fails where the first does not, the smallest program found is shown.
+
+use super::each::{self, Outcome, alone};
+use common::cost::{arguments, call, pipeline, point_of_size};
+use common::files;
+use common::generate_scaled::program;
+use common::shrink::smallest;
+use common::table::SEED;
+use libtest_mimic::Trial;
+use lm::map;
+use lm::term::{Derivative, FunName};
+use lm::value::Value;
+use lmc::demos::Demo;
+use lmc::derive::Derivation;
+use lmc::derive::pipeline::Pipeline;
+use lmc::gradcheck::{Random, is_worth_checking};
+use lmc::with_large_stack;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    let mut tests = each::demo("derivations::of_demos", of_demo);
+    let cases = "derivations::of_programs_that_went_wrong_or_might";
+    tests.extend(each::program(cases, "tests/cases/gradcheck", of_case));
+    tests.extend(alone!(
+        "derivations": of_40_random_programs, a_wrong_derivation_is_found_and_its_program_shrunk,
+        failing_where_the_first_does_not_is_a_difference,
+    ));
+    tests
+}
+
+/// The largest difference, relative to the largest component.
+const TOLERANCE: f64 = 1e-10;
+
+/// A derivative smaller than this, for directions of size one, is what cancelling terms left.
+const CANCELLED: f64 = 1e-6;
+
+/// The size of a random program's point.
+const SIZE: i64 = 5;
+
+/// What is compared: the four derivatives, by name.
+type Derivatives = Vec<(FunName, Result<Value, String>)>;
+
+fn of_demo(demo: &Demo) -> Outcome {
+    let f = FunName::base(demo.fun);
+    let all = agree(demo.name, demo.text, &|_| vec![f.clone()])?;
+    let complete = all.len() == 4 && all.iter().all(|(_, value)| value.is_ok());
+    if complete { Ok(()) } else { Err(format!("{all:?}")) }
+}
+
+fn of_case(path: &Path) -> Outcome {
+    let all = agree(&path.display().to_string(), &files::text(path), &checkable)?;
+    if all.iter().any(|(_, value)| value.is_ok()) { Ok(()) } else { Err("nothing is compared".into()) }
+}
+
+/// The functions of a program that can be compared without being told where.
+fn checkable(p: &Pipeline) -> Vec<FunName> {
+    let program = p.program();
+    let names = program.defs.keys().filter(|f| f.derivations.is_empty() && *f.base != *"main");
+    names.filter(|f| is_worth_checking(program, f)).cloned().collect()
+}
+
+fn of_40_random_programs() {
+    of_random_programs(40);
+}
+
+fn of_random_programs(count: u64) {
+    let mut made = 0;
+    for number in 0..count {
+        let text = program(SEED, number);
+        let all = agree(&format!("program {number}"), &text, &|_| vec![FunName::base("f")]);
+        made += usize::from(all.is_ok_and(|all| all.iter().all(|(_, value)| value.is_ok())));
+    }
+    assert_eq!(made, count as usize, "programs with all four derivatives");
+}
+
+type Functions<'a> = &'a (dyn Fn(&Pipeline) -> Vec<FunName> + Sync);
+
+/// What the first derivation gives. Panics with the smallest program found, unless all agree with it.
+fn agree(name: &str, text: &str, functions: Functions) -> Result<Derivatives, String> {
+    let first = derivatives(text, Derivation::default(), functions);
+    for other in Derivation::ALL.into_iter().filter(|d| *d != Derivation::default()) {
+        let Some(why) = difference(&first, &derivatives(text, other, functions)) else { continue };
+        let differ = |text: &str| {
+            let first = derivatives(text, Derivation::default(), functions);
+            difference(&first, &derivatives(text, other, functions))
+        };
+        let small = smallest(text, |text| differ(text).is_some());
+        let at = differ(&small).unwrap_or(why);
+        panic!("{name}: {} differs from {}: {at}\n{small}", other.name(), Derivation::default().name());
+    }
+    first
+}
+
+/// How the second way's derivatives differ from the first's; where the first has none, nothing is asked of the second.
+fn difference(one: &Result<Derivatives, String>, two: &Result<Derivatives, String>) -> Option<String> {
+    let Ok(one) = one else { return None };
+    let two = match two {
+        Ok(two) => two,
+        Err(why) => return Some(why.clone()),
+    };
+    one.iter().zip(two).find_map(|((name, a), (_, b))| match (a, b) {
+        (Err(_), _) => None,
+        (Ok(_), Err(why)) => Some(format!("{name}: {why}")),
+        (Ok(a), Ok(b)) => (!is_close(a, b)).then(|| format!("{name}: {a} and {b}")),
+    })
+}
+
+/// Equal in form, and in each component up to rounding. Infinite and undefined ones are alike.
+fn is_close(a: &Value, b: &Value) -> bool {
+    let (a, b) = (a.floats(), b.floats());
+    let finite = a.iter().chain(&b).filter(|x| x.is_finite());
+    let scale = finite.fold(CANCELLED, |scale: f64, x| scale.max(x.abs()));
+    let close = |(a, b): (&f64, &f64)| match a.is_finite() && b.is_finite() {
+        true => (a - b).abs() <= TOLERANCE * scale,
+        false => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+    };
+    a.len() == b.len() && a.iter().zip(&b).all(close)
+}
+
+/// `[fwd f]`, `[rev f]`, `[jvp f]` and `[vjp f]` of functions at a point where they have a value. What panics is an
+/// error, too.
+fn derivatives(text: &str, derivation: Derivation, functions: Functions) -> Result<Derivatives, String> {
+    let all = || with_large_stack(|| derivatives_or_panic(text, derivation, functions));
+    catch_unwind(AssertUnwindSafe(all)).unwrap_or_else(|_| Err("panics".into()))
+}
+
+fn derivatives_or_panic(text: &str, derivation: Derivation, functions: Functions) -> Result<Derivatives, String> {
+    let mut p = pipeline(text, derivation)?;
+    let mut all = Vec::new();
+    for f in functions(&p) {
+        let Some((point, value)) = point(&p, &f) else { continue };
+        let mut random = Random::new(1);
+        let (ds, dr) = (random.direction(&point), random.direction(&value));
+        for (derived, direction) in
+            [(Derivative::Fwd, &ds), (Derivative::Rev, &dr), (Derivative::Jvp, &ds), (Derivative::Vjp, &dr)]
+        {
+            let name = f.derived(derived);
+            let made = p.require(&name).map_err(|error| error.to_string());
+            let value = made.and_then(|()| Ok(call(&p, &name, &[point.clone(), direction.clone()])?.0));
+            all.push((name, value));
+        }
+    }
+    Ok(all)
+}
+
+/// A point at which the function has a value, with that: the program's `point` or `example`, or a random one.
+fn point(p: &Pipeline, f: &FunName) -> Option<(Value, Value)> {
+    const TRIES: u64 = 100;
+    let given = |name: &str| p.program().defs.get(&FunName::base(name)).filter(|def| def.fun.result == argument(p, f));
+    let mut points: Vec<Value> = Vec::new();
+    if given("point").is_some() {
+        points.extend(point_of_size(p, SIZE));
+    } else if given("example").is_some_and(|def| def.params.is_empty()) {
+        points.extend(call(p, &FunName::base("example"), &[]).map(|(point, _)| point));
+    } else {
+        points.extend((0..TRIES).map(|seed| Random::new(seed).point(&argument(p, f))));
+    }
+    let value = |point: Value| {
+        let value = call(p, f, &arguments(p, f, &point)).ok()?.0;
+        // Of an empty vector there is little to see.
+        let says_something = !map::zero(&point).floats().is_empty();
+        (says_something && value.floats().iter().all(|x| x.is_finite())).then_some((point, value))
+    };
+    points.into_iter().find_map(value)
+}
+
+fn argument(p: &Pipeline, f: &FunName) -> lm::types::Type {
+    p.program().defs[f].fun.argument()
+}
+
+/// A derivation that is wrong about tanh: what the harness must find, and show in a small program.
+fn a_wrong_derivation_is_found_and_its_program_shrunk() {
+    let f: Functions = &|_| vec![FunName::base("f")];
+    let wrong = |text: &str| derivatives(&text.replace("(tanh ", "(atan "), Derivation::default(), f);
+    let fails = |text: &str| difference(&derivatives(text, Derivation::default(), f), &wrong(text)).is_some();
+    let large = (0..).map(|number| program(SEED, number)).find(|text| text.len() > 1_500 && fails(text));
+    let large = large.expect("the programs do not end");
+    let small = smallest(&large, fails);
+    assert!(fails(&small), "what is shown fails:\n{small}");
+    assert_eq!(small.matches("(tanh ").count(), 1, "{small}");
+    let atoms =
+        |text: &str| text.split(|c: char| c.is_whitespace() || "()".contains(c)).filter(|a| !a.is_empty()).count();
+    assert!(
+        atoms(&small) <= 40 && atoms(&small) * 4 < atoms(&large),
+        "{} of {} atoms:\n{small}",
+        atoms(&small),
+        atoms(&large)
+    );
+}
+
+/// A derivation that has no derivative where the first has one is a difference; one that has more is none.
+fn failing_where_the_first_does_not_is_a_difference() {
+    let f: Functions = &|_| vec![FunName::base("f")];
+    let right = derivatives("(def f Float (x : Float) (sin x))", Derivation::default(), f);
+    let fails = Err("no such derivative".to_string());
+    assert!(right.as_ref().is_ok_and(|all| all.len() == 4 && all.iter().all(|(_, value)| value.is_ok())));
+    assert_eq!(difference(&right, &fails), Some("no such derivative".into()));
+    assert_eq!(difference(&fails, &right), None);
+    assert_eq!(difference(&right, &right), None);
+}

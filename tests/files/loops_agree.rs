@@ -1,0 +1,63 @@
+//! Every pass keeps the meaning of loops: after each, the loops of programs and of their derivatives are run by the
+//! interpreter of loops, and give the values, the text and the errors of the reference interpreter.
+//!
+//! No code is generated. A pass that is wrong is named, with the function and the arguments.
+
+use super::each::{self, Outcome};
+use common::all_ways::{Hard, hard};
+use common::files;
+use common::loops_agree::{Case, Tally, WAYS};
+use libtest_mimic::Trial;
+use lmc::demos::Demo;
+use std::path::Path;
+
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    let of = |hard: Hard| {
+        let name = format!("{}::{}", hard.file, hard.name);
+        each::row("loops_agree::hard_programs_agree_after_each_pass", &name, move || function(&hard))
+    };
+    let mut tests: Vec<Trial> = hard().into_iter().map(of).collect();
+    tests.extend(each::demo("loops_agree::demos_agree_after_each_pass", demo));
+    for folder in ["tests/cases/passes", "tests/cases/lanes"] {
+        tests.extend(each::program("loops_agree::programs_agree_after_each_pass", folder, after_each_pass));
+        tests.extend(each::program("loops_agree::programs_agree_after_each_pass_alone", folder, after_each_pass_alone));
+    }
+    tests
+}
+
+fn function(hard: &Hard) -> Outcome {
+    let mut case = Case::new(&hard.text, &hard.name);
+    case.add_sizes();
+    agrees(&case)
+}
+
+fn agrees(case: &Case) -> Outcome {
+    let mut tally = Tally::default();
+    WAYS.iter().for_each(|way| case.agrees(*way, &mut tally));
+    println!("{tally:?}");
+    Ok(())
+}
+
+fn demo(demo: &Demo) -> Outcome {
+    let mut case = Case::new(demo.text, demo.fun);
+    case.add_example();
+    agrees(&case)
+}
+
+fn case(path: &Path) -> Case {
+    let mut case = Case::new(&files::text(path), "f");
+    case.add_sizes();
+    case
+}
+
+fn after_each_pass(path: &Path) -> Outcome {
+    agrees(&case(path))
+}
+
+fn after_each_pass_alone(path: &Path) -> Outcome {
+    let (case, mut tally) = (case(path), Tally::default());
+    WAYS.iter().for_each(|way| case.agrees_by_each_pass_alone(*way, &mut tally));
+    println!("{tally:?}");
+    if tally.changes > 0 { Ok(()) } else { Err("no pass changes anything".into()) }
+}

@@ -1,0 +1,68 @@
+//! Compares every evaluator with the naive one: see `common::oracle`. Each program is compared by one derivation; the
+//! campaign compares it by all.
+
+use super::each::{self, Outcome, alone};
+use common::oracle::{self, Tally};
+use common::{files, random};
+use libtest_mimic::Trial;
+use lmc::demos::{DEMOS, Demo};
+use lmc::derive::Derivation;
+use std::path::Path;
+
+/// One in so many cases runs natively, too.
+const SPREAD: usize = 5;
+
+/// The tests.
+pub fn tests() -> Vec<Trial> {
+    let mut tests = each::demo("oracle::demos_by_one_derivation", demo);
+    for folder in ["cost", "gradcheck", "ways"] {
+        let programs = files::programs(&format!("tests/cases/{folder}"));
+        tests.extend(programs.into_iter().enumerate().map(|(number, path)| {
+            let name = format!("{folder}::{}", files::name(&path));
+            each::row("oracle::cases_by_one_derivation", &name, move || case(number, &path))
+        }));
+    }
+    tests.extend(each::program("oracle::programs_of_the_language", "tests/language", main));
+    tests.extend(each::program("oracle::errors_of_the_language", "tests/language/errors", main));
+    tests.extend(alone!("oracle": random_programs_agree));
+    tests
+}
+
+fn by_number(number: usize) -> Derivation {
+    Derivation::ALL[number % Derivation::ALL.len()]
+}
+
+/// Shows what was seen; nothing is no comparison.
+fn seen(tally: Tally) -> Outcome {
+    println!("{tally:?}");
+    if tally.values + tally.errors > 0 { Ok(()) } else { Err("nothing is compared".into()) }
+}
+
+fn demo(demo: &Demo) -> Outcome {
+    let number = DEMOS.iter().position(|other| other.name == demo.name).expect("it is a demo");
+    seen(oracle::demo(demo, by_number(number))?)
+}
+
+fn case(number: usize, path: &Path) -> Outcome {
+    seen(oracle::program(&files::text(path), by_number(number), number.is_multiple_of(SPREAD))?)
+}
+
+fn main(path: &Path) -> Outcome {
+    seen(oracle::main_of(&files::text(path))?)
+}
+
+fn random_programs_agree() {
+    let count = u64::from(random::cases(30));
+    println!("LMC_SEED={} LMC_CASES={count}", random::seed());
+    let mut all = Tally::default();
+    for number in 0..count {
+        let tally = oracle::random(number).unwrap_or_else(|why| panic!("{why}"));
+        all = Tally {
+            values: all.values + tally.values,
+            errors: all.errors + tally.errors,
+            native: all.native + tally.native,
+        };
+    }
+    println!("{all:?}");
+    assert!(count < 10 || all.values > 10 * count as usize && all.native > count as usize, "{all:?}");
+}
