@@ -45,7 +45,7 @@ enum Command {
     Demo(demo::DemoOptions),
     /// Read and type-check programs.
     Check(check::CheckOptions),
-    /// Explain an error code or a law at length; without CODE, list the codes.
+    /// Explain an error code, a derivative or a law at length; without CODE, list the codes.
     Explain(explain::ExplainOptions),
     /// Bring programs into the canonical layout.
     Fmt(fmt::FmtOptions),

@@ -19,6 +19,7 @@ mod fmt;
 mod gradbench;
 mod hosts;
 mod ks_round_trip;
+mod layers;
 mod licences;
 
 mod native_arrays;
@@ -26,6 +27,7 @@ mod native_records;
 mod operators;
 mod pass_laws;
 mod prelude;
+mod recipes;
 mod recursion;
 mod robust;
 mod shell;

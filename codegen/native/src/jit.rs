@@ -11,13 +11,12 @@ use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
-use lm::tensor::Position;
 use lm::term::{Fun, FunName, Program, Span};
 use lm::types::Type;
 use lm::value::Value;
 use lmc_pool::Pool;
 use loops::analyses::counts::{Counts, Work};
-use loops::ir::Failure;
+use loops::interp::Failed;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -309,24 +308,9 @@ impl Drop for Prepared<'_> {
 
 fn runtime_error(error: &abi::Error) -> RuntimeError {
     let failure = loops::ir::ALL_FAILURES.iter().find(|failure| **failure as i32 == error.code);
-    let numbers = &error.number[..error.count as usize];
-    let position = |numbers: &[i64]| Position::from(numbers.to_vec());
-    let (first, second) = numbers.split_at(numbers.len() / 2);
-    let kind = match failure.expect("the code returns failures of the table") {
-        Failure::AssertFailed => ErrorKind::AssertFailed,
-        Failure::DivisionByZero => ErrorKind::DivisionByZero(numbers[0]),
-        Failure::RecursionTooDeep => ErrorKind::RecursionTooDeep(numbers[0] as usize),
-        Failure::IndexOutOfRange => ErrorKind::IndexOutOfRange { index: position(first), size: position(second) },
-        Failure::NegativeSize => ErrorKind::NegativeSize(position(numbers)),
-        Failure::SizeMismatch => ErrorKind::SizeMismatch { left: position(first), right: position(second) },
-        Failure::TooLarge => ErrorKind::TooLarge(position(numbers)),
-        Failure::ShapeUnknown => ErrorKind::ShapeUnknown,
-        Failure::OutOfMemory => ErrorKind::OutOfMemory { asked: numbers[0], free: numbers[1] },
-        Failure::ExternalFailed => ErrorKind::ExternalFailed(numbers[0]),
-        Failure::NotSpecialised => ErrorKind::NotSpecialised { found: numbers[0], wanted: numbers[1] },
-        Failure::BadArgument | Failure::ShapeMismatch => panic!("the packed form checks no storage"),
-    };
-    RuntimeError { kind, span: Span { start: error.start, end: error.end } }
+    let failure = *failure.expect("the code returns failures of the table");
+    let numbers = error.number[..error.count as usize].to_vec();
+    Failed { failure, numbers, span: Span { start: error.start, end: error.end } }.runtime_error()
 }
 
 /// Writes values as the interpreter does. A full output is no error of the program.

@@ -150,7 +150,7 @@ impl Space {
             return Err(format!("element {index} of a buffer of {count}, from {shift} on, is outside of it"));
         }
         let offset = offset as u64;
-        if offset % object.cell != 0 || ty.bytes() > object.cell {
+        if !offset.is_multiple_of(object.cell) || ty.bytes() > object.cell {
             return Err(format!("element {index} as {ty} lies across cells of {} bytes", object.cell));
         }
         Ok((id, (offset / object.cell) as usize))
