@@ -1,4 +1,4 @@
-//! Strategies: where laws are applied, and in which order.
+//! Says where laws are applied, and in which order: strategies.
 //!
 //! ```text
 //! id t         = t                              repeat s     = try (s ; repeat s)
@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
-//! sec. 5.1. `innermost` reaches the same normal form as `normalize` (for a confluent
-//! set of laws) without walking the term again for each step: it remembers which nodes are normal,
-//! so its work is the size of the term plus the number of rewrites.
+//! sec. 5.1.
+//!
+//! `innermost` reaches the same normal form as `normalize`, for a confluent set of laws. It does not walk the term again
+//! for each step, but remembers which nodes are normal. So its work is the size of the term plus the number of rewrites.
 
 use crate::law::{Head, Law};
 use crate::term::Expr;

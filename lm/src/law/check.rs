@@ -26,7 +26,7 @@ pub fn well_typed(law: &Law) {
 }
 
 /// Returns a closed instance of the law's left side: sequences of length `count`, each type variable a type of
-/// `ground`, each metavariable a term of `term`; `None` for a law without a left side as a pattern.
+/// `ground`, each metavariable a term of `term`. Returns `None` for a law without a left side as a pattern.
 pub fn instance(
     law: &Law,
     count: usize,

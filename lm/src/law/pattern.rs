@@ -52,8 +52,8 @@ impl Pat {
         }
     }
 
-    /// Returns the metavariables, each with the number of its uses; a use under `..` of a metavariable that is no
-    /// sequence counts twice, a use in a branch of a conditional like any other.
+    /// Returns the metavariables, each with the number of its uses. A use under `..` of a metavariable that is no
+    /// sequence counts twice. A use in a branch of a conditional counts as any other.
     pub fn uses(&self, sequences: &[Arc<str>]) -> Vec<(Arc<str>, usize)> {
         let mut uses: Vec<(Arc<str>, usize)> = Vec::new();
         self.count(1, sequences, &mut uses);
