@@ -1,9 +1,9 @@
-//! Equality of terms up to the numbers and names of bound variables.
+//! Compares terms up to the numbers and names of bound variables.
 
 use crate::term::{Def, Expr, Kind, Program, Rule, Var};
 use std::collections::HashMap;
 
-/// Whether two programs have the same definitions and external functions, in any order, and the same rules.
+/// Returns whether two programs have the same definitions and external functions, in any order, and the same rules.
 pub fn programs(a: &Program, b: &Program) -> bool {
     let same = |(name, def): (_, &Def)| b.defs.get(name).is_some_and(|other| defs(def, other));
     let same_rule = |(a, b): (&Rule, &Rule)| defs(&a.as_def(), &b.as_def());
@@ -11,13 +11,13 @@ pub fn programs(a: &Program, b: &Program) -> bool {
     same_rules && a.externals == b.externals && a.defs.len() == b.defs.len() && a.defs.iter().all(same)
 }
 
-/// Whether two definitions have the same name, types and body.
+/// Returns whether two definitions have the same name, types and body.
 pub fn defs(a: &Def, b: &Def) -> bool {
     let mut pairs = Pairs::default();
     a.fun == b.fun && pairs.bind(&a.params, &b.params) && pairs.equal(&a.body, &b.body)
 }
 
-/// Whether two terms are the same; free variables must be the same variables.
+/// Returns whether two terms are the same; free variables must be the same variables.
 pub fn exprs(a: &Expr, b: &Expr) -> bool {
     Pairs::default().equal(a, b)
 }

@@ -1,4 +1,4 @@
-//! Which terms show in another way than by their value: those that print, or call what prints.
+//! Finds terms with an effect: those that print, or call what prints.
 
 use crate::term::{Expr, Fun, FunName, Kind, Op, Program};
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ impl Effects {
         }
     }
 
-    /// Whether evaluating the term shows.
+    /// Returns whether the term has an effect.
     pub fn in_term(&self, e: &Expr) -> bool {
         e.any(|e| match e.kind() {
             Kind::App(Op::Prim(p), _) => p.has_effect(),

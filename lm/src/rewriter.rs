@@ -1,7 +1,7 @@
 //! Applies strategies to terms.
 //!
-//! What a law names floats to right before the binding, or to the head of the branch, in which it is
-//! used; rewriting runs on fuel, so that laws that do not end are an error and no hang.
+//! The bindings that a law makes float to right before the binding, or to the head of the branch, that uses them.
+//! Rewriting runs on fuel: laws that do not end are an error, not a hang.
 
 use crate::law::{Law, Spaces};
 use crate::strategy::{LawSet, Strategy};
@@ -57,7 +57,7 @@ pub struct Rewriter<'a> {
 type Outcome = Result<Option<Expr>, OutOfFuel>;
 
 impl<'a> Rewriter<'a> {
-    /// A rewriter that does at most `fuel` steps.
+    /// Returns a rewriter that does at most `fuel` steps.
     pub fn new(supply: &'a mut Supply, fuel: usize) -> Rewriter<'a> {
         Rewriter {
             supply,
@@ -73,8 +73,8 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Applies a strategy; `None` when it fails. Bindings that laws make stand right before the
-    /// binding, or at the head of the branch, in which they are used.
+    /// Applies a strategy; returns `None` when it fails. The bindings that laws make go right before the
+    /// binding, or to the head of the branch, that uses them.
     pub fn run(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         self.normal.clear();
         self.framed(e, |cx, e| cx.apply(s, e))
@@ -200,7 +200,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Rewrites with a frame of its own: what floats out of `e` becomes a block around it.
+    /// Rewrites with a frame of its own: the bindings that float out of `e` become a block around it.
     fn framed(&mut self, e: &Expr, f: impl FnOnce(&mut Self, &Expr) -> Outcome) -> Outcome {
         self.floats.push(Vec::new());
         let result = f(self, e);

@@ -1,4 +1,4 @@
-//! Variables of a term: occurrences, substitution, renaming.
+//! Finds, replaces and renames the variables of a term.
 //!
 //! Every binder of a definition is a different variable, so substitution is replacement.
 
@@ -6,8 +6,8 @@ use crate::term::{Binding, Expr, Kind, Pattern, Supply, Var};
 use indexmap::IndexMap;
 use std::collections::{HashMap, HashSet};
 
-/// How often each variable occurs in the term, by number. An occurrence in a function counts twice when
-/// the variable is bound outside of the function, since the function may be called more than once.
+/// Returns how often each variable occurs in the term, by number. An occurrence in a function counts twice when the
+/// variable is bound outside of the function, since the function may be called more than once.
 pub fn occurrences(e: &Expr) -> HashMap<u32, usize> {
     let mut counter = Occurrences::default();
     counter.count(e, 0);
@@ -45,7 +45,7 @@ impl Occurrences {
     }
 }
 
-/// The variables that occur in the term but are bound outside, in order of occurrence.
+/// Returns the variables that occur in the term but are bound outside, in order of occurrence.
 pub fn free_variables(e: &Expr) -> Vec<Var> {
     let mut free = IndexMap::new();
     let mut bound = HashSet::new();
@@ -58,7 +58,7 @@ pub fn free_variables(e: &Expr) -> Vec<Var> {
     free.into_values().filter(|x: &Var| !bound.contains(&x.id())).collect()
 }
 
-/// The term with variables replaced.
+/// Returns the term with variables replaced.
 pub fn substitute(e: &Expr, by: &HashMap<u32, Expr>) -> Expr {
     match e.kind() {
         _ if by.is_empty() => e.clone(),
@@ -67,7 +67,7 @@ pub fn substitute(e: &Expr, by: &HashMap<u32, Expr>) -> Expr {
     }
 }
 
-/// A copy with fresh binders.
+/// Returns a copy with fresh binders.
 pub fn renamed(e: &Expr, supply: &mut Supply) -> Expr {
     rename(e, supply, &mut HashMap::new())
 }

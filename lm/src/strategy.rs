@@ -1,4 +1,4 @@
-//! Strategies: where laws are applied, and in which order.
+//! Says where laws are applied, and in which order: strategies.
 //!
 //! ```text
 //! id t         = t                              repeat s     = try (s ; repeat s)
@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
-//! sec. 5.1. `innermost` reaches the same normal form as `normalize` (for a confluent
-//! set of laws) without walking the term again for each step: it remembers which nodes are normal,
-//! so its work is the size of the term plus the number of rewrites.
+//! sec. 5.1.
+//!
+//! `innermost` reaches the same normal form as `normalize`, for a confluent set of laws. It does not walk the term again
+//! for each step, but remembers which nodes are normal. So its work is the size of the term plus the number of rewrites.
 
 use crate::law::{Head, Law};
 use crate::term::Expr;
@@ -33,7 +34,7 @@ pub struct LawSet {
 }
 
 impl LawSet {
-    /// The set of the given laws.
+    /// Returns the set of the given laws.
     pub fn new(laws: Vec<Arc<Law>>) -> LawSet {
         let mut by_head: HashMap<Head, Vec<Arc<Law>>> = HashMap::new();
         let mut headless = Vec::new();
@@ -49,12 +50,12 @@ impl LawSet {
         LawSet { laws, by_head, headless }
     }
 
-    /// The laws, in order.
+    /// Returns the laws, in order.
     pub fn laws(&self) -> &[Arc<Law>] {
         &self.laws
     }
 
-    /// The laws that may apply to the term, in order.
+    /// Returns the laws that may apply to the term, in order.
     pub(crate) fn candidates(&self, e: &Expr) -> impl Iterator<Item = &Arc<Law>> {
         let at_head = Head::of(e).and_then(|head| self.by_head.get(&head));
         at_head.unwrap_or(&self.headless).iter()
@@ -97,12 +98,12 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// `innermost` of a set of laws.
+    /// Returns `innermost` of a set of laws.
     pub fn innermost(laws: Vec<Arc<Law>>) -> Strategy {
         Strategy::Innermost(Arc::new(Strategy::Laws(Arc::new(LawSet::new(laws)))))
     }
 
-    /// The laws that it may apply, in order.
+    /// Returns the laws that it may apply, in order.
     pub fn laws(&self) -> Vec<Arc<Law>> {
         match self {
             Strategy::Id | Strategy::Fail => Vec::new(),

@@ -1,4 +1,4 @@
-//! The invariants of terms that their constructors cannot see: run after each pass in debug builds.
+//! Checks the invariants of terms that their constructors cannot see, after each pass in debug builds.
 
 use crate::term::{Def, Expr, Kind, Var};
 use crate::types::Type;

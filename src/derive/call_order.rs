@@ -7,32 +7,24 @@ use std::collections::HashSet;
 
 /// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
 pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
-    match e.kind() {
-        Kind::Const(_) | Kind::Var(_) => {}
-        Kind::App(op, args) => {
-            match op {
-                Op::Call(f) => out.push(f.name.clone()),
-                Op::JacobianOfFun(f) => out.push(f.name.derived(Derivative::D)),
-                Op::JacobianAt(f) => out.push(f.name.derived(Derivative::SufRevPass)),
-                Op::Tuple
-                | Op::Get(..)
-                | Op::If
-                | Op::Assert
-                | Op::Dummy
-                | Op::Prim(_)
-                | Op::JacobianOf(_)
-                | Op::LmGet(..)
-                | Op::Pack(_)
-                | Op::Unpack(_) => {}
-            }
-            args.iter().for_each(|a| calls(a, out));
+    e.visit(|e| {
+        let Kind::App(op, _) = e.kind() else { return };
+        match op {
+            Op::Call(f) => out.push(f.name.clone()),
+            Op::JacobianOfFun(f) => out.push(f.name.derived(Derivative::D)),
+            Op::JacobianAt(f) => out.push(f.name.derived(Derivative::SufRevPass)),
+            Op::Tuple
+            | Op::Get(..)
+            | Op::If
+            | Op::Assert
+            | Op::Dummy
+            | Op::Prim(_)
+            | Op::JacobianOf(_)
+            | Op::LmGet(..)
+            | Op::Pack(_)
+            | Op::Unpack(_) => {}
         }
-        Kind::Let(bindings, body) => {
-            bindings.iter().for_each(|b| calls(&b.rhs, out));
-            calls(body, out);
-        }
-        Kind::Lam(_, body) => calls(body, out),
-    }
+    });
 }
 
 /// Returns whether a function calls itself, directly or not.

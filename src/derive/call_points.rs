@@ -1,11 +1,11 @@
-//! Finds calls of a function and of its derivatives at one point, the value of the argument.
+//! Finds where a function and its derivatives are called at one point: for one value of the argument.
 
 use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashMap;
 
 /// A function, whatever of it varies, and the atoms that it is called with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Meeting(FunName, Vec<Atom>);
+pub struct CallPoint(FunName, Vec<Atom>);
 
 /// The components of variables that are bound to tuples. The argument of a derivative is the tuple of its function's
 /// arguments.
@@ -30,14 +30,14 @@ impl Tuples {
         parts.map_or(std::slice::from_ref(whole), Vec::as_slice)
     }
 
-    /// Returns the point g(s) of a call of g.
-    pub fn of_value(&self, e: &Expr) -> Option<Meeting> {
+    /// Returns the point of a call of g.
+    pub fn point_of_value(&self, e: &Expr) -> Option<CallPoint> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         self.at(&f.name, args)
     }
 
-    /// Returns the point g(s) of a call of `[d g]` at s.
-    pub fn of_derivative(&self, e: &Expr) -> Option<Meeting> {
+    /// Returns the point of a call of `[d g]`: that of g at the same argument.
+    pub fn point_of_derivative(&self, e: &Expr) -> Option<CallPoint> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         match derivation(f)? {
             Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp => self.at(&base(f), &args[..1]),
@@ -49,21 +49,21 @@ impl Tuples {
         }
     }
 
-    fn at(&self, name: &FunName, args: &[Expr]) -> Option<Meeting> {
+    fn at(&self, name: &FunName, args: &[Expr]) -> Option<CallPoint> {
         let parts = match args {
             [one] => self.components(one),
             many => many,
         };
-        Some(Meeting(name.unrestricted(), parts.iter().map(Atom::of).collect::<Option<_>>()?))
+        Some(CallPoint(name.unrestricted(), parts.iter().map(Atom::of).collect::<Option<_>>()?))
     }
 }
 
-/// The outermost derivation of a derivative.
+/// Returns the outermost derivation of a derivative.
 pub fn derivation(f: &Fun) -> Option<&Derivative> {
     f.name.derivative()
 }
 
-/// The g of `[d g]`, with what of it varies.
+/// Returns the g of `[d g]`, with what of it varies.
 pub fn base(f: &Fun) -> FunName {
     f.name.without_derivatives(1)
 }

@@ -1,5 +1,4 @@
-//! Cutting a block at a dependence: what can be computed before some variables are known, and what
-//! cannot.
+//! Cuts a block at a dependence: into what can be computed before some variables are known, and the rest.
 //!
 //! ```text
 //! block  =  let forward in let reverse in result        reverse = all that depends on them
@@ -12,9 +11,9 @@
 //!    =   let u = if c then p else _ in .. let x = if c then (let v = q(u, dr) in v) else e
 //! ```
 //!
-//! Cut at the cotangent, a reverse derivative falls into the two halves `revf$f` and `revr$f` of the
-//! working notes, sec. 6.1; the variables that pass from the first to the second are the record, B.
-//! Takes: normal form without linear maps. Gives: normal form.
+//! Cut at the cotangent, a reverse derivative falls into the two halves `revf$f` and `revr$f` of the working notes,
+//! sec. 6.1. The variables that pass from the first to the second are the record, B. Takes: normal form without linear
+//! maps. Gives: normal form.
 
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
@@ -24,9 +23,9 @@ use std::collections::{HashMap, HashSet};
 /// A block cut in two.
 #[derive(Debug)]
 pub struct Halves {
-    /// Independent of the late variables.
+    /// What does not depend on the late variables.
     pub forward: Vec<Binding>,
-    /// Dependent on them.
+    /// What depends on them.
     pub reverse: Vec<Binding>,
     /// The result.
     pub result: Expr,
@@ -37,8 +36,8 @@ pub fn cut(block: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Halves {
     Cut { late, supply }.block(block)
 }
 
-/// Cuts a conditional on a variable that is not late: its forward half as a binding, and what is
-/// left of it. `None` when nothing can be computed before.
+/// Cuts a conditional on a variable that is not late. Returns its forward half as a binding, and the rest of it;
+/// `None` when nothing can be computed before.
 pub fn cut_conditional(e: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Option<(Binding, Expr)> {
     let [c, yes, no] = e.args_of(&Op::If)? else { return None };
     let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: e.clone() };
@@ -46,7 +45,7 @@ pub fn cut_conditional(e: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Opt
     halves.forward.pop().map(|forward| (forward, rest))
 }
 
-/// The free variables of a block's bindings and result that are bound in `among`, in order of binding.
+/// Returns the variables of `among` that a block's bindings and result use, in order of binding.
 pub fn record(reverse: &[Binding], result: &Expr, among: &[Var]) -> Vec<Var> {
     let mut used = lm::scope::occurrences(result);
     for b in reverse {
@@ -107,8 +106,8 @@ impl Cut<'_> {
     }
 }
 
-/// The reverse half makes again what costs nothing (tuples of what is there), so that it is no part of the record.
-/// Nor are zeros: of those that are added to a cotangent, none is ever made.
+/// Copies what costs nothing, such as tuples, to the reverse half, so that the record does not have it. Copies zeros,
+/// too: a zero that is added to a cotangent is never made.
 pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
     let mut needed: HashSet<u32> = exported(halves).iter().map(Var::id).collect();
     let mut copies = Vec::new();
@@ -132,12 +131,12 @@ pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
     e.any(|e| e.as_var().is_some_and(|x| late.contains(&x.id())))
 }
 
-/// The record of a conditional: only one branch is taken, so a variable of one and a variable of the
-/// other, of one type, share a slot. Without that, a record in a record would double at each level.
+/// The record of a conditional. Only one branch is taken, so a variable of one and a variable of the other, of one
+/// type, share a slot. Without that, a record in a record would double at each level.
 pub struct Slots(Vec<(Option<Var>, Option<Var>)>);
 
 impl Slots {
-    /// The slots for what the branches record.
+    /// Returns the slots for what the branches record.
     pub fn of(yes: Vec<Var>, no: Vec<Var>) -> Slots {
         let mut slots: Vec<(Option<Var>, Option<Var>)> = yes.into_iter().map(|x| (Some(x), None)).collect();
         for x in no {
@@ -149,7 +148,7 @@ impl Slots {
         Slots(slots)
     }
 
-    /// The variable that names each slot outside.
+    /// Returns the variable that holds each slot outside.
     pub fn vars(&self) -> Vec<Var> {
         let either = |(yes, no): &(Option<Var>, Option<Var>)| yes.as_ref().or(no.as_ref()).cloned();
         self.0.iter().filter_map(either).collect()
@@ -160,7 +159,7 @@ impl Slots {
         if vars.len() == 1 { Pattern::Var(vars.remove(0)) } else { Pattern::Tuple(vars) }
     }
 
-    /// A branch's result: its own variables, and dummies in the slots that it has none for.
+    /// Returns a branch's result: its own variables, and dummies in the slots that it has none for.
     fn filled(&self, own: impl Fn(&(Option<Var>, Option<Var>)) -> Option<&Var>) -> Expr {
         let mut parts = self.parts(own);
         if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }

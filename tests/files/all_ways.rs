@@ -7,10 +7,10 @@
 
 use super::each::{self, Outcome, alone};
 use common::all_ways::{Hard, Tally, demo, drawn, function, hard, some};
-use common::{draw, files, ways};
 use common::native::Way;
 use common::random::{cases, seed};
 use common::ways::{Chosen, KINDS, covering, rows};
+use common::{draw, files, ways};
 use libtest_mimic::Trial;
 use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};

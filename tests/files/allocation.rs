@@ -64,7 +64,8 @@ fn undefined(object: &Path) -> BTreeSet<String> {
     listed.lines().map(name).collect()
 }
 
-const SYSTEM: &[&str] = &["mmap", "munmap", "sysconf", "clock_gettime", "memcpy", "memmove", "memset", "strcmp", "bcmp"];
+const SYSTEM: &[&str] =
+    &["mmap", "munmap", "sysconf", "clock_gettime", "memcpy", "memmove", "memset", "strcmp", "bcmp"];
 
 const LIBM: &[&str] = &[
     "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "atan2", "erf", "lgamma_r",

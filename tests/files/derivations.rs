@@ -4,8 +4,8 @@
 use super::each::{self, Outcome, alone};
 use common::cost::{arguments, call, pipeline, point_of_size};
 use common::files;
-use common::random::{cases, seed};
 use common::generate_scaled::program;
+use common::random::{cases, seed};
 use common::shrink::smallest;
 use common::table::SEED;
 use libtest_mimic::Trial;

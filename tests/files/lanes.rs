@@ -3,9 +3,9 @@
 //! the demos.
 
 use super::each::{self, Outcome, alone};
-use common::{draw, files};
 use common::native::{Case, Way, unoptimised};
 use common::nests::nest;
+use common::{draw, files};
 use libtest_mimic::Trial;
 use lm::random::SplitMix;
 use lmc::gradcheck::NATIVE_FAST;

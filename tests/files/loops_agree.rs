@@ -5,8 +5,8 @@
 
 use super::each::{self, Outcome, alone};
 use common::all_ways::{Hard, hard};
-use common::{draw, files};
 use common::loops_agree::{Case, Tally, WAYS};
+use common::{draw, files};
 use libtest_mimic::Trial;
 use lm::value::Value;
 use lmc::demos::Demo;

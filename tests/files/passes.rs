@@ -2,8 +2,8 @@
 //! programs with stencils and on random ones. `loops_agree` runs each pass alone, without code.
 
 use super::each::{self, Outcome, alone};
-use common::{draw, files};
 use common::native::{Case, Way};
+use common::{draw, files};
 use libtest_mimic::Trial;
 use loops::{Checks, Forward, PASSES, Selection};
 use std::io::Write;

@@ -1,7 +1,7 @@
-//! Both sides of a law have one type; and instances of its left side, for tests.
+//! Checks that both sides of a law have one type; makes instances of its left side, for tests.
 //!
-//! Types are inferred by unification over the typing rules of the primitives' table. A sequence is
-//! checked at lengths 1, 2 and 3.
+//! Types are inferred by unification over the typing rules of the primitives' table. A sequence is checked at lengths
+//! 1, 2 and 3.
 
 use super::matching::{Builder, Spaces, Subst};
 use super::pattern::Pat;
@@ -25,8 +25,8 @@ pub fn well_typed(law: &Law) {
     }
 }
 
-/// A closed instance of the law's left side: sequences of length `count`, each type variable a type
-/// of `ground`, each metavariable a term of `term`; `None` for a law without a left side as a pattern.
+/// Returns a closed instance of the law's left side: sequences of length `count`, each type variable a type of
+/// `ground`, each metavariable a term of `term`. Returns `None` for a law without a left side as a pattern.
 pub fn instance(
     law: &Law,
     count: usize,
@@ -52,7 +52,7 @@ pub fn instance(
         .build(&lhs)
 }
 
-/// The types of the metavariables, and what was found of the type variables.
+/// The types of the metavariables, and those found for the type variables.
 struct Types {
     bound: HashMap<(Name, usize), Scheme>,
     metas: HashMap<Name, Scheme>,
@@ -124,7 +124,7 @@ impl Types {
         Scheme::Var("?".into(), self.fresh)
     }
 
-    /// The type of an expanded pattern.
+    /// Returns the type of an expanded pattern.
     fn of(&mut self, p: &Pat) -> Result<Scheme, String> {
         match p {
             Pat::Meta(name) => {
@@ -206,7 +206,7 @@ impl Types {
         }
     }
 
-    /// The first rule that fits, rules on Integers last: a law is about Floats where it may choose.
+    /// Returns the first rule that fits, rules on Integers last: a law is about Floats where it may choose.
     fn prim(&mut self, p: Prim, args: &[Scheme]) -> Result<Scheme, String> {
         let on_integers = |rule: &(Vec<Scheme>, Scheme)| rule.0.contains(&Scheme::Known(Type::Integer));
         let mut rules: Vec<_> = p.rules().iter().filter_map(|r| r.at_arity(args.len())).collect();
@@ -288,7 +288,7 @@ impl Types {
         }
     }
 
-    /// A type for the scheme: every variable still free takes one from `choose`.
+    /// Returns a type for the scheme: every variable still free takes one from `choose`.
     fn ground(&mut self, s: &Scheme, choose: &mut dyn FnMut() -> Type) -> Type {
         match self.resolve(s) {
             Scheme::Var(name, i) => {
@@ -326,7 +326,7 @@ fn rename(s: &Scheme, stamp: usize) -> Scheme {
     }
 }
 
-/// A type as a scheme that can be unified part by part.
+/// Returns a type as a scheme that can be unified part by part.
 fn open(t: &Type) -> Scheme {
     match t {
         Type::Tuple(ts) => Scheme::Tuple(ts.iter().map(open).collect()),
@@ -337,7 +337,7 @@ fn open(t: &Type) -> Scheme {
     }
 }
 
-/// The tangent of a resolved scheme.
+/// Returns the tangent of a resolved scheme.
 fn tangent(s: Scheme) -> Scheme {
     match s {
         Scheme::Known(t) => open(&t.tangent()),

@@ -1,4 +1,4 @@
-//! Matching the left side of a law against a term, and building the right side.
+//! Matches the left side of a law with a term, and builds the right side.
 
 use super::pattern::Pat;
 use crate::prim::Prim;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 type Name = Arc<str>;
 
-/// What the metavariables and binders of a law stand for.
+/// The terms that the metavariables and binders of a law stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Subst {
     terms: Vec<(Name, Expr)>,
@@ -19,12 +19,12 @@ pub struct Subst {
 }
 
 impl Subst {
-    /// A substitution of terms for metavariables.
+    /// Returns a substitution of terms for metavariables.
     pub fn of(terms: impl IntoIterator<Item = (Name, Expr)>) -> Subst {
         Subst { terms: terms.into_iter().collect(), ..Subst::default() }
     }
 
-    /// The term that a metavariable stands for.
+    /// Returns the term that a metavariable stands for.
     pub fn term(&self, name: &str) -> Option<&Expr> {
         self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
     }
@@ -105,7 +105,7 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The term that `p` stands for; `None` when it would have no type, or a witness is not known.
+    /// Returns the term that `p` stands for; `None` when it would have no type, or a witness is not known.
     pub fn build(&mut self, p: &Pat) -> Option<Expr> {
         self.at(p, None, &mut Vec::new())
     }
@@ -176,7 +176,7 @@ impl Builder<'_> {
         Some(out)
     }
 
-    /// How often `p ..` repeats: as often as its sequences are long, which must agree.
+    /// Returns how often `p ..` repeats: as often as its sequences are long, which must agree.
     fn count(&self, p: &Pat) -> Option<usize> {
         let mut lengths = Vec::new();
         p.visit(&mut |q| {
@@ -189,7 +189,7 @@ impl Builder<'_> {
     }
 }
 
-/// The sum of vectors or of maps, as a balanced tree; `None` for no parts.
+/// Returns the sum of vectors or of maps, as a balanced tree; `None` for no parts.
 pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
     match parts.len() {
         0 => None,
@@ -203,12 +203,12 @@ pub fn sum(mut parts: Vec<Expr>) -> Option<Expr> {
     }
 }
 
-/// A witness of a linear map's domain, when it can be told from the map.
+/// Returns a witness of a linear map's domain, when it can be told from the map.
 pub fn domain(m: &Expr) -> Option<Expr> {
     Spaces::default().domain(m)
 }
 
-/// A witness of a linear map's codomain, when it can be told from the map.
+/// Returns a witness of a linear map's codomain, when it can be told from the map.
 pub fn codomain(m: &Expr) -> Option<Expr> {
     Spaces::default().codomain(m)
 }
@@ -228,12 +228,12 @@ impl Spaces {
         self.0.entry(x.id()).or_default()[1] = Some(witness);
     }
 
-    /// A witness of a linear map's domain, when it can be told from the map.
+    /// Returns a witness of a linear map's domain, when it can be told from the map.
     pub fn domain(&self, m: &Expr) -> Option<Expr> {
         self.space(m, m.ty().as_lm()?.0, true)
     }
 
-    /// A witness of a linear map's codomain, when it can be told from the map.
+    /// Returns a witness of a linear map's codomain, when it can be told from the map.
     pub fn codomain(&self, m: &Expr) -> Option<Expr> {
         self.space(m, m.ty().as_lm()?.1, false)
     }
@@ -295,7 +295,7 @@ impl Spaces {
         }
     }
 
-    /// The domain that all maps of a tensor of maps have.
+    /// Returns the domain that all maps of a tensor of maps have.
     fn domain_of_family(&self, maps: &Expr) -> Option<Expr> {
         match maps.kind() {
             Kind::App(Op::Prim(Prim::VecInit), maps) => maps.iter().find_map(|m| self.domain(m)),
@@ -308,7 +308,7 @@ impl Spaces {
     }
 }
 
-/// The term, unless it mentions one of the variables.
+/// Returns the term, unless it mentions one of the variables.
 fn without<'a>(e: Expr, mut variables: impl Iterator<Item = &'a Var>) -> Option<Expr> {
     let free = free_variables(&e);
     (!variables.any(|x| free.contains(x))).then_some(e)

@@ -1,8 +1,7 @@
-//! The laws: what the optimiser may do, and nothing else.
+//! Lists the laws: what the optimiser may do, and nothing else.
 //!
-//! A law is a line of `laws/linear.laws`, a row of `native::NATIVE`, or the derivative of a row of
-//! the primitives' table. [`Law::rewrite`] applies one at the root of a term; `strategy` says where
-//! and in which order.
+//! A law is a line of `laws/linear.laws`, a row of `native::NATIVE`, or the derivative of a row of the primitives'
+//! table. [`Law::rewrite`] applies one at the root of a term; `strategy` says where and in which order.
 
 pub mod check;
 mod matching;
@@ -44,7 +43,7 @@ enum Body {
 }
 
 impl Law {
-    /// A law from its text, `left = right`, as in the table. Panics when it is malformed.
+    /// Returns a law from its text, `left = right`, as in the table. Panics when it is malformed.
     pub fn equation(name: &str, source: &str, text: &str) -> Law {
         let (lhs, rhs) = text.split_once(" = ").unwrap_or_else(|| panic!("law {name} has no ` = `"));
         Law::of_sides(name, source, text, parse::side(lhs), parse::side(rhs))
@@ -56,7 +55,7 @@ impl Law {
         Law { name: name.into(), source: source.into(), text: text.into(), body: Body::Equation { lhs, rhs, copied } }
     }
 
-    /// A rule of a program, for the definition that has these names.
+    /// Returns a rule of a program, for the definition that has these names.
     pub fn of_rule(rule: &Rule, names: &Arc<Named>) -> Law {
         const WIDTH: usize = 100;
         let text = format!("{} = {}", ks::expr(&rule.template, WIDTH), ks::expr(&rule.replacement, WIDTH));
@@ -64,7 +63,7 @@ impl Law {
         Law { name: rule.name.clone(), source: "rule".into(), text, body: Body::Rule(rule, names.clone()) }
     }
 
-    /// The operator at the root of the left side; `None` for any.
+    /// Returns the operator at the root of the left side; `None` for any.
     pub fn head(&self) -> Option<Head> {
         match &self.body {
             Body::Native(_, head) => *head,
@@ -88,7 +87,7 @@ impl Law {
         }
     }
 
-    /// The maps that the right side uses more than once, so that they must be free to copy.
+    /// Returns the maps that the right side uses more than once, so that they must be free to copy.
     pub fn copied_maps(&self) -> Vec<&str> {
         match &self.body {
             Body::Equation { copied, .. } => copied.iter().map(|n| &**n).filter(|n| "mnp".contains(n)).collect(),
@@ -96,10 +95,10 @@ impl Law {
         }
     }
 
-    /// The term that the law makes of `e`, or `None` where it does not apply.
+    /// Returns the term that the law makes of `e`, or `None` where it does not apply.
     ///
-    /// A vector that the right side uses more than once is named by a binding pushed on `floats`;
-    /// a map used more than once must be free to copy. The new term has the type of the old.
+    /// Where the right side uses a vector more than once, a binding that is pushed on `floats` names it. A map that it
+    /// uses more than once must be free to copy. The new term has the type of the old.
     pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
         self.rewrite_among(e, supply, floats, &Spaces::default())
     }
@@ -149,8 +148,9 @@ impl Law {
     }
 }
 
-/// Where in the source what a law makes of a term stands: where the term does; of a transpose, or of a map with what it
-/// is applied to, where the map does. A term of several maps that has no place stands where the first of them does.
+/// Returns the place in the source of what a law makes of a term: the place of the term. For a transpose, or a map and
+/// what it is applied to, returns the place of the map. For a term of several maps without a place, returns that of
+/// the first.
 fn place_of(e: &Expr) -> Span {
     let Kind::App(_, args) = e.kind() else { return e.span() };
     let mut maps = args.iter().filter(|a| a.ty().as_lm().is_some() && a.span() != Span::default());
@@ -161,10 +161,10 @@ fn place_of(e: &Expr) -> Span {
     }
 }
 
-/// A juxtaposition of at most so many maps is copied, if its parts are free to copy.
+/// The most parts of a juxtaposition of maps that is copied, if its parts are free to copy.
 const SHORT: usize = 4;
 
-/// Whether copying the map copies no work: a variable, 0, 1, a projection, a scale by an atom, a few of
+/// Returns whether a copy of the map copies no work: a variable, 0, 1, a projection, a scale by an atom, or a few of
 /// these side by side.
 pub fn is_free_to_copy(m: &Expr) -> bool {
     match m.kind() {
@@ -189,7 +189,7 @@ pub fn is_free_to_copy(m: &Expr) -> bool {
     }
 }
 
-/// Whether the term only puts together what has a name: as a witness, or an index, it costs nothing.
+/// Returns whether the term is built of names only: as a witness, or an index, it costs nothing.
 fn is_shape(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Tuple | Op::Get(..), args) => args.iter().all(is_shape),
@@ -197,7 +197,7 @@ fn is_shape(e: &Expr) -> bool {
     }
 }
 
-/// Every law by name, in the order of the tables.
+/// Returns every law by name, in the order of the tables.
 pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
     static LAWS: LazyLock<IndexMap<Arc<str>, Arc<Law>>> = LazyLock::new(|| {
         let table = include_str!("../../laws/linear.laws").lines().filter_map(read_line);
@@ -220,12 +220,12 @@ pub fn all() -> &'static IndexMap<Arc<str>, Arc<Law>> {
     &LAWS
 }
 
-/// The law of that name. Panics when there is none: schedules are part of the program.
+/// Returns the law of that name. Panics when there is none: schedules are part of the program.
 pub fn named(name: &str) -> &'static Arc<Law> {
     all().get(name).unwrap_or_else(|| panic!("there is no law `{name}`"))
 }
 
-/// A line `name  source  law`, columns two blanks or more apart; `None` for a comment or nothing.
+/// Reads a line `name source law`, columns two blanks or more apart; returns `None` for a comment or an empty line.
 fn read_line(line: &str) -> Option<Law> {
     if line.trim().is_empty() || line.starts_with('#') {
         return None;
@@ -237,7 +237,7 @@ fn read_line(line: &str) -> Option<Law> {
     }
 }
 
-/// `∂p(x, y) = ...`.
+/// Returns `∂p(x, y) = ...`.
 fn derivative_law(p: Prim) -> Option<Law> {
     let JacobianRule::Law(rhs) = p.jacobian() else {
         return None;
@@ -254,8 +254,8 @@ fn arity(p: Prim) -> usize {
     (1..=3).find(|&n| rule.at_arity(n).is_some()).expect("a differentiable primitive has arguments")
 }
 
-/// The Jacobian `∂p(args)` of a primitive at atoms: the right side of its derivative law, or the
-/// zero map where the result does not depend smoothly on the arguments.
+/// Returns the Jacobian `∂p(args)` of a primitive at atoms: the right side of its derivative law, or the zero map
+/// where the result does not depend smoothly on the arguments.
 ///
 /// Panics for a primitive that derivations handle themselves.
 pub fn jacobian_of(p: Prim, args: &[Expr]) -> Expr {

@@ -1,5 +1,5 @@
-//! Laws whose right side no pattern can say: those on the i-th of n components, on literals, and
-//! on sums of many terms. Each has its text in the table like any other, and is tested like any other.
+//! Lists the laws whose right side no pattern can say: laws on the i-th of n components, on literals, and on sums of
+//! many terms. Each has its text in the table like any other, and is tested like any other.
 
 use super::matching::{Spaces, sum};
 use crate::prim::Prim;
@@ -40,7 +40,7 @@ pub enum Head {
 }
 
 impl Head {
-    /// The head of a term.
+    /// Returns the head of a term.
     pub fn of(e: &Expr) -> Option<Head> {
         match e.kind() {
             Kind::App(Op::Prim(p), _) => Some(Head::Prim(*p)),
@@ -94,7 +94,7 @@ fn prim2(e: &Expr, p: Prim) -> Option<(&Expr, &Expr)> {
     }
 }
 
-/// The index, size and witness of a projection map.
+/// Returns the index, size and witness of a projection map.
 fn projection(m: &Expr) -> Option<(usize, usize, &Expr)> {
     match m.kind() {
         Kind::App(Op::LmGet(i, n), args) => Some((*i, *n, &args[0])),
@@ -147,7 +147,7 @@ fn sumbuild_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     Some(Expr::prim(Prim::ZeroOf, [w.clone()]))
 }
 
-/// A dummy tuple as a tuple of dummies, whose components can be selected.
+/// Returns a dummy tuple as a tuple of dummies, whose components can be selected.
 pub fn component_source(s: &Expr) -> Expr {
     match (s.args_of(&Op::Dummy), s.ty().as_tuple()) {
         (Some(_), Some(parts)) => Expr::tuple(parts.iter().map(|t| Expr::dummy(t.clone())).collect::<Vec<_>>()),
@@ -162,7 +162,7 @@ fn vcat_get(e: &Expr, _: &Spaces) -> Option<Expr> {
     in_order.then(|| Expr::prim(Prim::LmOne, [projection(&ms[0]).expect("checked").2.clone()]))
 }
 
-/// At most one map is not zero, so nothing is copied.
+/// Composes each part with n. At most one part is not zero, so nothing is copied.
 fn inject_compose(e: &Expr, spaces: &Spaces) -> Option<Expr> {
     let (v, n) = prim2(e, Prim::LmCompose)?;
     let ms = v.args_of_prim(Prim::LmVCat)?;
@@ -267,7 +267,8 @@ fn addends(e: &Expr, out: &mut Vec<Expr>) {
     }
 }
 
-/// Terms of a sum with the same key can be added: those after the same variable, and all scales.
+/// Returns the key of a term of a sum; terms with the same key can be added. All terms after the same variable have
+/// one, and all scales.
 fn group_key(term: &Expr) -> Option<usize> {
     let last = prim2(term, Prim::LmCompose).map_or(term, |(_, n)| n);
     match last.kind() {
@@ -281,7 +282,7 @@ fn is_grouped(groups: &indexmap::IndexMap<usize, Vec<Expr>>, terms: &[Expr]) -> 
     groups.values().flatten().eq(terms.iter()) && groups.values().all(|g| g.len() == 1)
 }
 
-/// `(m ∘ p) ⊕ p ⊕ ... = (m ⊕ 1 ⊕ ...) ∘ p`; scales are only put side by side.
+/// Returns `(m ⊕ 1 ⊕ ...) ∘ p` for `(m ∘ p) ⊕ p ⊕ ...`; scales are only put side by side.
 fn factor(group: Vec<Expr>, spaces: &Spaces) -> Option<Expr> {
     let last = prim2(&group[0], Prim::LmCompose).map_or(&group[0], |(_, n)| n).clone();
     if group.len() == 1 || last.as_var().is_none() {

@@ -23,7 +23,7 @@ pub fn side(text: &str) -> Pat {
     settle_witnesses(pattern, true)
 }
 
-/// A scale below the root, its witness left out, is one of Floats: `S(y) ⋈ S(x)`. A sum and a
+/// Fills in the witnesses below the root. A scale without a witness is one of Floats: `S(y) ⋈ S(x)`. A sum and a
 /// conditional have the spaces of their parts, so there the root's witnesses still serve.
 fn settle_witnesses(p: Pat, at_root: bool) -> Pat {
     let below = |p| settle_witnesses(p, false);
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         self.named(word)
     }
 
-    /// `×(m ..)`; and `⊕(m ..)`, a sum over a sequence.
+    /// Parses `×(m ..)`; and `⊕(m ..)`, a sum over a sequence.
     fn sign(&mut self, prim: Prim) -> Pat {
         match prim {
             Prim::LmAdd => Pat::Total(Box::new(self.single_list())),
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
         parts.remove(0)
     }
 
-    /// `0` and `1` are the maps; a Float has a point; an Integer is written `int(2)`.
+    /// Parses a number: `0` and `1` are the maps; a Float has a point; an Integer is written `int(2)`.
     fn number(&mut self) -> Option<Pat> {
         let end = self.rest.find(|c: char| !(c.is_ascii_digit() || "-.".contains(c))).unwrap_or(self.rest.len());
         let literal = self.rest[..end].trim_end_matches("..");

@@ -1,4 +1,4 @@
-//! The two sides of a law: terms with metavariables.
+//! Represents the two sides of a law: terms with metavariables.
 
 use crate::term::{Constant, Op};
 use std::sync::Arc;
@@ -52,8 +52,8 @@ impl Pat {
         }
     }
 
-    /// The metavariables, each with the number of its uses; a use under `..` of a metavariable
-    /// that is no sequence counts twice, a use in a branch of a conditional like any other.
+    /// Returns the metavariables, each with the number of its uses. A use under `..` of a metavariable that is no
+    /// sequence counts twice. A use in a branch of a conditional counts as any other.
     pub fn uses(&self, sequences: &[Arc<str>]) -> Vec<(Arc<str>, usize)> {
         let mut uses: Vec<(Arc<str>, usize)> = Vec::new();
         self.count(1, sequences, &mut uses);
@@ -78,7 +78,7 @@ impl Pat {
         }
     }
 
-    /// The metavariables under `..`: on the left side of a law, its sequences.
+    /// Returns the metavariables under `..`: on the left side of a law, its sequences.
     pub fn sequences(&self) -> Vec<Arc<str>> {
         let mut out = Vec::new();
         self.visit(&mut |p| {

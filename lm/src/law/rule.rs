@@ -1,12 +1,12 @@
-//! Laws that a program gives: its rules.
+//! Matches and applies the rules of a program.
 //!
 //! ```text
 //! (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
 //! ```
 //!
-//! A parameter stands for any term of its type that does not use what the template binds around it; one that
-//! the template mentions twice stands for the same term twice. Bound variables match bound variables. Names
-//! that a let gives do not count: a variable is as good as what it is bound to.
+//! A parameter stands for any term of its type that does not use what the template binds around it. A parameter that
+//! the template mentions twice stands for the same term twice. Bound variables match bound variables. The names that a
+//! let gives do not count: a variable matches what it is bound to.
 
 use super::matching::name_it;
 use crate::alpha;
@@ -15,7 +15,7 @@ use crate::scope::{free_variables, occurrences, renamed, substitute};
 use crate::term::{Binding, Def, Expr, Kind, Op, Pattern, Rule, Supply, Var};
 use std::collections::HashMap;
 
-/// What each variable of a definition is bound to, where that has no effect.
+/// The term that each variable of a definition is bound to, if that has no effect.
 #[derive(Debug, Default)]
 pub struct Named {
     terms: HashMap<u32, Expr>,
@@ -23,7 +23,7 @@ pub struct Named {
 }
 
 impl Named {
-    /// The names of a definition, among functions with these effects.
+    /// Returns the names of a definition, among functions with these effects.
     pub fn of(def: &Def, effects: &Effects) -> Named {
         let mut terms = HashMap::new();
         def.body.visit_bindings(|b| {
@@ -35,7 +35,7 @@ impl Named {
     }
 }
 
-/// What the variables of a binding are bound to, one by one.
+/// Returns what the variables of a binding are bound to, one by one.
 fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
     match &b.pattern {
         Pattern::Var(x) => vec![(x.id(), b.rhs.clone())],
@@ -46,7 +46,7 @@ fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
     }
 }
 
-/// A template with what its names stand for in their places.
+/// Returns a template with the terms for their names.
 pub fn without_names(e: &Expr) -> Expr {
     match e.kind() {
         Kind::Let(bindings, body) => {
@@ -61,9 +61,9 @@ pub fn without_names(e: &Expr) -> Expr {
     }
 }
 
-/// The replacement for `e`, when the template, which has no names, matches it.
+/// Returns the replacement for `e`, if the template, which has no names, matches it.
 ///
-/// A term that the replacement uses more than once is named by a binding pushed on `floats`. What has an
+/// Where the replacement uses a term more than once, a binding that is pushed on `floats` names it. A term with an
 /// effect is not matched.
 pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
     let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
@@ -125,7 +125,7 @@ impl Matching<'_> {
         }
     }
 
-    /// The term with those names that it uses and that are given inside of the matched term.
+    /// Returns the term with the names that it uses and that the matched term gives inside.
     fn with_inner_names(&self, e: &Expr) -> Expr {
         let mut used = free_variables(e);
         let mut kept: Vec<Binding> = Vec::new();

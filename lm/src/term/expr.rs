@@ -1,4 +1,4 @@
-//! Terms: immutable, shared, each node with its type, its place in the source and its size.
+//! Represents terms: immutable, shared, each node with its type, its place in the source and its size.
 
 use super::{Constant, Op, Span, Var};
 use crate::prim::Prim;
@@ -15,7 +15,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The variables bound.
+    /// Returns the variables bound.
     pub fn vars(&self) -> &[Var] {
         match self {
             Pattern::Var(x) => std::slice::from_ref(x),
@@ -83,28 +83,28 @@ impl Expr {
         Expr(Arc::new(Node { kind, ty, span, size }))
     }
 
-    /// A literal.
+    /// Returns a literal.
     pub fn constant(c: Constant) -> Expr {
         let ty = c.ty();
         Expr::new(Kind::Const(c), ty, Span::default())
     }
 
-    /// A Float literal.
+    /// Returns a Float literal.
     pub fn float(x: f64) -> Expr {
         Expr::constant(Constant::Float(x))
     }
 
-    /// An Integer literal.
+    /// Returns an Integer literal.
     pub fn integer(i: i64) -> Expr {
         Expr::constant(Constant::Integer(i))
     }
 
-    /// A variable's use.
+    /// Returns a variable's use.
     pub fn var(x: &Var) -> Expr {
         Expr::new(Kind::Var(x.clone()), x.ty().clone(), Span::default())
     }
 
-    /// `op(args)`; `None` when the arguments do not fit the operator.
+    /// Returns `op(args)`; `None` when the arguments do not fit the operator.
     ///
     /// `Op::Dummy`, whose type is not found from its arguments, has [`Expr::dummy`].
     pub fn try_app(op: Op, args: Vec<Expr>, span: Span) -> Option<Expr> {
@@ -113,7 +113,7 @@ impl Expr {
         Some(Expr::new(Kind::App(op, args), ty, span))
     }
 
-    /// `op(args)`. Panics when the arguments do not fit: that is a bug of the caller.
+    /// Returns `op(args)`. Panics when the arguments do not fit: that is a bug of the caller.
     pub fn app(op: Op, args: Vec<Expr>) -> Expr {
         let types: Vec<Type> = args.iter().map(|a| a.ty().clone()).collect();
         match op.result(&types) {
@@ -122,17 +122,17 @@ impl Expr {
         }
     }
 
-    /// A primitive's application. Panics when the arguments do not fit.
+    /// Returns a primitive's application. Panics when the arguments do not fit.
     pub fn prim(p: Prim, args: impl IntoIterator<Item = Expr>) -> Expr {
         Expr::app(Op::Prim(p), args.into_iter().collect())
     }
 
-    /// `(e1, ..., en)`.
+    /// Returns `(e1, ..., en)`.
     pub fn tuple(parts: impl IntoIterator<Item = Expr>) -> Expr {
         Expr::app(Op::Tuple, parts.into_iter().collect())
     }
 
-    /// The i-th component (1-based) of a tuple; of a literal tuple, the component itself.
+    /// Returns the i-th component (1-based) of a tuple; of a literal tuple, the component itself.
     pub fn get(i: usize, tuple: Expr) -> Expr {
         match tuple.kind() {
             Kind::App(Op::Tuple, parts) => parts[i - 1].clone(),
@@ -143,22 +143,22 @@ impl Expr {
         }
     }
 
-    /// `if c then a else b`.
+    /// Returns `if c then a else b`.
     pub fn conditional(c: Expr, a: Expr, b: Expr) -> Expr {
         Expr::app(Op::If, vec![c, a, b])
     }
 
-    /// A value of type `ty` that nobody looks at.
+    /// Returns a value of type `ty` that is never read.
     pub fn dummy(ty: Type) -> Expr {
         Expr::new(Kind::App(Op::Dummy, vec![]), ty, Span::default())
     }
 
-    /// A witness of the shape of `e`: `e` itself, or, where the type alone gives the shape, a dummy.
+    /// Returns a witness of the shape of `e`: `e` itself, or, where the type alone gives the shape, a dummy.
     pub fn witness(e: &Expr) -> Expr {
         if e.ty().has_fixed_shape() { Expr::dummy(e.ty().clone()) } else { e.clone() }
     }
 
-    /// A block; nested blocks in the body are joined, an empty block is its body.
+    /// Returns a block; nested blocks in the body are joined, an empty block is its body.
     pub fn block(mut bindings: Vec<Binding>, body: Expr) -> Expr {
         let mut body = body;
         while let Kind::Let(inner, result) = body.kind() {
@@ -173,13 +173,13 @@ impl Expr {
         Expr::new(Kind::Let(bindings, body), ty, span)
     }
 
-    /// `λx. body`.
+    /// Returns `λx. body`.
     pub fn lam(x: Var, body: Expr) -> Expr {
         let ty = Type::lam(x.ty().clone(), body.ty().clone());
         Expr::new(Kind::Lam(x, body), ty, Span::default())
     }
 
-    /// The same term at another place in the source.
+    /// Returns the term with another place in the source.
     pub fn at(self, span: Span) -> Expr {
         match Arc::try_unwrap(self.0) {
             Ok(node) => Expr(Arc::new(Node { span, ..node })),
@@ -187,9 +187,9 @@ impl Expr {
         }
     }
 
-    /// The same term at a place in the source, if it has none and is no atom; so the terms in it, down to those that
-    /// have one, or that other terms have, too. So a term that was just made of others takes the place of what it is
-    /// made for.
+    /// Returns the term with a place in the source, if it has none and is no atom. The terms inside it get the place,
+    /// too, down to those that have one or that other terms share. So a term that was just made of others has the
+    /// place of the term that it replaces.
     pub fn placed(mut self, span: Span) -> Expr {
         self.take_place(span);
         self
@@ -206,7 +206,8 @@ impl Expr {
         }
     }
 
-    /// The same term in which everything has a place: its own, or that of the term around it, or, outermost, `span`.
+    /// Returns the term with a place for everything in it: its own, or that of the term around it, or, outermost,
+    /// `span`.
     pub fn placed_throughout(&self, span: Span) -> Expr {
         if self.is_atom() {
             return self.clone();
@@ -241,32 +242,32 @@ impl Expr {
         Expr::new(kind, e.ty().clone(), span)
     }
 
-    /// The term's shape.
+    /// Returns the term's shape.
     pub fn kind(&self) -> &Kind {
         &self.0.kind
     }
 
-    /// The term's type.
+    /// Returns the term's type.
     pub fn ty(&self) -> &Type {
         &self.0.ty
     }
 
-    /// Where the term stands in the source, if anywhere.
+    /// Returns the place of the term in the source, if it has one.
     pub fn span(&self) -> Span {
         self.0.span
     }
 
-    /// The number of nodes, shared ones counted at each use.
+    /// Returns the number of nodes, shared ones counted at each use.
     pub fn size(&self) -> usize {
         self.0.size
     }
 
-    /// An address that stands for this very node as long as it lives.
+    /// Returns an address that stands for this very node as long as it lives.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
 
-    /// Whether the term is a constant, a variable or a dummy: free to copy.
+    /// Returns whether the term is a constant, a variable or a dummy: free to copy.
     pub fn is_atom(&self) -> bool {
         match self.kind() {
             Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Dummy, _) => true,
@@ -280,7 +281,7 @@ impl Expr {
         self.args_of(&Op::Tuple).is_some_and(|parts| parts.len() <= SHORT && parts.iter().all(Expr::is_atom))
     }
 
-    /// The variable, when the term is one.
+    /// Returns the variable, when the term is one.
     pub fn as_var(&self) -> Option<&Var> {
         match self.kind() {
             Kind::Var(x) => Some(x),
@@ -288,7 +289,7 @@ impl Expr {
         }
     }
 
-    /// The arguments, when the term is an application of `op`.
+    /// Returns the arguments, when the term is an application of `op`.
     pub fn args_of(&self, op: &Op) -> Option<&[Expr]> {
         match self.kind() {
             Kind::App(o, args) if o == op => Some(args),
@@ -296,12 +297,12 @@ impl Expr {
         }
     }
 
-    /// The arguments, when the term is an application of the primitive `p`.
+    /// Returns the arguments, when the term is an application of the primitive `p`.
     pub fn args_of_prim(&self, p: Prim) -> Option<&[Expr]> {
         self.args_of(&Op::Prim(p))
     }
 
-    /// The bindings and result of a block; of any other term, no bindings and itself.
+    /// Returns the bindings and result of a block; of any other term, no bindings and itself.
     pub fn as_block(&self) -> (&[Binding], &Expr) {
         match self.kind() {
             Kind::Let(bindings, body) => (bindings, body),
@@ -309,9 +310,9 @@ impl Expr {
         }
     }
 
-    /// The same node with every child replaced by `f` of it; the node itself when none changed.
+    /// Returns the node with every child replaced by `f` of it; the node itself when none changed.
     ///
-    /// Children are visited in order of evaluation. Panics when a child's type changes.
+    /// Visits the children in order of evaluation. Panics when a child's type changes.
     pub fn map_children(&self, mut f: impl FnMut(&Expr) -> Expr) -> Expr {
         let mut changed = false;
         let mut go = |e: &Expr| {

@@ -137,7 +137,7 @@ impl Hash for Fun {
 }
 
 impl Fun {
-    /// The type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
+    /// Returns the type S of `f : S -> T`: the parameter's type, or the tuple of all of them.
     pub fn argument(&self) -> Type {
         match self.params.as_slice() {
             [one] => one.clone(),
@@ -145,7 +145,7 @@ impl Fun {
         }
     }
 
-    /// Whether the function has such a part of its argument, and it can change.
+    /// Returns whether the function has such a part of its argument, and it can change.
     pub fn can_vary(&self, path: &Path) -> bool {
         let part = |ty: &Type, i: &usize| ty.as_tuple().and_then(|parts| parts.get(i - 1).cloned());
         let first = self.params.get(path[0] - 1).cloned();
@@ -153,7 +153,7 @@ impl Fun {
         ty.is_some_and(|ty| ty.is_differentiable())
     }
 
-    /// The type of what varies: that of the argument, or of the parts that the name says.
+    /// Returns the type of what varies: that of the argument, or of the parts that the name says.
     pub fn varying(&self) -> Type {
         let part = |path: &Path| {
             let part = |ty: Type, i: &usize| ty.as_tuple().expect("a path leads through tuples")[i - 1].clone();

@@ -42,7 +42,7 @@ pub enum Constant {
 }
 
 impl Constant {
-    /// The literal's type.
+    /// Returns the literal's type.
     pub fn ty(&self) -> Type {
         match self {
             Constant::Float(_) => Type::Float,
@@ -87,17 +87,17 @@ pub struct Var {
 }
 
 impl Var {
-    /// The name shown to people; not unique.
+    /// Returns the name shown to people; not unique.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The number, unique in a definition.
+    /// Returns the number, unique in a definition.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The variable's type.
+    /// Returns the variable's type.
     pub fn ty(&self) -> &Type {
         &self.ty
     }
@@ -122,7 +122,7 @@ impl Hash for Var {
 pub struct Supply(u32);
 
 impl Supply {
-    /// A variable that no other has the number of.
+    /// Returns a variable that no other has the number of.
     pub fn fresh(&mut self, name: &str, ty: Type) -> Var {
         self.0 += 1;
         Var { name: name.into(), id: self.0, ty }

@@ -1,4 +1,4 @@
-//! Operators, and their typing.
+//! Lists the operators, and gives them types.
 
 use super::{Fun, FunName};
 use crate::prim::Prim;
@@ -16,7 +16,7 @@ pub enum Op {
     If,
     /// `assert c e`: e, or an error when c is false.
     Assert,
-    /// A value of the node's type that nobody looks at.
+    /// A value of the node's type that is never read.
     Dummy,
     /// A primitive.
     Prim(Prim),
@@ -27,8 +27,8 @@ pub enum Op {
     JacobianOf(Prim),
     /// The Jacobian `∂f(e1, ..., en)` of a top-level function.
     JacobianOfFun(Arc<Fun>),
-    /// The Jacobian of a top-level function at the point that a record of its first half holds. Its arguments
-    /// are the record and witnesses of what varies and of the result. It is applied in reverse only.
+    /// The Jacobian of a top-level function at the point that a record of its first half holds. Its arguments are the
+    /// record, and witnesses of what varies and of the result. It is applied in reverse only.
     JacobianAt(Arc<Fun>),
     /// The linear map that selects the i-th component of an n-tuple, 1-based. Its argument is a
     /// witness of the tuple.
@@ -40,8 +40,8 @@ pub enum Op {
 }
 
 impl Op {
-    /// The result type for the given argument types, or `None` when they do not fit (and for
-    /// `Dummy`, whose type nothing tells).
+    /// Returns the result type for the given argument types, or `None` when they do not fit (and for `Dummy`, whose
+    /// type nothing tells).
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         match (self, args) {
             (Op::Tuple, _) => Some(Type::tuple(args.iter().cloned())),

@@ -4,7 +4,7 @@ use super::{Expr, Fun, FunName, Path, Span, Supply, Var};
 use std::sync::Arc;
 
 impl Fun {
-    /// What varies, of arguments.
+    /// Returns what varies, of arguments.
     pub fn varying_of(&self, args: &[Expr]) -> Expr {
         let part = |path: &Path| path[1..].iter().fold(args[path[0] - 1].clone(), |e, i| Expr::get(*i, e));
         let parts: Vec<Expr> = match self.name.varying() {
@@ -27,7 +27,7 @@ pub struct Def {
 }
 
 impl Def {
-    /// A definition. Panics when the body's type is not the function's result type.
+    /// Returns a definition. Panics when the body's type is not the function's result type.
     pub fn new(name: FunName, params: Vec<Var>, body: Expr) -> Def {
         let types = params.iter().map(|p| p.ty().clone()).collect();
         let fun = Fun { name, params: types, result: body.ty().clone() };
@@ -51,7 +51,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// The rule as a function that gives both sides.
+    /// Returns the rule as a function that gives both sides.
     pub fn as_def(&self) -> Def {
         let sides = Expr::tuple([self.template.clone(), self.replacement.clone()]);
         Def::new(FunName::base(&self.name), self.params.clone(), sides)
@@ -74,12 +74,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Whether there is a function of that name, here or elsewhere.
+    /// Returns whether there is a function of that name, here or elsewhere.
     pub fn has(&self, name: &FunName) -> bool {
         self.defs.contains_key(name) || self.externals.contains_key(name)
     }
 
-    /// Whether a derivation made the text of a definition.
+    /// Returns whether a derivation made the text of a definition.
     pub fn is_derived(&self, name: &FunName) -> bool {
         !name.derivations.is_empty() && !self.by_hand.contains(name)
     }

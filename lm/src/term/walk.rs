@@ -86,7 +86,7 @@ mod tests {
     use crate::prim::Prim;
     use crate::term::{Pattern, Supply};
 
-    /// `let x = 1.0 + 2.0 in build(3, λi. x)`.
+    /// Returns `let x = 1.0 + 2.0 in build(3, λi. x)`.
     fn term() -> Expr {
         let mut supply = Supply::default();
         let (x, i) = (supply.fresh("x", Type::Float), supply.fresh("i", Type::Integer));

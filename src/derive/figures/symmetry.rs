@@ -352,11 +352,5 @@ pub(in crate::derive) fn keeps_records(def: &Def) -> bool {
 }
 
 fn mentions_record(e: &Expr) -> bool {
-    e.ty().mentions_record()
-        || match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => false,
-            Kind::App(op, args) => matches!(op, Op::Pack(_) | Op::Unpack(_)) || args.iter().any(mentions_record),
-            Kind::Let(bindings, body) => bindings.iter().any(|b| mentions_record(&b.rhs)) || mentions_record(body),
-            Kind::Lam(_, body) => mentions_record(body),
-        }
+    e.any(|e| e.ty().mentions_record() || matches!(e.kind(), Kind::App(Op::Pack(_) | Op::Unpack(_), _)))
 }

@@ -1,4 +1,4 @@
-//! Reverse derivatives of recursive functions, evaluated into a destination.
+//! Gives reverse derivatives of recursive functions a destination to add to.
 //!
 //! ```text
 //! rev$f(s, dr)   =   $into(s, rev$f(s, dr))                                       f calls itself
@@ -6,10 +6,10 @@
 //! vjp$f(s, dr)   =   $into(((), s), vjp$f(s, dr))         f calls itself and gives values of fixed shape
 //! ```
 //!
-//! Where f varies in some of its arguments only, s is those. Each level of the recursion adds to the cotangent of what
-//! all levels share, such as a vector that is passed on. In a destination that is made once, outside, it adds what it
-//! has; else each level would make such a vector of its own. The value beside a cotangent is not added to anything, so
-//! that it has no witness.
+//! Where only some arguments of f vary, s has those. Each level of the recursion adds to the cotangent of what all
+//! levels share, such as a vector that is passed on. With a destination that is made once, outside, a level adds its
+//! share there. Without one, each level makes a vector of its own. Nothing is added to the value beside a cotangent,
+//! so it has no witness.
 //!
 //! Takes and gives: terms without linear maps.
 
@@ -19,20 +19,19 @@ use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The definition with such calls marked. `recursive` gives the function of that name, whatever of it varies, if it
-/// calls itself.
+/// Marks such calls. `recursive` returns the function of a name, whatever of it varies, if it calls itself.
 pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
-    let mut pass = Into { recursive, arguments: HashMap::new() };
+    let mut pass = AddDestinations { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-struct Into<'a> {
+struct AddDestinations<'a> {
     recursive: &'a dyn Fn(&FunName) -> Option<Arc<Fun>>,
     /// The arguments s for each record r of a first half in scope.
     arguments: HashMap<u32, Vec<Expr>>,
 }
 
-impl Into<'_> {
+impl AddDestinations<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) => e.clone(),
@@ -47,7 +46,7 @@ impl Into<'_> {
                 let mut out = Vec::with_capacity(bindings.len());
                 for b in bindings {
                     out.push(Binding { pattern: b.pattern.clone(), rhs: self.term(&b.rhs) });
-                    self.see(b);
+                    self.remember_first_half(b);
                 }
                 Expr::block(out, self.term(body))
             }
@@ -55,14 +54,14 @@ impl Into<'_> {
     }
 
     /// Remembers `(y, r) = suffwdpass$f(s)`.
-    fn see(&mut self, b: &Binding) {
+    fn remember_first_half(&mut self, b: &Binding) {
         let Kind::App(Op::Call(f), args) = b.rhs.kind() else { return };
         if let (Some(Derivative::SufFwdPass), [_, r]) = (derivation(f), b.pattern.vars()) {
             self.arguments.insert(r.id(), args.clone());
         }
     }
 
-    /// The s that a call of a reverse derivative is the cotangent of, when its function is recursive.
+    /// Returns the s of a reverse derivative at s, if its function is recursive.
     fn argument(&self, f: &Fun, args: &[Expr]) -> Option<Expr> {
         let s = match derivation(f)? {
             Derivative::Rev => vec![args[0].clone()],
@@ -88,7 +87,8 @@ fn derivation(f: &Fun) -> Option<&Derivative> {
     f.name.derivative()
 }
 
-/// The postcondition: each outermost reverse derivative of a recursive function has a destination.
+/// Returns what breaks the postcondition: an outermost reverse derivative of a recursive function without a
+/// destination.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     without_destination(&def.body, facts).cloned()
 }

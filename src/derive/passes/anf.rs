@@ -1,30 +1,28 @@
-//! Administrative normal form: every argument is an atom, every intermediate value has a name.
+//! Names every intermediate value: administrative normal form.
 //!
 //! ```text
 //! f(g(x), y)   =   let t = g(x) in f(t, y)
 //! ```
 //!
-//! Source: working notes, sec. 5.1. Takes: any term. Gives: blocks whose right-hand sides and
-//! results are atoms, or operators on atoms, or conditionals on an atom whose branches are such
-//! blocks, or functions whose bodies are.
+//! Source: working notes, sec. 5.1. Takes: any term. Gives: normal form, as [`crate::derive::forms`] writes it.
 
 use crate::derive::forms;
 use crate::derive::postcondition::Facts;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
 
-/// The definition in normal form.
+/// Returns the definition in normal form.
 pub fn anf(def: &Def, supply: &mut Supply) -> Def {
     Def { body: block(&def.body, supply), ..def.clone() }
 }
 
-/// A term as a block of its own.
+/// Returns the normal form of a term, as a block of its own.
 pub fn block(e: &Expr, supply: &mut Supply) -> Expr {
     let mut bindings = Vec::new();
     let result = simple(e, supply, &mut bindings);
     Expr::block(bindings, result)
 }
 
-/// The term as an operator on atoms; what it computes before goes to `out`.
+/// Returns the term as an operator on atoms; pushes what it needs to `out`.
 fn simple(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) => e.clone(),
@@ -46,7 +44,7 @@ fn simple(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     }
 }
 
-/// The term as an atom (or a function, which only ever stands as an argument).
+/// Returns the term as an atom, or as a function if it is one.
 fn atom(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     let e = simple(e, supply, out);
     if e.is_atom() || matches!(e.kind(), Kind::Lam(..)) {
@@ -58,7 +56,7 @@ fn atom(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
     use_
 }
 
-/// The postcondition: the definition is in normal form.
+/// Returns what breaks the postcondition: a term that is not in normal form.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     forms::not_normal(&def.body)
 }

@@ -1,15 +1,15 @@
-//! Application of a block of maps to a vector, until no map is left.
+//! Applies a block of maps to a vector, until no map is left.
 //!
 //! ```text
 //! (let Dy = m in b) ⊙ dx   =   let dy = m ⊙ dx in b ⊙ dx, where `Dy ⊙ dx` is read as dy
 //! ```
 //!
-//! Every map bound in a Jacobian has the function's argument as its domain (in a transposed
-//! Jacobian: the result), so there is one vector `dx` to apply all of them to, and each is applied
-//! once. The laws `apply-*` do the rest; a map that is a call becomes a call of the derivative.
+//! Every map bound in a Jacobian has the function's argument as its domain; in a transposed Jacobian, the result. So
+//! there is one vector `dx` to apply all of them to, and each is applied once. The laws `apply-*` do the rest. A map
+//! that is a call becomes a call of the derivative.
 //!
-//! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body,
-//! below value bindings. Gives: no linear maps.
+//! Source: working notes, sec. 3 and Fig. 4. Takes: `lmApply(block, dx)` as a definition's body, below value bindings.
+//! Gives: no linear maps.
 
 use crate::derive::forms;
 use crate::derive::postcondition::Facts;
@@ -22,7 +22,7 @@ use lm::types::Type;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The definition with every application of a map done.
+/// Applies every map.
 pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let mut pass = Apply { strategy, cx, tangents: HashMap::new() };
     let mut out = Vec::new();
@@ -33,12 +33,12 @@ pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, O
 struct Apply<'a, 'b> {
     strategy: &'a Strategy,
     cx: &'a mut Rewriter<'b>,
-    /// What each bound map gives when applied.
+    /// The result of applying each bound map.
     tangents: HashMap<u32, Expr>,
 }
 
 impl Apply<'_, '_> {
-    /// A term on values in which maps are applied; what it binds goes to `out`.
+    /// Applies the maps in a term on values; pushes the bindings of the term to `out`.
     fn value(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         match e.kind() {
             Kind::Let(bindings, body) => {
@@ -73,7 +73,7 @@ impl Apply<'_, '_> {
         Ok(Expr::block(out, result))
     }
 
-    /// `m ⊙ dx`, with dx free to copy, and what it needs, where m is.
+    /// Returns `m ⊙ dx`, placed where m is in the source, and pushes what it needs to `out`. dx is free to copy.
     fn map(&mut self, m: &Expr, dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let before = out.len();
         let applied = self.applied(m, dx, out)?;
@@ -114,7 +114,7 @@ impl Apply<'_, '_> {
         }
     }
 
-    /// `build(n, λi. m ⊙ dx)`, for `build(n, λi. m)`; likewise a literal vector of maps.
+    /// Returns `build(n, λi. m ⊙ dx)`, for `build(n, λi. m)`; likewise for a literal vector of maps.
     fn family(&mut self, maps: &Expr, dx: &Expr) -> Result<Expr, OutOfFuel> {
         let mut step = |m: &Expr| {
             let mut inner = Vec::new();
@@ -135,7 +135,7 @@ impl Apply<'_, '_> {
         }
     }
 
-    /// `lmFold(n, λi. M(i)) ⊙ (ds, dc)`: a loop.
+    /// Returns the loop for `lmFold(n, λi. M(i)) ⊙ (ds, dc)`.
     fn recurrence(&mut self, fold: &[Expr], dx: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let [n, _, to, f] = fold else { panic!("lmFold has four arguments") };
         let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
@@ -150,8 +150,8 @@ impl Apply<'_, '_> {
         Ok(Expr::prim(Prim::Loop, [n.clone(), step, start, outputs]))
     }
 
-    /// `lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)`
-    fn everywhere(&mut self, v: &Expr, r: &Expr, out: &mut Vec<Binding>) -> Expr {
+    /// Returns `lmSum(v)ᵀ ⊙ r = build(size(v), λi. r)`.
+    fn broadcast(&mut self, v: &Expr, r: &Expr, out: &mut Vec<Binding>) -> Expr {
         let Type::Tensor(rank, _) = v.ty() else { panic!("{v:?} is no tensor") };
         let i = self.cx.supply.fresh("i", Type::index(*rank));
         let r = name_it(r, self.cx.supply, out);
@@ -179,7 +179,7 @@ impl Apply<'_, '_> {
         Ok(())
     }
 
-    /// `Dy` gives `dy`, `Ry` gives `ry`; a tuple is named component by component.
+    /// Names the result of applying a map: `dy` for `Dy`, `ry` for `Ry`. Names a tuple component by component.
     fn named(&mut self, map: &str, tangent: Expr, out: &mut Vec<Binding>) -> Expr {
         if let Some(parts) = tangent.args_of(&Op::Tuple) {
             let parts: Vec<Expr> = parts
@@ -207,7 +207,7 @@ impl Apply<'_, '_> {
         Ok(result.clone())
     }
 
-    /// Does the applications that no law does: of bound maps, of blocks, of derivatives of calls.
+    /// Applies what no law applies: bound maps, blocks, derivatives of calls.
     fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
         if let Op::Prim(Prim::LmApply) = op {
@@ -243,7 +243,7 @@ impl Apply<'_, '_> {
             return self.recurrence(fold, &dx, out);
         }
         if let Some(v) = m.args_of_prim(Prim::LmTranspose).and_then(|t| t[0].args_of_prim(Prim::LmSum)) {
-            return Ok(self.everywhere(&v[0], &dx, out));
+            return Ok(self.broadcast(&v[0], &dx, out));
         }
         match m.kind() {
             Kind::Let(..) | Kind::App(Op::If | Op::Prim(Prim::LmTo | Prim::LmVCatV | Prim::LmAddV), _) => {
@@ -273,7 +273,7 @@ fn at_record(m: &Expr) -> Option<(&Arc<Fun>, &[Expr])> {
     }
 }
 
-/// `sufrevpass$f(dr, r)`, where r is the record.
+/// Returns `sufrevpass$f(dr, r)`, where r is the record.
 fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
     let half = Fun {
         name: fun.name.derived(Derivative::SufRevPass),
@@ -283,7 +283,7 @@ fn call_second_half(fun: &Fun, record: &Expr, dr: Expr) -> Expr {
     Expr::app(Op::Call(Arc::new(half)), vec![dr, record.clone()])
 }
 
-/// `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
+/// Returns `fwd$f(x, dx)` or `rev$f(x, dr)`, by their definition (Fig. 6).
 fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, like: &lm::types::Type) -> Expr {
     let argument = if let [one] = args { one.clone() } else { Expr::tuple(args.to_vec()) };
     let derived = Fun {
@@ -294,7 +294,7 @@ fn call_derivative(derivative: Derivative, fun: &Fun, args: &[Expr], dx: Expr, l
     Expr::app(Op::Call(Arc::new(derived)), vec![argument, dx])
 }
 
-/// The postcondition: no value is a linear map.
+/// Returns what breaks the postcondition: a value that is a linear map.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     forms::with_map(&def.body)
 }

@@ -1,16 +1,17 @@
-//! Common subexpression elimination.
+//! Computes equal terms once: common subexpression elimination.
 //!
 //! ```text
 //! ... e ... e ...   =   let t = e in ... t ... t ...
 //! ```
 //!
-//! A term is put in normal form, each operator on atoms is looked up by operator and arguments, and
-//! one seen before in an enclosing scope is replaced by its name. A conditional's branches see what
-//! was computed before it, but give nothing to each other, so nothing is evaluated that was not.
-//! `a + b` and `b + a` are the same, and so are functions that differ in the names of variables only. What has an
-//! effect is never shared. A fold is the last state of the scan, where both are there.
+//! Each operator on atoms is looked up by operator and arguments. If an enclosing scope has computed it, its name
+//! replaces it. The branches of a conditional see what was computed before it, but give nothing to each other. So
+//! nothing is evaluated that was not.
 //!
-//! Source: working notes, sec. 5.1. Takes: normal form. Gives: normal form, each value once.
+//! `a + b` and `b + a` are the same, and so are functions that differ only in the names of variables. A term with an
+//! effect is never shared. A fold becomes the last state of the scan, where the definition has both.
+//!
+//! Source: working notes, sec. 5.1. Takes: normal form. Gives: the same, each value once.
 
 use crate::derive::forms::shown;
 use crate::derive::postcondition::Facts;
@@ -19,13 +20,13 @@ use lm::prim::Prim;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
 use std::collections::HashMap;
 
-/// The definition with common subexpressions shared.
+/// Shares common subexpressions of a definition.
 pub fn cse(def: &Def, effects: &Effects) -> Def {
     let mut pass = Cse { effects, names: HashMap::new(), seen: HashMap::new() };
     Def { body: pass.block(&def.body), ..def.clone() }
 }
 
-/// A term with common subexpressions shared, apart from what is around it.
+/// Shares common subexpressions of a term, whatever is around it.
 pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
     Cse { effects, names: HashMap::new(), seen: HashMap::new() }.block(e)
 }
@@ -33,11 +34,11 @@ pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Argument {
     Atom(Atom),
-    /// A function, as `canonical` writes it.
+    /// A function, as [`canonical`] writes it.
     Function(Vec<Token>),
 }
 
-/// A function's text with its own variables numbered: functions that differ in names only are the same.
+/// A piece of the text of a function with its own variables numbered: equal functions have equal texts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Token {
     Op(Op, usize),
@@ -50,14 +51,14 @@ enum Token {
     Lam,
 }
 
-/// What a binding computes: enough to know it again.
+/// What a binding computes: an operator and its arguments.
 type Key = (Op, Vec<Argument>);
 
 struct Cse<'a> {
     effects: &'a Effects,
     /// Variables whose bindings were dropped.
     names: HashMap<u32, Expr>,
-    /// What is known in this scope, and what holds it.
+    /// The terms computed in this scope, and the variables that hold them.
     seen: HashMap<Key, Pattern>,
 }
 
@@ -72,7 +73,7 @@ impl Cse<'_> {
         let result = self.simple(result);
         // A tuple stays in view: those who take blocks apart look for its parts.
         let key = self.key(&result).filter(|(op, _)| *op != Op::Tuple);
-        let result = key.and_then(|k| self.seen.get(&k)).and_then(single).unwrap_or(result);
+        let result = key.and_then(|k| self.seen.get(&k)).and_then(as_variable).unwrap_or(result);
         for key in added {
             self.seen.remove(&key);
         }
@@ -86,7 +87,7 @@ impl Cse<'_> {
             return;
         }
         if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, Atom::of(&rhs)) {
-            self.components(xs, whole, added);
+            self.name_components(xs, whole, added);
         }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);
@@ -115,31 +116,31 @@ impl Cse<'_> {
         }
     }
 
-    /// `fold f a v` after `states = scanl f a v` is the last of the states.
+    /// Replaces `fold f a v` by the last of the states, after `states = scanl f a v`.
     fn last_of_scan(&self, rhs: Expr) -> Expr {
         let Some((Op::Prim(Prim::Fold), atoms)) = self.key(&rhs) else { return rhs };
-        let states = self.seen.get(&(Op::Prim(Prim::Scanl), atoms)).and_then(single);
-        states.map_or(rhs.clone(), |states| last(&rhs, states))
+        let states = self.seen.get(&(Op::Prim(Prim::Scanl), atoms)).and_then(as_variable);
+        states.map_or(rhs.clone(), |states| last_state(&rhs, states))
     }
 
-    /// `y = fold f a v .. states = scanl f a v` is `states = scanl f a v, y = the last of them ..`.
-    /// Whether it was so.
+    /// Replaces `y = fold f a v .. states = scanl f a v` by `states = scanl f a v, y = the last of them ..`. Returns
+    /// whether it did.
     fn scan_for_fold(&self, key: &Key, b: &Binding, rhs: &Expr, out: &mut Vec<Binding>) -> bool {
         let (Op::Prim(Prim::Scanl), atoms) = key else { return false };
         let fold = self.seen.get(&(Op::Prim(Prim::Fold), atoms.clone()));
         let Some(at) = fold.and_then(|y| out.iter().position(|b| b.pattern == *y)) else { return false };
         let Pattern::Var(states) = &b.pattern else { return false };
-        let last = last(&out[at].rhs, Expr::var(states));
+        let last = last_state(&out[at].rhs, Expr::var(states));
         out[at].rhs = last;
         out.insert(at, Binding { pattern: b.pattern.clone(), rhs: rhs.clone() });
         true
     }
 
-    /// `(x1, .., xn) = t` makes xi another name of the i-th component of t.
-    fn components(&mut self, xs: &[lm::term::Var], whole: u32, added: &mut Vec<Key>) {
+    /// Makes xi of `(x1, .., xn) = t` another name of the i-th component of t.
+    fn name_components(&mut self, xs: &[Var], whole: u32, added: &mut Vec<Key>) {
         for (i, x) in xs.iter().enumerate() {
             let key = (Op::Get(i + 1, xs.len()), vec![Argument::Atom(Atom::Var(whole))]);
-            match self.seen.get(&key).and_then(single) {
+            match self.seen.get(&key).and_then(as_variable) {
                 Some(known) => drop(self.names.insert(x.id(), known)),
                 None => {
                     self.seen.insert(key.clone(), Pattern::Var(x.clone()));
@@ -149,8 +150,8 @@ impl Cse<'_> {
         }
     }
 
-    /// Two components of a conditional that are the same in either branch need one name.
-    fn alias_equal_components(&mut self, xs: &[lm::term::Var], yes: &Expr, no: &Expr) {
+    /// Gives one name to two components of a conditional that are equal in either branch.
+    fn alias_equal_components(&mut self, xs: &[Var], yes: &Expr, no: &Expr) {
         let (Some(yes), Some(no)) = (yes.as_block().1.args_of(&Op::Tuple), no.as_block().1.args_of(&Op::Tuple)) else {
             return;
         };
@@ -164,7 +165,7 @@ impl Cse<'_> {
         }
     }
 
-    /// An operator on atoms, the atoms replaced; branches and functions shared within.
+    /// Replaces the atoms of an operator by their names; shares within branches and functions.
     fn simple(&mut self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::Const(_) => e.clone(),
@@ -198,22 +199,22 @@ impl Cse<'_> {
     }
 }
 
-/// The value of a fold, of all its states.
-fn last(fold: &Expr, states: Expr) -> Expr {
+/// Returns the value of a fold, of all its states.
+fn last_state(fold: &Expr, states: Expr) -> Expr {
     let [_, _, v] = fold.args_of(&Op::Prim(Prim::Fold)).expect("a fold") else { panic!("a fold takes three") };
     let n = Expr::prim(Prim::Size, [v.clone()]);
     Expr::prim(Prim::Index, [n, states]).at(fold.span())
 }
 
-/// The one variable that holds the whole.
-fn single(known: &Pattern) -> Option<Expr> {
+/// Returns the variable that holds the whole, if one does.
+fn as_variable(known: &Pattern) -> Option<Expr> {
     match known {
         Pattern::Var(x) => Some(Expr::var(x)),
         Pattern::Tuple(_) => None,
     }
 }
 
-/// Whether both name the whole, or both its components.
+/// Returns whether both patterns name the whole, or both its components.
 fn same_form(a: &Pattern, b: &Pattern) -> bool {
     match (a, b) {
         (Pattern::Var(_), Pattern::Var(_)) => true,
@@ -266,7 +267,7 @@ fn canonical(e: &Expr, bound: &mut HashMap<u32, usize>, out: &mut Vec<Token>) {
     }
 }
 
-/// An order on atoms, for operators that commute.
+/// Returns the rank of an argument, to order the arguments of operators that commute.
 fn rank(a: &Argument) -> u64 {
     match a {
         Argument::Atom(Atom::Var(id)) => u64::from(*id),
@@ -274,20 +275,20 @@ fn rank(a: &Argument) -> u64 {
     }
 }
 
-/// The postcondition: no variable is bound to an operator on atoms that another variable in scope is bound to. Where
-/// variables of a pattern were bound to the first one's components, a variable for the whole is no name for them.
+/// Returns what breaks the postcondition: a variable bound to an operator on atoms that another variable in scope is
+/// bound to. A variable for a whole whose components a pattern has named is left alone.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    Twice { effects: facts.effects, seen: HashMap::new() }.term(&def.body)
+    Duplicates { effects: facts.effects, seen: HashMap::new() }.term(&def.body)
 }
 
 /// A search for terms that are computed twice.
-struct Twice<'a> {
+struct Duplicates<'a> {
     effects: &'a Effects,
     /// The operators on atoms in scope, and whether a variable holds the first of each; else a tuple of variables does.
     seen: HashMap<(Op, Vec<Atom>), bool>,
 }
 
-impl Twice<'_> {
+impl Duplicates<'_> {
     fn term(&mut self, e: &Expr) -> Option<Expr> {
         let Kind::Let(bindings, body) = e.kind() else { return e.children().find_map(|c| self.term(c)) };
         let mut added = Vec::new();

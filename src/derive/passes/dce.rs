@@ -1,15 +1,14 @@
-//! Drops bindings nobody uses, and components of results nobody uses.
+//! Drops bindings, and components of results, that nothing uses: dead code elimination.
 //!
 //! ```text
 //! let x = e in b   =   b                                                           x not in b
 //! let (x, u) = if c then (e, v) else (f, w) in b   =   let x = if c then e else f in b    u not in b
 //! let (x, u) = unzip(build(n, λi. (e, v))) in b   =   let x = build(n, λi. e) in b        likewise sums
-//! let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        at last
+//! let (u, dy) = jvp$f(s, ds) in b   =   let dy = fwd$f(s, ds) in b                        after merging
 //! ```
 //!
-//! A binding with an effect (`print`, `$trace`) stays. A run-time error that a dropped binding would
-//! have raised goes with it. One walk, from the result backwards.
-//! Takes and gives: any term.
+//! A binding with an effect (`print`, `$trace`) stays. A dropped binding raises no run-time error any more. One walk
+//! goes from the result backwards. Takes and gives: any term.
 
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
@@ -20,14 +19,14 @@ use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The definition without dead bindings.
+/// Drops dead bindings.
 pub fn dce(def: &Def, effects: &Effects) -> Def {
     let mut pass = Dce { effects, used: HashSet::new(), is_last: false };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-/// As [`dce`], when nothing will be merged any more: a value with its tangent, of which only the tangent is used,
-/// becomes that tangent.
+/// As [`dce`], for a definition in which no calls will be merged any more: `jvp$f` of which only the tangent
+/// is used becomes `fwd$f`.
 pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
     let mut pass = Dce { effects, used: HashSet::new(), is_last: true };
     Def { body: pass.term(&def.body), ..def.clone() }
@@ -35,9 +34,9 @@ pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
 
 struct Dce<'a> {
     effects: &'a Effects,
-    /// The variables used by what was walked so far.
+    /// The variables that the part walked so far uses.
     used: HashSet<u32>,
-    /// Whether nothing will be merged any more.
+    /// Whether no calls will be merged any more.
     is_last: bool,
 }
 
@@ -76,7 +75,7 @@ impl Dce<'_> {
     }
 }
 
-/// The live components of a term that gives a tuple, where the others need not be computed then.
+/// Returns the live components of a term that gives a tuple, if the others need not be computed then.
 fn narrowed(e: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let Kind::App(op, args) = e.kind() else { return None };
     match (op, args.as_slice()) {
@@ -103,14 +102,14 @@ fn narrowed(e: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     }
 }
 
-/// The function that gives the live components only.
+/// Returns the function with only the live components of its result.
 fn of_function(f: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let Kind::Lam(x, body) = f.kind() else { return None };
     Some(Expr::lam(x.clone(), components(body, live, is_last)?))
 }
 
-/// The live components of a block's tuple; the component itself when there is one. `None` where that would repeat
-/// work.
+/// Returns the live components of a block's tuple; the component itself when there is one. Returns `None` where that
+/// would repeat work.
 fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     let (bindings, result) = block.as_block();
     let mut chosen: Vec<usize> = (1..=live.len()).filter(|i| live[i - 1]).collect();
@@ -125,7 +124,7 @@ fn components(block: &Expr, live: &[bool], is_last: bool) -> Option<Expr> {
     Some(Expr::block(bindings.to_vec(), result))
 }
 
-/// The postcondition: each binding is used or has an effect.
+/// Returns what breaks the postcondition: a binding that is not used and has no effect.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let used = occurrences(&def.body);
     let is_used = |b: &Binding| b.pattern.vars().iter().any(|x| used.contains_key(&x.id()));

@@ -1,4 +1,4 @@
-//! Drops components of a tensor's elements that nobody reads.
+//! Drops components of the elements of tensors that nothing reads.
 //!
 //! ```text
 //! let p = build(n, λi. (e1, e2)) in .. p[k].2 ..            =   let p = build(n, λi. e2) in .. p[k] ..
@@ -6,8 +6,8 @@
 //! let p = build(n, ..) in build(n, λi. p[i])                 =   p
 //! ```
 //!
-//! A loop records what its map may read; what the map, transposed and applied, does read is known later.
-//! The first component of a scan, its state, stays. Takes and gives: normal form without linear maps.
+//! A loop records what its map may read. What the map does read, transposed and applied, is known only later. The
+//! first component of a scan, its state, stays. Takes and gives: normal form without linear maps.
 
 use crate::derive::forms::smallest_binding;
 use crate::derive::postcondition::Facts;
@@ -42,7 +42,7 @@ fn kept_components(body: &Expr) -> HashMap<u32, Vec<usize>> {
     kept.map(|(p, read)| (p, (0..read.len()).filter(|i| read[*i]).collect())).collect()
 }
 
-/// The arguments of a loop whose elements are tuples, with the function's place, and the number of components.
+/// Returns the number of components of the elements that a loop builds, if they are tuples.
 fn tuples(e: &Expr) -> Option<usize> {
     let f = match e.kind() {
         Kind::App(Op::Prim(Prim::Build), args) => &args[1],
@@ -53,14 +53,14 @@ fn tuples(e: &Expr) -> Option<usize> {
     body.as_block().1.args_of(&Op::Tuple).map(<[Expr]>::len).filter(|n| *n > 1)
 }
 
-/// Which components are read of the elements of each tensor whose elements are tuples.
+/// The components that are read of the elements of each tensor of tuples.
 #[derive(Default)]
 struct Reads {
     used: HashMap<u32, usize>,
     tensors: HashMap<u32, Vec<bool>>,
-    /// The tensor that an element, or a scan's state, is of.
+    /// The tensor of each element, and of each state of a scan.
     elements: HashMap<u32, u32>,
-    /// The tensor for which a function is the scan's; by its parameter, a pair of a state and something else.
+    /// The tensor that a scan builds, by the parameter of its function: a pair of a state and an element.
     scans: HashMap<u32, u32>,
 }
 
@@ -128,7 +128,7 @@ impl Reads {
         self.tensors.get_mut(&p).expect("a tensor of tuples")[i] = true;
     }
 
-    /// Somebody reads it as a whole.
+    /// Marks all components as read: the whole is used.
     fn escapes(&mut self, x: &Var) {
         let p = self.elements.get(&x.id()).or_else(|| self.scans.get(&x.id())).copied().unwrap_or(x.id());
         if let Some(read) = self.tensors.get_mut(&p) {
@@ -139,9 +139,9 @@ impl Reads {
 
 struct DeadComponents<'a> {
     supply: &'a mut Supply,
-    /// The components that are left of the elements of each tensor that becomes narrower.
+    /// The components that are kept of the elements of each tensor that becomes narrower.
     kept: HashMap<u32, Vec<usize>>,
-    /// The components that are left of an element.
+    /// The components that are kept of each element.
     elements: HashMap<u32, Vec<usize>>,
     by: HashMap<u32, Expr>,
     /// The size of each tensor that is built.
@@ -197,7 +197,7 @@ impl DeadComponents<'_> {
         }
     }
 
-    /// An element of a tensor that became narrower, or the state of its scan.
+    /// Rewrites a binding of an element of a narrower tensor, or of the state of its scan.
     fn element(&mut self, b: &Binding, kept: Vec<usize>) -> Binding {
         let rhs = self.term(&b.rhs);
         match &b.pattern {
@@ -214,7 +214,7 @@ impl DeadComponents<'_> {
         }
     }
 
-    /// A loop with fewer components.
+    /// Rewrites a loop that builds elements with fewer components.
     fn tensor(&mut self, p: &Var, e: &Expr) -> Binding {
         let kept = self.kept[&p.id()].clone();
         let rhs = match e.kind() {
@@ -253,7 +253,7 @@ impl DeadComponents<'_> {
         new
     }
 
-    /// The p of `build(n, λi. p[i])`, whose size is n.
+    /// Returns the p of `build(n, λi. p[i])`, if its size is n.
     fn copied(&self, e: &Expr) -> Option<Expr> {
         let [n, f] = e.args_of_prim(Prim::Build)? else { return None };
         let Kind::Lam(i, body) = f.kind() else { return None };
@@ -274,7 +274,8 @@ fn components(tuple: &Expr, kept: &[usize]) -> Expr {
     if parts.len() == 1 { parts.remove(0) } else { Expr::tuple(parts) }
 }
 
-/// The postcondition: each component of the elements of a tensor that is built here is read or named.
+/// Returns what breaks the postcondition: a tensor that is built here and has elements with a component that is
+/// neither read nor named.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     let mut used = HashMap::new();
     def.body.visit_bindings(|b| used.extend(b.pattern.vars().iter().map(|x| (x.id(), 1))));

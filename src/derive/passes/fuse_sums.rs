@@ -1,22 +1,21 @@
-//! Sums over one range that share work become one sum.
+//! Fuses sums over one range that share work.
 //!
 //! ```text
 //! let a = sumbuild n (λi. d) in .. let b = sumbuild w n (λi. e)
-//!     =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have something dear in common
+//!     =   let (a, b) = sumbuild (_, w) n (λi. (d, e))         if d and e have costly work in common
 //! let v = build n f in .. sum v    =   let v = build n f in .. sumbuild n f
 //! ```
 //!
-//! A value beside its derivative is two such sums: over the points of some data, say, of which each computes for itself
-//! what it says of a point. One after the other they would do that twice. Fused, `cse` and `merge_calls` find within an
-//! iteration what they find in straight code. The sum moves to where the earlier one stands, if all that it needs is
-//! there, or else the earlier one moves down. The second law (of Floats, for a v that has no other use) serves the
-//! first.
+//! A value and its derivative are often two such sums: over the points of some data, each computes the same of every
+//! point. In the fused sum, `cse` and `merge_calls` find in an iteration what they find in straight code. The later
+//! sum moves to the earlier one, if all that it needs is bound there; else the earlier one moves down. The second law
+//! prepares sums of Floats for the first, if v has no other use.
 //!
-//! Dear is a call, a function of libm, and what takes a function; that there is something in common is tried: `share`
-//! is `cse`, with the nearest sums over the same range. So is a call of a function at a point where the other sum calls
-//! a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
+//! Calls, functions of libm and operators on functions are costly. To see whether two sums have such work in common,
+//! the pass fuses them on trial and shares with `cse`. It also fuses a sum that calls a function with one that calls,
+//! at the same point, a derivative that gives the value, too. Takes and gives: normal form, but for the witness.
 
-use crate::derive::call_points::{Meeting, Tuples};
+use crate::derive::call_points::{CallPoint, Tuples};
 use crate::derive::forms;
 use crate::derive::postcondition::Facts;
 use lm::alpha;
@@ -27,7 +26,7 @@ use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 
-/// The definition with sums joined; `share` is to compute nothing twice.
+/// Fuses sums of a definition. `share` computes equal terms of a block once.
 pub fn fuse_sums(def: &Def, effects: &Effects, supply: &mut Supply, share: &dyn Fn(&Expr) -> Expr) -> Def {
     let mut pass = FuseSums { effects, supply, share };
     Def { body: pass.term(&def.body), ..def.clone() }
@@ -39,8 +38,8 @@ struct FuseSums<'a> {
     share: &'a dyn Fn(&Expr) -> Expr,
 }
 
-/// With so many of the sums before it a sum is tried to be joined, the nearest first: of n sums that have nothing in
-/// common, not all pairs are tried.
+/// The number of earlier sums that a sum is tried with, the nearest first. So n sums that have nothing in common take
+/// n trials, not n².
 const TRIED: usize = 16;
 
 /// A sum over a range, `sumbuild witness n (λi. body)`.
@@ -59,23 +58,28 @@ impl FuseSums<'_> {
         let uses = occurrences(e);
         let mut out: Vec<Binding> = Vec::with_capacity(all.len());
         for b in all {
-            match self.joined(&out, &b, &uses) {
-                Some(joined) => out = joined,
+            match self.fused_with_earlier(&out, &b, &uses) {
+                Some(fused) => out = fused,
                 None => out.push(b),
             }
         }
         Expr::block(out, self.term(result))
     }
 
-    /// The bindings with one more, joined to one of them.
-    fn joined(&mut self, before: &[Binding], b: &Binding, uses: &HashMap<u32, usize>) -> Option<Vec<Binding>> {
+    /// Returns the bindings with one more, its sum fused with that of an earlier one.
+    fn fused_with_earlier(
+        &mut self,
+        before: &[Binding],
+        b: &Binding,
+        uses: &HashMap<u32, usize>,
+    ) -> Option<Vec<Binding>> {
         let second = self.sum(before, b, uses)?;
         let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
         let near: Vec<(usize, Sum)> = near.filter(|(_, first)| first.n == second.n).take(TRIED).collect();
         near.into_iter().find_map(|(j, first)| {
-            let at = place(before, j, b)?;
-            let rhs = self.both(&first, &second)?;
-            let [x, y] = [&before[j], b].map(|b| self.supply.fresh(name(b), b.rhs.ty().clone()));
+            let at = position(before, j, b)?;
+            let rhs = self.fused(&first, &second)?;
+            let [x, y] = [&before[j], b].map(|b| self.supply.fresh(name_of(b), b.rhs.ty().clone()));
             let pattern = Pattern::Tuple(vec![x.clone(), y.clone()]);
             let named =
                 [(&before[j], x), (b, y)].map(|(b, x)| Binding { pattern: b.pattern.clone(), rhs: Expr::var(&x) });
@@ -90,7 +94,7 @@ impl FuseSums<'_> {
         })
     }
 
-    /// The sum that a binding is of.
+    /// Returns the sum that a binding computes.
     fn sum(&self, before: &[Binding], b: &Binding, uses: &HashMap<u32, usize>) -> Option<Sum> {
         let rhs = &b.rhs;
         let (witness, n, f) = match (rhs.args_of_prim(Prim::SumBuild), rhs.args_of_prim(Prim::Sum)) {
@@ -113,8 +117,8 @@ impl FuseSums<'_> {
         })
     }
 
-    /// The two as one, if they share work.
-    fn both(&mut self, first: &Sum, second: &Sum) -> Option<Expr> {
+    /// Returns the two sums as one, if they share work.
+    fn fused(&mut self, first: &Sum, second: &Sum) -> Option<Expr> {
         let renamed = substitute(&second.body, &HashMap::from([(second.index.id(), Expr::var(&first.index))]));
         let mut bindings = Vec::new();
         let parts = [&first.body, &renamed].map(|body| {
@@ -129,16 +133,16 @@ impl FuseSums<'_> {
         });
         let body = Expr::block(bindings, Expr::tuple(parts));
         let shared = (self.share)(&body);
-        let shares = dear(&shared) < dear(&first.body) + dear(&second.body)
-            || meetings(&shared) > meetings(&first.body) + meetings(&renamed);
+        let shares = costly_operators(&shared) < costly_operators(&first.body) + costly_operators(&second.body)
+            || calls_that_merge(&shared) > calls_that_merge(&first.body) + calls_that_merge(&renamed);
         let f = Expr::lam(first.index.clone(), body);
         let witness = Expr::tuple([first.witness.clone(), second.witness.clone()]);
         shares.then(|| Expr::prim(Prim::SumBuild, [witness, first.n.clone(), f]))
     }
 }
 
-/// Where the j-th binding and one that comes after all of them can stand as one.
-fn place(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
+/// Returns the position at which one binding can replace the j-th and one after all of them.
+fn position(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
     let bound: HashSet<u32> = before[j..].iter().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
     let needed = needs(before, b);
     if needed.iter().all(|x| !bound.contains(&x.id())) {
@@ -150,7 +154,7 @@ fn place(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
     (!is_used).then_some(before.len())
 }
 
-/// The variables that a sum needs; those of what it sums up, where that is a `build`.
+/// Returns the variables that a sum needs; for the sum of a `build`, those that the `build` needs.
 fn needs(before: &[Binding], b: &Binding) -> Vec<Var> {
     let made = summed(b).and_then(|v| before.iter().find(|b| b.pattern.vars() == [v.clone()]));
     free_variables(&made.unwrap_or(b).rhs)
@@ -161,35 +165,35 @@ fn summed(b: &Binding) -> Option<&Var> {
     b.rhs.args_of_prim(Prim::Sum)?[0].as_var()
 }
 
-fn name(b: &Binding) -> &str {
+fn name_of(b: &Binding) -> &str {
     if let Pattern::Var(x) = &b.pattern { x.name() } else { "t" }
 }
 
-/// How many calls of a block can be one with another: that of a function where it calls a derivative of it, or of
-/// another derivative.
-fn meetings(block: &Expr) -> usize {
+/// Returns how many calls of a block `merge_calls` can merge: calls of a function and of its derivatives at one point.
+fn calls_that_merge(block: &Expr) -> usize {
     let tuples = Tuples::bound_in(block);
     let (bindings, _) = block.as_block();
-    let of =
-        |rhs: &Expr| -> Vec<Meeting> { tuples.of_value(rhs).into_iter().chain(tuples.of_derivative(rhs)).collect() };
-    let all: Vec<Meeting> = bindings.iter().flat_map(|b| of(&b.rhs)).collect();
-    let different: HashSet<&Meeting> = all.iter().collect();
+    let of = |rhs: &Expr| -> Vec<CallPoint> {
+        tuples.point_of_value(rhs).into_iter().chain(tuples.point_of_derivative(rhs)).collect()
+    };
+    let all: Vec<CallPoint> = bindings.iter().flat_map(|b| of(&b.rhs)).collect();
+    let different: HashSet<&CallPoint> = all.iter().collect();
     all.len() - different.len()
 }
 
-/// How many dear operators there are.
-fn dear(e: &Expr) -> usize {
+/// Returns the number of costly operators in a term.
+fn costly_operators(e: &Expr) -> usize {
     let mut count = 0;
     e.visit(|e| {
         if let Kind::App(op, args) = e.kind() {
             let takes_function = args.iter().any(|a| matches!(a.kind(), Kind::Lam(..)));
-            count += usize::from(takes_function || is_dear(op));
+            count += usize::from(takes_function || is_costly_operator(op));
         }
     });
     count
 }
 
-fn is_dear(op: &Op) -> bool {
+fn is_costly_operator(op: &Op) -> bool {
     match op {
         Op::Call(_) => true,
         Op::Prim(p) => matches!(p.cost(), Cost::Root | Cost::Call),
@@ -197,7 +201,7 @@ fn is_dear(op: &Op) -> bool {
     }
 }
 
-/// The postcondition: blocks are flat, and no two costly sums in a block are equal.
+/// Returns what breaks the postcondition: a block in the wrong place, or a costly sum that a block has twice.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let mut twice = None;
     def.body.visit(|e| twice = twice.take().or_else(|| equal_sum(e.as_block().0, facts)));
@@ -208,7 +212,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 fn equal_sum(bindings: &[Binding], facts: &Facts) -> Option<Expr> {
     let is_costly = |e: &&Expr| {
         let can_be_fused = |args: &[Expr]| args.len() == 3 || *e.ty() == Type::Float;
-        e.args_of_prim(Prim::SumBuild).is_some_and(can_be_fused) && dear(e) > 1 && !facts.effects.in_term(e)
+        e.args_of_prim(Prim::SumBuild).is_some_and(can_be_fused) && costly_operators(e) > 1 && !facts.effects.in_term(e)
     };
     let mut sums: HashMap<usize, Vec<&Expr>> = HashMap::new();
     for sum in bindings.iter().map(|b| &b.rhs).filter(is_costly) {

@@ -1,15 +1,16 @@
-//! Residuals: what loops that depend on late variables compute of others is computed once, and stored.
+//! Computes what loops need of other values than directions once, in tensors before them: residuals.
 //!
 //! ```text
 //! x = build n (λi. let forward in let reverse in e)
 //!   =   t = build n (λi. let forward in r);  x = build n (λi. let r = t[i] in let reverse in e)
 //! ```
 //!
-//! and the same of `sumbuild`; reverse is all that depends on the late variables ([`crate::derive::partial_eval`]), r what of
-//! forward it takes from there. A linear map at a point that is applied to many vectors has the vector for its late
-//! variable: then t does not depend on the vector, and is made once for all of them. What costs about as much as a load
-//! is computed again: r has the results of loops, calls and functions of libm, and only what is as large for each i,
-//! such as numbers, so that t has a few elements for each iteration of loops that run anyway.
+//! The same holds for `sumbuild`. The reverse part is all that depends on the directions
+//! ([`crate::derive::partial_eval`]); r is what it takes from the forward part. A linear map at a point may be applied
+//! to many vectors: then t does not depend on the vector, and is made once for all of them.
+//!
+//! What costs no more than a load is computed again. So r has the results of loops, calls and functions of libm, if
+//! they have one size for all i, such as numbers.
 //!
 //! Takes and gives: normal form without linear maps.
 
@@ -23,14 +24,14 @@ use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::HashSet;
 
-/// The definition with residuals of its loops in tensors of their own.
+/// Stores the residuals of loops in tensors of their own. `late` are the directions.
 pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let late = late.iter().map(Var::id).collect();
     Def { body: HoistResiduals { late, effects, supply }.block(&def.body), ..def.clone() }
 }
 
 struct HoistResiduals<'a> {
-    /// The late variables, and those found to depend on them.
+    /// The directions, and what depends on them.
     late: HashSet<u32>,
     effects: &'a Effects,
     supply: &'a mut Supply,
@@ -51,7 +52,7 @@ impl HoistResiduals<'_> {
         Expr::block(out, result)
     }
 
-    /// The term; what it takes from tensors that are made before goes to `out`.
+    /// Rewrites a term; pushes the tensors that it reads to `out`.
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Expr {
         if !depends_on(e, &self.late) || self.effects.in_term(e) {
             return e.clone();
@@ -62,25 +63,25 @@ impl HoistResiduals<'_> {
                 Expr::conditional(c.clone(), self.block(yes), self.block(no)).at(e.span())
             }
             Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => match args.as_slice() {
-                [.., n, f] if !depends_on(n, &self.late) => self.looped(e, n, f, out),
+                [.., n, f] if !depends_on(n, &self.late) => self.hoist_from_loop(e, n, f, out),
                 _ => e.clone(),
             },
             _ => e.clone(),
         }
     }
 
-    fn looped(&mut self, e: &Expr, n: &Expr, f: &Expr, out: &mut Vec<Binding>) -> Expr {
+    fn hoist_from_loop(&mut self, e: &Expr, n: &Expr, f: &Expr, out: &mut Vec<Binding>) -> Expr {
         let (Kind::Lam(i, body), Kind::App(op, args)) = (f.kind(), e.kind()) else { return e.clone() };
         let body = self.block(body);
         let halves = cut(&body, self.late.clone(), self.supply);
-        let (kept, again) = kept(&halves);
+        let (kept, again) = stored_and_recomputed(&halves);
         let body = if kept.is_empty() { body } else { self.with_tensor(n, i, halves, (&kept, again), out) };
         let f = Expr::lam(i.clone(), body).at(f.span());
         let args = args[..args.len() - 1].iter().cloned().chain([f]).collect();
         Expr::app(op.clone(), args).at(e.span())
     }
 
-    /// The body that takes what is kept from a tensor, which `out` makes.
+    /// Returns the body that reads what is stored from a tensor; pushes that tensor to `out`.
     fn with_tensor(
         &mut self,
         n: &Expr,
@@ -104,8 +105,8 @@ impl HoistResiduals<'_> {
     }
 }
 
-/// What of the forward half is stored for the other, and what is computed again.
-fn kept(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
+/// Returns the variables of the forward half that are stored, and the bindings that are computed again.
+fn stored_and_recomputed(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
     let mut needed: HashSet<u32> = occurrences(&halves.result).into_keys().collect();
     halves.reverse.iter().for_each(|b| needed.extend(occurrences(&b.rhs).into_keys()));
     let (mut kept, mut again) = (Vec::new(), Vec::new());
@@ -114,7 +115,7 @@ fn kept(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
         if used.is_empty() {
             continue;
         }
-        if is_dear(&b.rhs) && used.iter().all(|x| fits(x.ty())) {
+        if is_costly(&b.rhs) && used.iter().all(|x| has_one_size(x.ty())) {
             kept.extend(used.into_iter().cloned());
         } else {
             needed.extend(occurrences(&b.rhs).into_keys());
@@ -125,17 +126,17 @@ fn kept(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
     (kept, again)
 }
 
-/// Whether values of the type are as large as each other, and can be elements.
-fn fits(ty: &Type) -> bool {
+/// Returns whether all values of the type have one size and can be elements.
+fn has_one_size(ty: &Type) -> bool {
     match ty {
         Type::Float | Type::Integer | Type::Bool => true,
-        Type::Tuple(parts) => parts.iter().all(fits),
+        Type::Tuple(parts) => parts.iter().all(has_one_size),
         _ => false,
     }
 }
 
-/// Whether to compute it takes longer than to load it.
-fn is_dear(e: &Expr) -> bool {
+/// Returns whether computing the term takes longer than loading its value.
+fn is_costly(e: &Expr) -> bool {
     e.any(|e| match e.kind() {
         Kind::Lam(..) | Kind::App(Op::Call(_), _) => true,
         Kind::App(Op::Prim(p), _) => p.cost() == Cost::Call,
@@ -143,7 +144,8 @@ fn is_dear(e: &Expr) -> bool {
     })
 }
 
-/// The postcondition: a loop that depends on a direction computes no costly number that does not.
+/// Returns what breaks the postcondition: a costly number that a loop computes again, though it depends on no
+/// direction.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let mut late: HashSet<u32> = facts.directions.iter().map(Var::id).collect();
     // A variable is bound before it is used: one walk finds all that depends on a direction.
@@ -170,7 +172,7 @@ fn early_in_loop(e: &Expr, late: &HashSet<u32>, facts: &Facts) -> Option<Expr> {
     let used = occurrences(body);
     let is_kept = |b: &&Binding| {
         let mut vars = b.pattern.vars().iter().filter(|x| used.contains_key(&x.id())).peekable();
-        vars.peek().is_some() && vars.all(|x| fits(x.ty())) && is_dear(&b.rhs) && !depends_on(&b.rhs, late)
+        vars.peek().is_some() && vars.all(|x| has_one_size(x.ty())) && is_costly(&b.rhs) && !depends_on(&b.rhs, late)
     };
     body.as_block().0.iter().find(is_kept).map(shown)
 }

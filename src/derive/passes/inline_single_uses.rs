@@ -1,4 +1,4 @@
-//! Terms as a person would write them: what is used once stands where it is used.
+//! Moves what is used once to where it is used, as a person would write it.
 //!
 //! ```text
 //! let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;
@@ -6,8 +6,8 @@
 //! let (x, y) = e in (x, y)   =   e
 //! ```
 //!
-//! A condition that chooses between tensors keeps its name: what is added to either goes right there
-//! (`lm::destination`). No work is copied, and none is moved into a function. Something that is moved into a branch is
+//! A condition that chooses between tensors keeps its name: terms that are added to either tensor read it
+//! (`lm::destination`). No work is copied, and none is moved into a function. A term that moves into a branch is
 //! evaluated at most as often as before. Takes and gives: any term.
 
 use crate::derive::forms::smallest_binding;
@@ -17,11 +17,10 @@ use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
 use std::collections::{HashMap, HashSet};
 
-/// Lines longer than this many nodes are not made by inlining: they keep their names, which also
-/// keeps terms shallow.
+/// The longest line that inlining makes, in nodes. Longer terms keep their names, which also keeps terms shallow.
 const LINE: usize = 24;
 
-/// The definition with single uses inlined.
+/// Inlines single uses.
 pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
     let mut pass = InlineSingleUses::new(&def.body, effects);
     Def { body: pass.term(&def.body), ..def.clone() }
@@ -29,7 +28,7 @@ pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
 
 struct InlineSingleUses<'a> {
     uses: HashMap<u32, usize>,
-    /// Conditions that choose a destination: known by name before the conditional.
+    /// The conditions that choose a destination: their names must be known before the conditional.
     conditions: HashSet<u32>,
     effects: &'a Effects,
     by: HashMap<u32, Expr>,
@@ -73,7 +72,7 @@ impl<'a> InlineSingleUses<'a> {
     }
 }
 
-/// Whether the term gives back what the pattern takes.
+/// Returns whether the term gives what the pattern takes.
 fn gives(pattern: &Pattern, e: &Expr) -> bool {
     match pattern {
         Pattern::Var(x) => e.as_var() == Some(x),
@@ -83,7 +82,7 @@ fn gives(pattern: &Pattern, e: &Expr) -> bool {
     }
 }
 
-/// The conditions on which tensors, or tuples of such, depend.
+/// Returns the conditions that choose between tensors, or between tuples of them.
 fn chosen_by(e: &Expr) -> HashSet<u32> {
     let mut conditions = HashSet::new();
     e.visit(|e| {
@@ -96,12 +95,12 @@ fn chosen_by(e: &Expr) -> HashSet<u32> {
     conditions
 }
 
-/// Whether the term reads as an expression: no block, conditional or function in it.
+/// Returns whether the term has no block, conditional or function in it.
 fn is_expression(e: &Expr) -> bool {
     !e.any(|e| matches!(e.kind(), Kind::Let(..) | Kind::Lam(..) | Kind::App(Op::If, _)))
 }
 
-/// The postcondition: no binding is left that can move to its use.
+/// Returns what breaks the postcondition: a binding that can move to its use.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let pass = InlineSingleUses::new(&def.body, facts.effects);
     smallest_binding(&def.body, |b| matches!(&b.pattern, Pattern::Var(x) if pass.moves(x.id(), &b.rhs)))

@@ -1,8 +1,8 @@
-//! The laws that passes apply: those with binders, which no pattern of `lm`'s table can say.
+//! Lists the laws that passes apply: those with binders, which no pattern of `lm`'s table can say.
 //!
-//! One row each: the law, and an instance of it as a program before and after. `lmc laws` lists them
-//! with the others; the test `tests/pass_laws.rs` runs the pass on each instance, compares the result
-//! with the row, and both values with each other.
+//! One row has the law, and an instance of it as a program before and after. `lmc laws` lists them with the others.
+//! The test `tests/lmc/pass_laws.rs` runs the pass on each instance, compares the result with the row, and both values
+//! with each other.
 
 use super::{
     add_destinations, apply, cse, dce, dead_components, fuse_sums, hoist_residuals, inline_single_uses, merge_calls,
@@ -300,7 +300,7 @@ fn paired(def: &Def, supply: &mut Supply) -> Def {
     pair_recursive_calls::pair_recursive_calls(def, &HashSet::from([FunName::base("g")]), &Effects::default(), supply)
 }
 
-/// The last parameter is the direction.
+/// Runs the pass with the last parameter for the direction.
 fn with_residuals(def: &Def, supply: &mut Supply) -> Def {
     hoist_residuals::hoist_residuals(def, &def.params[def.params.len() - 1..], &Effects::default(), supply)
 }

@@ -1,18 +1,18 @@
-//! Zeros become literals.
+//! Writes zeros of known shape as literals.
 //!
 //! ```text
 //! ts_zero w   =   0.0, or a tuple of such
 //! ```
 //!
-//! Up to here a zero tangent is `ts_zero`, so that `x + 0 = x` is never applied to the program's own
-//! literals. Takes: terms without linear maps. Gives: the same without `ts_zero` of fixed shape.
+//! Until this pass a zero tangent is `ts_zero`, so that the law `x + 0 = x` never applies to literals of the program.
+//! Takes: terms without linear maps. Gives: the same without `ts_zero` of fixed shape.
 
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::term::{Def, Expr, Kind};
 use lm::types::Type;
 
-/// The definition with its zeros as literals.
+/// Writes the zeros of a definition as literals.
 pub fn literal_zeros(def: &Def) -> Def {
     Def { body: term(&def.body), ..def.clone() }
 }
@@ -27,7 +27,7 @@ fn term(e: &Expr) -> Expr {
     }
 }
 
-/// The zero of a tangent type whose values all have one shape.
+/// Returns the zero of a tangent type, if all values of the type have one shape.
 fn zero(ty: &Type) -> Option<Expr> {
     match ty {
         Type::Float => Some(Expr::float(0.0)),
@@ -42,7 +42,7 @@ fn zero(ty: &Type) -> Option<Expr> {
     }
 }
 
-/// The postcondition: no zero is left that has a literal, but for what only the witness of another zero has.
+/// Returns what breaks the postcondition: a zero that has a literal, outside of the witness of another zero.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     zero_with_literal(&def.body).cloned()
 }

@@ -1,4 +1,4 @@
-//! The passes on terms: one file each, and one row each in [`PASSES`].
+//! Simplifies definitions by passes on terms: one file each, and one row each in [`PASSES`].
 //!
 //! A pass takes a definition and gives one of the same meaning. Its row says what it is for, and what its result is
 //! like: the postcondition. Debug builds check the postcondition after each run. No pass imports another; the pipeline

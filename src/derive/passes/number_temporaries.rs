@@ -8,15 +8,15 @@ use lm::scope::substitute;
 use lm::term::{Binding, Def, Expr, Kind, Pattern, Supply, Var};
 use std::collections::HashMap;
 
-/// The definition with its intermediate values numbered in order of appearance. The components of a
-/// parameter, which a derivative takes as one tuple, keep the names that they had as parameters.
+/// Numbers the intermediate values in order of appearance. A derivative takes its parameters as one tuple: the
+/// components keep the names of the parameters.
 pub fn number_temporaries(def: &Def, supply: &mut Supply) -> Def {
     let mut names = components_of_parameters(def);
     rename(&def.body, supply, &mut names, &mut 0);
     Def { body: with_names(&def.body, &names), ..def.clone() }
 }
 
-/// The variables that keep their names.
+/// Returns the variables that keep their names.
 fn components_of_parameters(def: &Def) -> Names {
     let of_parameters = |b: &&Binding| b.rhs.as_var().is_some_and(|x| def.params.contains(x));
     let bindings = def.body.as_block().0.iter().filter(of_parameters);
@@ -67,7 +67,7 @@ fn binders(e: &Expr, names: &Names) -> Expr {
     }
 }
 
-/// The postcondition: the temporaries are t1, t2, .. in order.
+/// Returns what breaks the postcondition: a binding whose temporaries do not have the next numbers.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     misnumbered(&def.body, &components_of_parameters(def), &mut 0).map(shown)
 }

@@ -1,4 +1,4 @@
-//! A recursive function's value comes beside its derivative, where the two are asked for at one point.
+//! Calls a recursive function for its value and its derivative at once.
 //!
 //! ```text
 //! let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
@@ -6,19 +6,21 @@
 //! let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
 //! ```
 //!
-//! The first two where dr (ds) does not depend on y; what it is made of moves before the call. In the product
-//! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` is the value's and
-//! the derivative's text in one scope, where the calls of g on the level below meet again: the recursion goes on by
-//! `[vjp g]` alone, once through the levels, however deep. By the two halves (`merge_calls`), which is how it goes where dr
-//! depends on y (third law), the loops in g run again for their values in the second half: with one loop in each level,
-//! the function as often as there are levels.
+//! The first two laws hold where dr (ds) does not depend on y; what dr needs moves before the call. In the product
+//! a(x) g(x), a(x) dr is the cotangent of g(x), whatever the value of g. The definition of `[vjp g]` has the value's
+//! text and the derivative's in one scope. There the calls of g one level below are again at one point. So the
+//! recursion is on `[vjp g]` alone, and goes through the levels once.
 //!
-//! Tangents along several directions, as the columns of a Jacobian are, take the value with the first of them.
+//! Where dr depends on y, the third law leaves the two halves (`merge_calls`). Then the loops in g run a second time
+//! for their values, at each level.
+//!
+//! For tangents along several directions, such as the columns of a Jacobian, the value comes with the first of them.
 //! Cotangents of several results share the first half.
 //!
-//! The value of g is of fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal form.
+//! The value of g has a fixed shape, so that its zero needs no witness (`add_destinations`). Takes and gives: normal
+//! form.
 
-use crate::derive::call_points::{Meeting, Tuples, base, derivation};
+use crate::derive::call_points::{CallPoint, Tuples, base, derivation};
 use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::free_variables;
@@ -27,7 +29,7 @@ use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The definition with such calls; `recursive` are the functions for which it is done.
+/// Pairs the calls of the functions `recursive`.
 pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
     let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.block(&def.body), ..def.clone() }
@@ -46,8 +48,8 @@ impl PairRecursiveCalls<'_> {
         let last = self.supply.fresh("t", result.ty().clone());
         let mut all: Vec<Binding> = bindings.to_vec();
         all.push(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() });
-        for (value, derivative) in self.meetings(&all) {
-            all = self.together(all, &value, &derivative);
+        for (value, derivative) in self.pairs_at_one_point(&all) {
+            all = self.with_one_call(all, &value, &derivative);
         }
         let mut all: Vec<Binding> = all.into_iter().map(|b| self.inside(b)).collect();
         match all.pop() {
@@ -75,31 +77,31 @@ impl PairRecursiveCalls<'_> {
         Binding { pattern: b.pattern, rhs }
     }
 
-    /// The patterns of a value and of the one derivative of it, for each point of which there are both; of tangents
-    /// along several directions, of the first.
-    fn meetings(&self, all: &[Binding]) -> Vec<(Pattern, Pattern)> {
+    /// Returns the patterns of a value and of its derivative, for each point of which the block has both. For tangents
+    /// along several directions, returns the pattern of the first.
+    fn pairs_at_one_point(&self, all: &[Binding]) -> Vec<(Pattern, Pattern)> {
         let pure = all.iter().filter(|b| !self.effects.in_term(&b.rhs));
-        let mut values: HashMap<Meeting, &Binding> = HashMap::new();
-        let mut derivatives: HashMap<Meeting, Vec<&Binding>> = HashMap::new();
+        let mut values: HashMap<CallPoint, &Binding> = HashMap::new();
+        let mut derivatives: HashMap<CallPoint, Vec<&Binding>> = HashMap::new();
         for b in pure.clone() {
-            if let Some(at) = self.tuples.of_value(&b.rhs) {
+            if let Some(at) = self.tuples.point_of_value(&b.rhs) {
                 values.entry(at).or_insert(b);
             }
-            if let Some(at) = self.tuples.of_derivative(&b.rhs) {
+            if let Some(at) = self.tuples.point_of_derivative(&b.rhs) {
                 derivatives.entry(at).or_default().push(b);
             }
         }
         let pair = |b: &Binding| {
-            let at = self.tuples.of_derivative(&b.rhs)?;
+            let at = self.tuples.point_of_derivative(&b.rhs)?;
             let all = &derivatives[&at];
             let is_chosen = all.len() == 1 || all[0].pattern == b.pattern && all.iter().all(|b| is_forward(b));
-            let is_meant = is_chosen && self.is_meant(b, values.get(&at)?);
-            is_meant.then(|| (values[&at].pattern.clone(), b.pattern.clone()))
+            let is_to_be_paired = is_chosen && self.is_to_be_paired(b, values.get(&at)?);
+            is_to_be_paired.then(|| (values[&at].pattern.clone(), b.pattern.clone()))
         };
         pure.filter_map(pair).collect()
     }
 
-    fn is_meant(&self, derivative: &Binding, value: &Binding) -> bool {
+    fn is_to_be_paired(&self, derivative: &Binding, value: &Binding) -> bool {
         let f = callee(derivative);
         let of = base(f).unrestricted();
         derivation(f) != Some(&Derivative::SufFwdPass)
@@ -107,18 +109,18 @@ impl PairRecursiveCalls<'_> {
             && self.recursive.contains(&of)
     }
 
-    /// The bindings with one call in place of the two, where that can be.
-    fn together(&mut self, all: Vec<Binding>, value: &Pattern, derivative: &Pattern) -> Vec<Binding> {
+    /// Replaces the two calls by one, where that can be.
+    fn with_one_call(&mut self, all: Vec<Binding>, value: &Pattern, derivative: &Pattern) -> Vec<Binding> {
         let at = |p: &Pattern| all.iter().position(|b| b.pattern == *p).expect("it is bound");
         let (j, i) = (at(value), at(derivative));
         // What a pair before this one made of them may be no call.
-        let point = self.tuples.of_derivative(&all[i].rhs);
-        if point.is_none() || point != self.tuples.of_value(&all[j].rhs) {
+        let point = self.tuples.point_of_derivative(&all[i].rhs);
+        if point.is_none() || point != self.tuples.point_of_value(&all[j].rhs) {
             return all;
         }
         match self.needed(&all, j, i) {
             Some(needed) => {
-                let both = self.both(&all[j], &all[i]);
+                let both = self.paired_call(&all[j], &all[i]);
                 let first = i.min(j);
                 let stays = |k: &usize| *k != i && *k != j && !needed.contains(k);
                 let mut out = all[..first].to_vec();
@@ -128,14 +130,14 @@ impl PairRecursiveCalls<'_> {
                 out
             }
             None => {
-                let apart = self.apart(&all[j], &all[i]);
-                [&all[..i], &apart, &all[i + 1..]].concat()
+                let alone = self.derivative_alone(&all[j], &all[i]);
+                [&all[..i], &alone, &all[i + 1..]].concat()
             }
         }
     }
 
-    /// The bindings between the value and the derivative that the latter needs; `None` where it needs the value, or
-    /// what shows.
+    /// Returns the bindings between the value and the derivative that the derivative needs. Returns `None` if it needs
+    /// the value, or a binding with an effect.
     fn needed(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
         let mut wanted: HashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
         let mut needed = Vec::new();
@@ -151,8 +153,8 @@ impl PairRecursiveCalls<'_> {
         Some(needed)
     }
 
-    /// `(y, d) = vjp$g(s, dr)`, and the names of its parts.
-    fn both(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
+    /// Returns `(y, d) = vjp$g(s, dr)`, and bindings that name its parts.
+    fn paired_call(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
         let f = callee(derivative);
         let (is_both, call) = match derivation(f) {
             Some(Derivative::Jvp | Derivative::Vjp) => (true, derivative.rhs.clone()),
@@ -178,8 +180,9 @@ impl PairRecursiveCalls<'_> {
         [first, value].into_iter().chain(rest).collect()
     }
 
-    /// `ds = rev$g(s, dr)`, and the pair of it and the value, for `vjp$g(s, dr)`; any other derivative as it is.
-    fn apart(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
+    /// Returns `ds = rev$g(s, dr)` and the pair of it and the value, for `vjp$g(s, dr)`; any other derivative as it
+    /// is.
+    fn derivative_alone(&mut self, value: &Binding, derivative: &Binding) -> Vec<Binding> {
         let f = callee(derivative);
         let (Some(Derivative::Vjp), Pattern::Var(y)) = (derivation(f), &value.pattern) else {
             return vec![derivative.clone()];
@@ -196,7 +199,7 @@ fn is_forward(b: &Binding) -> bool {
     matches!(derivation(callee(b)), Some(Derivative::Fwd | Derivative::Jvp))
 }
 
-/// The function that a binding calls.
+/// Returns the function that a binding calls.
 fn callee(b: &Binding) -> &Fun {
     match b.rhs.kind() {
         Kind::App(Op::Call(f), _) => f,
@@ -206,13 +209,14 @@ fn callee(b: &Binding) -> &Fun {
     }
 }
 
-/// The call, of another function.
+/// Returns the call with another function.
 fn retargeted(call: &Expr, f: Fun) -> Expr {
     let Kind::App(_, args) = call.kind() else { panic!("{call:?} is no call") };
     Expr::app(Op::Call(Arc::new(f)), args.clone()).at(call.span())
 }
 
-/// The postcondition: a block that calls `[vjp g]` of a recursive g once at a point does not call g there.
+/// Returns what breaks the postcondition: a block that calls `[vjp g]` of a recursive g once at a point, and calls g
+/// there.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let tuples = Tuples::bound_in(&def.body);
     let mut found = None;
@@ -224,18 +228,18 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 fn value_beside_both(bindings: &[Binding], tuples: &Tuples, facts: &Facts) -> Option<Expr> {
     let pure = || bindings.iter().filter(|b| !facts.effects.in_term(&b.rhs));
     let is_whole = |b: &&Binding| matches!(b.pattern, Pattern::Var(_)) && b.rhs.ty().has_fixed_shape();
-    let values: HashSet<Meeting> = pure().filter(is_whole).filter_map(|b| tuples.of_value(&b.rhs)).collect();
-    let mut derivatives: HashMap<Meeting, Vec<&Binding>> = HashMap::new();
+    let values: HashSet<CallPoint> = pure().filter(is_whole).filter_map(|b| tuples.point_of_value(&b.rhs)).collect();
+    let mut derivatives: HashMap<CallPoint, Vec<&Binding>> = HashMap::new();
     for b in pure() {
-        if let Some(at) = tuples.of_derivative(&b.rhs) {
+        if let Some(at) = tuples.point_of_derivative(&b.rhs) {
             derivatives.entry(at).or_default().push(b);
         }
     }
-    let is_meant = |b: &Binding| {
+    let is_to_be_paired = |b: &Binding| {
         derivation(callee(b)) == Some(&Derivative::Vjp) && (facts.is_recursive)(&base(callee(b)).unrestricted())
     };
     let mut single = derivatives.iter().filter_map(|(at, all)| match all.as_slice() {
-        [one] if values.contains(at) && is_meant(one) => Some(&one.rhs),
+        [one] if values.contains(at) && is_to_be_paired(one) => Some(&one.rhs),
         _ => None,
     });
     single.next().cloned()

@@ -1,11 +1,11 @@
-//! The rules of a program, applied to a definition.
+//! Applies the rewrite rules of a program to a definition.
 //!
 //! ```text
 //! template = replacement      wherever the template matches
 //! ```
 //!
-//! A rule whose rewriting does not come to an end is left out, and reported; the others are applied.
-//! Takes and gives: any term. What a replacement no longer uses is dead afterwards.
+//! A rule whose rewriting does not end is left out and reported; the others are applied. Takes and gives: any term.
+//! What a replacement no longer uses is dead afterwards.
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
@@ -17,7 +17,7 @@ use lm::strategy::Strategy;
 use lm::term::{Def, Expr, FunName, Rule, Span, Supply};
 use std::sync::Arc;
 
-/// The steps that rules may take on a definition, beyond so many for each of its nodes.
+/// The number of steps that rules may take on a definition, besides [`FUEL_PER_NODE`] for each of its nodes.
 const FUEL: usize = 1_000;
 const FUEL_PER_NODE: usize = 10;
 
@@ -26,7 +26,7 @@ const FUEL_PER_NODE: usize = 10;
 pub struct EndlessRule {
     /// Its name.
     pub rule: String,
-    /// Where it was to be applied.
+    /// The function to which it was not applied.
     pub function: FunName,
     /// The place of its name.
     pub span: Span,
@@ -41,7 +41,7 @@ impl From<EndlessRule> for Diagnostic {
     }
 }
 
-/// The definition after all rules, and those rules that had to be left out.
+/// Applies all rules that end. Returns the definition, and the rules that do not end.
 pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) -> (Def, Vec<EndlessRule>) {
     let names = Arc::new(Named::of(def, effects));
     let mut left: Vec<&Rule> = rules.iter().collect();
@@ -66,7 +66,7 @@ pub fn rules(def: &Def, rules: &[Rule], effects: &Effects, supply: &mut Supply) 
     (def.clone(), endless)
 }
 
-/// The postcondition: no rule that comes to an end matches a term as it is written.
+/// Returns what breaks the postcondition: a term that a rule matches, though the rule comes to an end.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let names = Arc::new(Named::default());
     let laws: Vec<Law> = facts.rules.iter().map(|rule| Law::of_rule(rule, &names)).collect();

@@ -1,4 +1,4 @@
-//! Simplification of a block that binds values and maps: the laws of linear maps, and inlining.
+//! Simplifies a block that binds values and maps: by the laws of linear maps, and by inlining.
 //!
 //! ```text
 //! let Dx = m in b   =   b[Dx := m]      where m is free to copy, or Dx occurs once
@@ -7,11 +7,11 @@
 //! let (x1, .., xn) = (a1, .., an) in b   =   b[x1 := a1, ..]
 //! ```
 //!
-//! One sweep goes through the bindings in order, so its work is the size of the block; sweeps are
-//! repeated while a map that was used several times comes to be used once (law `collect`).
+//! One sweep goes through the bindings in order, so its work is the size of the block. Sweeps are repeated while a map
+//! that was used several times comes to be used once (law `collect`).
 //!
-//! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any
-//! definition. Gives: one without trivial bindings and without a redex of the laws.
+//! Source: working notes, sec. 3, with the restriction of `docs/design.md` (Sharing). Takes: any definition. Gives:
+//! one without trivial bindings and without a redex of the laws.
 
 use crate::derive::forms::{smallest, smallest_binding};
 use crate::derive::postcondition::Facts;
@@ -23,11 +23,11 @@ use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
 
-/// Sweeps that gain nothing end the pass; this many end it in any case. Each further sweep only
+/// The most sweeps over a definition; a sweep that changes nothing ends the pass before. Each further sweep only
 /// shortens a result that is right already.
 const SWEEPS: usize = 12;
 
-/// Maps larger than this are not inlined, even where they are used once: they keep their names.
+/// The largest map that is inlined where it is used once; larger ones keep their names.
 const INLINE_SIZE: usize = 60;
 
 /// Simplifies with the laws of `strategy`.
@@ -66,7 +66,7 @@ impl Sweep<'_, '_> {
         Ok(Expr::block(out, result))
     }
 
-    /// Simplifies a right-hand side or a result; what it floats goes to `out`.
+    /// Simplifies a right-hand side or a result; pushes the bindings that laws make to `out`.
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let e = self.conditionals(&substitute(e, &self.by))?;
         let e = self.cx.run(self.strategy, &e)?.unwrap_or(e);
@@ -75,7 +75,7 @@ impl Sweep<'_, '_> {
         Ok(result.clone())
     }
 
-    /// Blocks in branches are swept by themselves.
+    /// Sweeps the blocks inside a term, each by itself.
     fn conditionals(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
         let mut failure = None;
         let new = e.map_children(|child| {
@@ -137,7 +137,7 @@ impl Sweep<'_, '_> {
         result
     }
 
-    /// What stands for a variable from now on, when its binding goes.
+    /// Returns the term that replaces a variable from now on, if its binding goes.
     fn replacement(&mut self, id: u32, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
         if rhs.ty().as_lm().is_none() {
             return (rhs.is_atom() || rhs.is_short_tuple()).then(|| rhs.clone());
@@ -152,7 +152,7 @@ impl Sweep<'_, '_> {
         if self.naming { self.named_coefficient(name, rhs, out) } else { None }
     }
 
-    /// `S(e)`, its coefficient named; likewise the maps to and from Float.
+    /// Names the coefficient of `S(e)`; likewise of the maps to and from Float.
     fn named_coefficient(&mut self, name: &str, rhs: &Expr, out: &mut Vec<Binding>) -> Option<Expr> {
         let Kind::App(Op::Prim(p @ (Prim::LmScale | Prim::LmScaleR | Prim::LmDot)), args) = rhs.kind() else {
             return None;
@@ -167,8 +167,8 @@ impl Sweep<'_, '_> {
     }
 }
 
-/// Whether the map is built of operators and variables only: conditionals and blocks keep their
-/// names, so that they are read, transposed and applied once.
+/// Returns whether the map is built of operators and variables only. Conditionals and blocks keep their names, so that
+/// they are read, transposed and applied once.
 fn is_operator_tree(m: &Expr) -> bool {
     match m.kind() {
         Kind::Const(_) | Kind::Var(_) => true,
@@ -177,7 +177,7 @@ fn is_operator_tree(m: &Expr) -> bool {
     }
 }
 
-/// The postcondition: no binding is trivial, and no map has an operand that changes nothing.
+/// Returns what breaks the postcondition: a trivial binding, or a map with an operand that changes nothing.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     smallest_binding(&def.body, is_trivial).or_else(|| smallest(&def.body, has_idle_operand))
 }

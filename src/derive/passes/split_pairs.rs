@@ -1,14 +1,14 @@
-//! Tells the components of sums of pairs apart.
+//! Adds pairs component by component where a loop gives them.
 //!
 //! ```text
 //! $loop(n, λp. a + b, s, w)   =   $loop(n, λp. (a.1 + b.1, a.2 + b.2), s, w)
 //! let t = a + b in .. t.1 .. t.2   =   .. a.1 + b.1 .. a.2 + b.2          t read by components, each once
 //! ```
 //!
-//! In a loop the terms are pairs: a part of the next state, and what goes to the sum. The state goes back to the loop,
-//! so a pair does as a whole, and has zeros of its own, of the shape of the sum, in each step. As components, what goes
-//! to the sum is added right there (`lm::destination`). The terms are variables, or components of such: no work is
-//! copied. Takes and gives: terms without linear maps.
+//! In a loop the terms are pairs: a part of the next state, and a term of the sum. As a whole, a pair goes back to the
+//! loop with the state; then each step makes zeros of the shape of the sum. As components, the term of the sum is
+//! added in place (`lm::destination`). The terms are variables, or components of variables: no work is copied. Takes
+//! and gives: terms without linear maps.
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
@@ -18,7 +18,7 @@ use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
 
-/// The definition with such sums.
+/// Splits such sums of a definition.
 pub fn split_pairs(def: &Def) -> Def {
     let mut body = def.body.clone();
     // The terms of a sum may be sums, which are read by components once that one is told apart.
@@ -33,14 +33,14 @@ pub fn split_pairs(def: &Def) -> Def {
     }
 }
 
-/// Where components of sums of pairs are read.
+/// The components that are read of sums of pairs.
 #[derive(Default)]
 struct Reads {
     /// How often each variable is used.
     uses: HashMap<u32, usize>,
-    /// In how many functions each sum is bound, one in the other.
+    /// The number of functions around the binding of each sum.
     bound: HashMap<u32, usize>,
-    /// The components that are read of it, in as many functions: one more may run many times.
+    /// The components that are read of each sum, inside of the same functions: a function may run many times.
     read: HashMap<u32, Vec<usize>>,
 }
 
@@ -60,7 +60,7 @@ impl Reads {
                 for b in bindings {
                     self.term(&b.rhs, functions);
                     if let Pattern::Var(t) = &b.pattern
-                        && is_sum_of_names(&b.rhs)
+                        && is_sum_of_tuples(&b.rhs)
                     {
                         self.bound.insert(t.id(), functions);
                     }
@@ -70,7 +70,7 @@ impl Reads {
         }
     }
 
-    /// Whether nothing but components of a variable is read, and each once.
+    /// Returns whether a variable is read only by components, and each once.
     fn only_components(&self, t: u32) -> bool {
         let read = self.read.get(&t).map_or(&[][..], Vec::as_slice);
         let once = (1..read.len()).all(|k| !read[..k].contains(&read[k]));
@@ -80,7 +80,7 @@ impl Reads {
 
 struct SplitPairs {
     reads: Reads,
-    /// The sums that are told apart, by the variables that they were bound to.
+    /// The sums that are split, by the variables that they were bound to.
     sums: HashMap<u32, Expr>,
 }
 
@@ -95,14 +95,14 @@ impl SplitPairs {
                 let bindings = bindings.iter().filter_map(|b| self.binding(b)).collect();
                 Expr::block(bindings, self.term(body)).at(e.span())
             }
-            _ => looped(e.map_children(|a| self.term(a))),
+            _ => split_step(e.map_children(|a| self.term(a))),
         }
     }
 
     fn binding(&mut self, b: &Binding) -> Option<Binding> {
         let rhs = self.term(&b.rhs);
         if let Pattern::Var(t) = &b.pattern
-            && is_sum_of_names(&rhs)
+            && is_sum_of_tuples(&rhs)
             && self.reads.only_components(t.id())
         {
             self.sums.insert(t.id(), rhs);
@@ -112,12 +112,12 @@ impl SplitPairs {
     }
 }
 
-/// A loop whose step gives a pair of sums.
-fn looped(e: Expr) -> Expr {
+/// Splits the result of a loop's step, if that is a sum of pairs.
+fn split_step(e: Expr) -> Expr {
     let Some([n, step, start, witness]) = e.args_of_prim(Prim::Loop) else { return e };
     let Kind::Lam(p, body) = step.kind() else { return e };
     let (bindings, result) = body.as_block();
-    if !is_sum_of_names(result) {
+    if !is_sum_of_tuples(result) {
         return e;
     }
     let pair = Expr::app(Op::Tuple, vec![component(1, result), component(2, result)]).at(result.span());
@@ -125,16 +125,16 @@ fn looped(e: Expr) -> Expr {
     Expr::prim(Prim::Loop, [n.clone(), step, start.clone(), witness.clone()]).at(e.span())
 }
 
-/// Whether a term is a sum of tuples, which are variables or components of such, and more than a few numbers.
-fn is_sum_of_names(e: &Expr) -> bool {
+/// Returns whether a term is a sum of tuples of no fixed shape whose terms are variables, or components of variables.
+fn is_sum_of_tuples(e: &Expr) -> bool {
     let is_sum = e.args_of_prim(Prim::Add).is_some() && e.ty().as_tuple().is_some();
-    is_sum && !e.ty().has_fixed_shape() && is_of_names(e)
+    is_sum && !e.ty().has_fixed_shape() && is_of_variables(e)
 }
 
-/// Whether the terms of a sum are variables or components of such.
-fn is_of_names(e: &Expr) -> bool {
+/// Returns whether the terms of a sum are variables, or components of variables.
+fn is_of_variables(e: &Expr) -> bool {
     match e.args_of_prim(Prim::Add) {
-        Some(terms) => terms.iter().all(is_of_names),
+        Some(terms) => terms.iter().all(is_of_variables),
         None => selection(e).is_some(),
     }
 }
@@ -146,11 +146,11 @@ fn component(i: usize, e: &Expr) -> Expr {
     }
 }
 
-/// The postcondition: no step of a loop gives a sum of tuples as a whole.
+/// Returns what breaks the postcondition: a loop whose step gives a sum of tuples as a whole.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     smallest(&def.body, |e| match e.args_of_prim(Prim::Loop) {
         Some([_, step, ..]) => {
-            matches!(step.kind(), Kind::Lam(_, body) if is_sum_of_names(body.as_block().1))
+            matches!(step.kind(), Kind::Lam(_, body) if is_sum_of_tuples(body.as_block().1))
         }
         _ => false,
     })

@@ -79,7 +79,7 @@ const BROKEN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The program, and its last function.
+/// Returns the program, and its last function.
 fn program(text: &str) -> (Program, Def) {
     let checked = front::load_stage(&Source::new("broken.ks", text)).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
     let def = checked.program.defs.last().expect("there is a function").1.clone();

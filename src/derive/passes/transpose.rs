@@ -1,16 +1,15 @@
-//! Transposition of a Jacobian, with the cotangents of each bound map gathered.
+//! Transposes a Jacobian, and gathers the cotangents of each bound map.
 //!
 //! ```text
 //! (let Dx = m in b)ᵀ  =  let Rx = (the sum of what reaches Dx in b) in ... mᵀ ∘ Rx ...
 //! ```
 //!
-//! The block is read backwards: each use of a bound map `Dx` sends it a cotangent map, from the
-//! function's result to x; their sum, `Rx`, goes on through m, once. So the transposed Jacobian is
-//! as long as the Jacobian. It is the transpose of `b[Dx := π2] ∘ (1 × m)`, the environment form of
-//! the let, without the pairs.
+//! The pass reads the block backwards. Each use of a bound map `Dx` sends it a cotangent map, from the function's
+//! result to x. Their sum, `Rx`, goes on through m, once. So the transposed Jacobian is as long as the Jacobian. It is
+//! the transpose of `b[Dx := π2] ∘ (1 × m)`, the environment form of the let, without the pairs.
 //!
-//! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified
-//! Jacobian. Gives: the same with every bound map from the result's space.
+//! Source: working notes, Fig. 5 (laws `transpose-*` for all but the let). Takes: a simplified Jacobian. Gives: the
+//! same with every bound map from the result's space.
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;
@@ -22,7 +21,7 @@ use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Var, place};
 use lm::types::Type;
 
-/// The definition of the transposed map.
+/// Returns the definition of the transposed map.
 pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
     let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let of = name.without_derivatives(1);
@@ -30,7 +29,7 @@ pub fn transpose(def: &Def, name: FunName, strategy: &Strategy, cx: &mut Rewrite
     transpose_from(def, name, argument, strategy, cx)
 }
 
-/// The definition of the transposed map, whose domain is like `argument`.
+/// Returns the definition of the transposed map, whose domain is like `argument`.
 pub fn transpose_from(
     def: &Def,
     name: FunName,
@@ -42,8 +41,7 @@ pub fn transpose_from(
     Ok(Def::new(name, def.params.clone(), transposed))
 }
 
-/// The transpose of a block of maps in which no map bound outside occurs. Its domain is like `to`, if
-/// the maps do not tell.
+/// Transposes a block of maps that uses no map bound outside. Its domain is like `to`, if the maps do not tell.
 fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Result<Expr, OutOfFuel> {
     let (bindings, result) = body.as_block();
     for b in bindings {
@@ -72,7 +70,7 @@ struct Transpose<'a, 'b> {
     to: Expr,
 }
 
-/// What a block has given so far.
+/// The bindings that a block has given so far, and the cotangent maps that it has sent.
 #[derive(Default)]
 struct Scope {
     out: Vec<Binding>,
@@ -104,7 +102,8 @@ impl Transpose<'_, '_> {
         Ok(())
     }
 
-    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs is where m is.
+    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs has the place of m in
+    /// the source.
     fn send(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let before = scope.out.len();
         self.through(m, c, scope)?;
@@ -150,7 +149,7 @@ impl Transpose<'_, '_> {
         }
     }
 
-    /// The transpose of a map in which no bound map occurs: the laws push it inwards.
+    /// Transposes a map that uses no bound map: the laws push the transposition inwards.
     fn leaf(&mut self, m: &Expr) -> Result<Expr, OutOfFuel> {
         match m.args_of_prim(Prim::LmFold) {
             Some(fold) => self.recurrence(fold),
@@ -158,7 +157,7 @@ impl Transpose<'_, '_> {
         }
     }
 
-    /// `(m1 × .. × mn)ᵀ ∘ c`: each map gets its component of c.
+    /// Sends `(m1 × .. × mn)ᵀ ∘ c`: each map gets its component of c.
     fn components(&mut self, maps: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let parts: Vec<Expr> = match c.args_of_prim(Prim::LmVCat) {
             Some(parts) => parts.to_vec(),
@@ -173,7 +172,7 @@ impl Transpose<'_, '_> {
         maps.iter().zip(parts).try_for_each(|(m, part)| self.send(m, part, scope))
     }
 
-    /// Both branches send to the maps bound outside; what they send is chosen by one conditional.
+    /// Sends through both branches to the maps bound outside; one conditional chooses what they send.
     fn conditional(&mut self, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let c = self.named("R", c, scope);
         let (mut yes, mut no) = (Scope::default(), Scope::default());
@@ -187,7 +186,7 @@ impl Transpose<'_, '_> {
         self.distribute(Expr::conditional(args[0].clone(), yes, no), targets, scope)
     }
 
-    /// `V(v)ᵀ ∘ c`: each map gets its element of c.
+    /// Sends `V(v)ᵀ ∘ c`: each map gets its element of c.
     fn elements(&mut self, w: &Expr, maps: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let c = self.named("R", c, scope);
         let element = |i: Expr| compose(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
@@ -199,7 +198,7 @@ impl Transpose<'_, '_> {
         self.each(n, i, map, element(Expr::var(i)), scope)
     }
 
-    /// Every map of a family sends to the maps bound outside; what they send is summed.
+    /// Sends through every map of a family to the maps bound outside, and sums what they send.
     fn each(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let mut inner = Scope::default();
         let c = self.normal(&c, &mut inner)?;
@@ -215,7 +214,7 @@ impl Transpose<'_, '_> {
         self.distribute(sum, targets, scope)
     }
 
-    /// `lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)`
+    /// Returns `lmFold(n, λi. M(i))ᵀ = lmFold(n, λk. M(n - 1 - k)ᵀ)`.
     fn recurrence(&mut self, fold: &[Expr]) -> Result<Expr, OutOfFuel> {
         let [n, from, to, f] = fold else { panic!("lmFold has four arguments") };
         let Kind::Lam(i, body) = f.kind() else { panic!("the steps of lmFold are a function") };
@@ -227,7 +226,7 @@ impl Transpose<'_, '_> {
         Ok(Expr::prim(Prim::LmFold, [n.clone(), to.clone(), from.clone(), Expr::lam(k, step)]))
     }
 
-    /// Where the scopes send cotangents to.
+    /// Returns the targets of the cotangents that the scopes send.
     fn targets(&self, scopes: &[&Scope]) -> Targets {
         let mut targets: IndexMap<u32, (Option<Var>, Expr)> = IndexMap::new();
         for (id, (dx, cotangents)) in scopes.iter().flat_map(|scope| &scope.reached) {
@@ -264,7 +263,7 @@ impl Transpose<'_, '_> {
         Ok(())
     }
 
-    /// A branch as one map, to the tuple of its targets.
+    /// Returns a branch as one map, to the tuple of its targets.
     fn branch(&mut self, mut scope: Scope, targets: &Targets) -> Result<Expr, OutOfFuel> {
         let mut parts = Vec::new();
         for (target, witness) in &targets.0 {
@@ -304,12 +303,12 @@ impl Transpose<'_, '_> {
     }
 }
 
-/// Where the branches of a conditional, or the steps of a loop, send cotangents: a bound map (or the function's
-/// argument, `None`), each with a witness of its space.
+/// The targets of the cotangents of branches, or of the steps of a loop: a bound map (or the function's argument,
+/// `None`), each with a witness of its space.
 struct Targets(Vec<(Option<Var>, Expr)>);
 
 impl Targets {
-    /// A witness of the tuple of the targets' spaces; of the one target's space.
+    /// Returns a witness of the tuple of the targets' spaces; of the one target's space.
     fn witness(&self) -> Expr {
         let parts: Vec<Expr> = self.0.iter().map(|(_, w)| w.clone()).collect();
         let whole = if let [one] = parts.as_slice() { one.clone() } else { Expr::tuple(parts) };
@@ -317,7 +316,7 @@ impl Targets {
     }
 }
 
-/// Size, index and map of a family of maps.
+/// Returns size, index and map of a family of maps.
 fn family(maps: &Expr) -> Option<(&Expr, &Var, &Expr)> {
     match maps.args_of_prim(Prim::Build)? {
         [n, f] => match f.kind() {
@@ -332,7 +331,7 @@ fn compose(m: Expr, n: Expr) -> Expr {
     Expr::prim(Prim::LmCompose, [m, n])
 }
 
-/// The postcondition: what is still transposed is no operator that a law transposes.
+/// Returns what breaks the postcondition: a transposed operator that a law transposes.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     smallest(&def.body, |e| e.args_of_prim(Prim::LmTranspose).is_some_and(|m| is_transposable(&m[0])))
 }

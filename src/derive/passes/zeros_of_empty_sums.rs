@@ -1,11 +1,11 @@
-//! Sums over nothing, of elements whose shape is known without one.
+//! Gives a sum over no elements its zero, where the shape of an element is known without one.
 //!
 //! ```text
 //! sum v   =   if v is empty then zeros else sum v         for v = build n (λi. e), i not in the shape of e
 //! ```
 //!
-//! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time
-//! error. Takes and gives: any term.
+//! A sum of tensors over nothing has no other way to know its shape; where this fails, it is a run-time error. Takes
+//! and gives: any term.
 
 use crate::derive::figures::shape::Shapes;
 use crate::derive::forms::smallest;
@@ -16,7 +16,7 @@ use lm::shape;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Program};
 use lm::types::Type;
 
-/// The program with a zero for each sum over nothing that has one.
+/// Guards each sum of a program that may be over nothing and has a zero then.
 pub fn zeros_of_empty_sums(program: &mut Program) {
     let mut supply = std::mem::take(&mut program.supply);
     let effects = Effects::of(program);
@@ -100,7 +100,7 @@ impl Guard<'_> {
     }
 }
 
-/// `n = 0`, or that a component of n is 0.
+/// Returns `n = 0`, or that a component of n is 0.
 fn is_empty(n: &Expr) -> Expr {
     let is_zero = |n: Expr| Expr::prim(Prim::Eq, [n, Expr::integer(0)]);
     match n.ty() {
@@ -117,7 +117,7 @@ fn is_sum(e: &Expr) -> bool {
         || matches!(e.kind(), Kind::App(Op::Prim(Prim::SumBuild), args) if args.len() == 2)
 }
 
-/// Whether a term is what [`is_empty`] gives: such a sum has its zero.
+/// Returns whether a term is what [`is_empty`] returns: such a sum has its zero.
 fn is_emptiness(e: &Expr) -> bool {
     match e.kind() {
         Kind::App(Op::Prim(Prim::Eq), args) => args[1] == Expr::integer(0),
@@ -126,7 +126,7 @@ fn is_emptiness(e: &Expr) -> bool {
     }
 }
 
-/// The postcondition: a sum is guarded at most once.
+/// Returns what breaks the postcondition: a sum that is guarded twice.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
     let guarded = |e: &Expr| -> Option<Expr> {
         let [empty, _, sum] = e.args_of(&Op::If)? else { return None };

@@ -88,11 +88,8 @@ fn record_of(first: &Def) -> Type {
 }
 
 fn packed(e: &Expr, of: &FunName) -> Option<Type> {
-    match e.kind() {
+    e.find_map(|e| match e.kind() {
         Kind::App(Op::Pack(f), args) if **f == *of => Some(args[0].ty().clone()),
-        Kind::Const(_) | Kind::Var(_) => None,
-        Kind::App(_, args) => args.iter().find_map(|a| packed(a, of)),
-        Kind::Lam(_, body) => packed(body, of),
-        Kind::Let(bindings, body) => bindings.iter().find_map(|b| packed(&b.rhs, of)).or_else(|| packed(body, of)),
-    }
+        Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
+    })
 }

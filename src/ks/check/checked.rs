@@ -68,21 +68,11 @@ pub(super) fn callees(e: &Expr) -> Vec<FunName> {
     let mut found = IndexSet::new();
     let mut rest = vec![e];
     while let Some(e) = rest.pop() {
-        match e.kind() {
-            Kind::Const(_) | Kind::Var(_) => {}
-            Kind::App(op, args) => {
-                if let Op::Call(f) | Op::JacobianOfFun(f) = op {
-                    // The derivative of a function is made from the function.
-                    found.insert(f.name.as_written());
-                }
-                rest.extend(args);
-            }
-            Kind::Let(bindings, body) => {
-                rest.extend(bindings.iter().map(|b| &b.rhs));
-                rest.push(body);
-            }
-            Kind::Lam(_, body) => rest.push(body),
+        if let Kind::App(Op::Call(f) | Op::JacobianOfFun(f), _) = e.kind() {
+            // The derivative of a function is made from the function.
+            found.insert(f.name.as_written());
         }
+        rest.extend(e.children());
     }
     found.into_iter().collect()
 }

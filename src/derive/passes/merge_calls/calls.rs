@@ -1,4 +1,4 @@
-//! Merging of calls: a function's value, its derivatives, and their halves.
+//! Merges calls: of a function's value, its derivatives, and their halves.
 
 use super::MergeCalls;
 use crate::derive::partial_eval::depends_on;
@@ -8,16 +8,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl MergeCalls<'_> {
-    /// Two calls of functions that share their work, at the same s: a value, a derivative, a first half.
+    /// Merges two calls at the same s: of a value, a derivative or a first half.
     pub(super) fn merge_calls(
         &mut self,
         a: &Binding,
         f: &Arc<Fun>,
         b: &Binding,
         g: &Arc<Fun>,
-        place: super::Place,
+        at: super::Position,
     ) -> Option<(Binding, Option<Binding>)> {
-        if value_beside(f).is_some_and(|value| value == g.name.unrestricted()) {
+        if function_of_pair(f).is_some_and(|value| value == g.name.unrestricted()) {
             if depends_on(&a.rhs, &self.late) {
                 return None;
             }
@@ -27,8 +27,8 @@ impl MergeCalls<'_> {
             };
             return Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: value })));
         }
-        if value_beside(g).is_some_and(|value| value == f.name.unrestricted()) {
-            return self.value_from(a, b, place);
+        if function_of_pair(g).is_some_and(|value| value == f.name.unrestricted()) {
+            return self.value_from(a, b, at);
         }
         if role_of(f).1.unrestricted() != role_of(g).1.unrestricted() {
             return None;
@@ -39,7 +39,7 @@ impl MergeCalls<'_> {
                 let Pattern::Var(y) = &a.pattern else { return None };
                 Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
             }
-            (Role::Value, Role::Fwd) if self.is_there(&b.rhs, place) => Some((with_tangent(a, f, b, g)?, None)),
+            (Role::Value, Role::Fwd) if self.is_bound_before(&b.rhs, at) => Some((with_tangent(a, f, b, g)?, None)),
             // The value may come after: all that it needs was there for the derivative.
             (Role::Fwd, Role::Value) => Some((with_tangent(b, g, a, f)?, None)),
             (Role::Value, Role::Rev) => {
@@ -48,7 +48,7 @@ impl MergeCalls<'_> {
                 let (forward, r) = self.first_half(y.clone(), f, &of, args(&a.rhs))?;
                 Some((forward, Some(second_half(b, g, &of, &r))))
             }
-            (Role::Value, Role::Suffwdpass) => {
+            (Role::Value, Role::FirstHalf) => {
                 let (Pattern::Var(y), [_, record]) = (&a.pattern, g.result.as_tuple()?) else { return None };
                 let r = self.supply.fresh("r", record.clone());
                 let pair = Expr::tuple([Expr::var(y), Expr::var(&r)]);
@@ -56,11 +56,11 @@ impl MergeCalls<'_> {
                 let forward = Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs };
                 Some((forward, Some(Binding { pattern: b.pattern.clone(), rhs: pair })))
             }
-            (Role::Suffwdpass, Role::Value) => {
+            (Role::FirstHalf, Role::Value) => {
                 let [y, _] = a.pattern.vars() else { return None };
                 Some((a.clone(), Some(Binding { pattern: b.pattern.clone(), rhs: Expr::var(y) })))
             }
-            (Role::Suffwdpass, Role::Rev) if role_of(f).1 == role_of(g).1 => {
+            (Role::FirstHalf, Role::Rev) if role_of(f).1 == role_of(g).1 => {
                 let [_, r] = a.pattern.vars() else { return None };
                 Some((a.clone(), Some(second_half(b, g, &role_of(f).1, r))))
             }
@@ -68,15 +68,15 @@ impl MergeCalls<'_> {
         }
     }
 
-    /// `y = f(s) .. t = jvp$f(s, ds)` as `(y, dy) = jvp$f(s, ds) .. t = (y, dy)`.
+    /// Rewrites `y = f(s) .. t = jvp$f(s, ds)` to `(y, dy) = jvp$f(s, ds) .. t = (y, dy)`.
     fn value_from(
         &mut self,
         value: &Binding,
         both: &Binding,
-        place: super::Place,
+        at: super::Position,
     ) -> Option<(Binding, Option<Binding>)> {
         let (Pattern::Var(y), [_, tangent]) = (&value.pattern, both.rhs.ty().as_tuple()?) else { return None };
-        if !self.is_there(&both.rhs, place) {
+        if !self.is_bound_before(&both.rhs, at) {
             return None;
         }
         let dy = self.supply.fresh("dy", tangent.clone());
@@ -85,7 +85,7 @@ impl MergeCalls<'_> {
         Some((first, Some(Binding { pattern: both.pattern.clone(), rhs: pair })))
     }
 
-    /// `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves. `of` is f, or f with
+    /// Returns `(y, r) = suffwdpass$f(s)`, with r fresh; `None` for a function without halves. `of` is f, or f with
     /// respect to some of its arguments.
     fn first_half(&mut self, y: Var, f: &Fun, of: &FunName, args: Vec<Expr>) -> Option<(Binding, Var)> {
         let (_, record) = self.records.get(of)?.clone();
@@ -96,8 +96,8 @@ impl MergeCalls<'_> {
         Some((Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs }, r))
     }
 
-    /// The reverse derivatives that a block calls, as calls of their halves, so that the first can
-    /// move to where the value is computed; one that comes with its value only if it depends on `late`.
+    /// Rewrites the reverse derivatives that a block calls to calls of their halves. The first half can then move to
+    /// where the value is computed. Rewrites `[vjp f]` only if it depends on `late`.
     fn with_halves(&mut self, e: &Expr, late: &HashSet<u32>) -> Expr {
         let (bindings, result) = e.as_block();
         let mut late = late.clone();
@@ -111,7 +111,7 @@ impl MergeCalls<'_> {
             }
             if let Some(halves) = self.halves_of(b) {
                 out.extend(halves);
-            } else if let Some(halves) = self.halves_beside(b).filter(|_| is_late) {
+            } else if let Some(halves) = self.halves_of_vjp(b).filter(|_| is_late) {
                 out.extend(halves);
             } else {
                 out.push(Binding { pattern: b.pattern.clone(), rhs: self.halves_in_branches(&b.rhs, &late) });
@@ -146,8 +146,8 @@ impl MergeCalls<'_> {
         Some([forward, second_half(b, g, &base, &r)])
     }
 
-    /// `t = vjp$f(s, dr)` as `(y, r) = suffwdpass$f(s) .. ds = sufrevpass$f(dr, r) .. t = (y, ds)`.
-    fn halves_beside(&mut self, b: &Binding) -> Option<[Binding; 3]> {
+    /// Rewrites `t = vjp$f(s, dr)` to `(y, r) = suffwdpass$f(s) .. ds = sufrevpass$f(dr, r) .. t = (y, ds)`.
+    fn halves_of_vjp(&mut self, b: &Binding) -> Option<[Binding; 3]> {
         let Kind::App(Op::Call(g), args) = b.rhs.kind() else { return None };
         let Some((Derivative::Vjp, of)) = g.name.underived() else { return None };
         let result = g.result.as_tuple()?[1].clone();
@@ -160,20 +160,20 @@ impl MergeCalls<'_> {
     }
 }
 
-/// How a function came from another.
+/// The derivation by which a function came from another.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Role {
     Value,
     Fwd,
     Rev,
-    Suffwdpass,
+    FirstHalf,
 }
 
 pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
     let role = match f.name.derivative() {
         Some(Derivative::Fwd) => Role::Fwd,
         Some(Derivative::Rev) => Role::Rev,
-        Some(Derivative::SufFwdPass) => Role::Suffwdpass,
+        Some(Derivative::SufFwdPass) => Role::FirstHalf,
         _ => return (Role::Value, f.name.clone()),
     };
     let mut base = f.name.clone();
@@ -181,8 +181,8 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
     (role, base)
 }
 
-/// The f of `[jvp f]` or `[vjp f]`, whatever of it varies.
-pub(super) fn value_beside(f: &Fun) -> Option<FunName> {
+/// Returns the f of `[jvp f]` or `[vjp f]`, whatever of it varies.
+pub(super) fn function_of_pair(f: &Fun) -> Option<FunName> {
     let is_one = matches!(f.name.derivative(), Some(Derivative::Jvp | Derivative::Vjp));
     let of = || f.name.without_derivatives(1);
     is_one.then(|| of().unrestricted())
@@ -195,7 +195,7 @@ fn args(call: &Expr) -> Vec<Expr> {
     }
 }
 
-/// `(y, dy) = jvp$f(s, ds)`.
+/// Returns `(y, dy) = jvp$f(s, ds)`.
 fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Option<Binding> {
     let (Pattern::Var(y), Pattern::Var(dy)) = (&value.pattern, &derivative.pattern) else { return None };
     let result = Type::tuple([f.result.clone(), g.result.clone()]);
@@ -204,7 +204,7 @@ fn with_tangent(value: &Binding, f: &Fun, derivative: &Binding, g: &Fun) -> Opti
     Some(Binding { pattern: Pattern::Tuple(vec![y.clone(), dy.clone()]), rhs })
 }
 
-/// `ds = sufrevpass$f(dr, r)`, for `ds = rev$f(s, dr)`.
+/// Returns `ds = sufrevpass$f(dr, r)`, for `ds = rev$f(s, dr)`.
 fn second_half(b: &Binding, g: &Fun, f: &FunName, r: &Var) -> Binding {
     let params = vec![g.params[1].clone(), r.ty().clone()];
     let half = Fun { name: f.derived(Derivative::SufRevPass), params, result: g.result.clone() };

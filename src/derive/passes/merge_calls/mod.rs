@@ -1,4 +1,5 @@
-//! Two computations that share their work become one.
+//! Merges computations that share their work: conditionals on one variable, calls of a function and of its
+//! derivatives.
 //!
 //! ```text
 //! let x = if c then a else b in .. let y = if c then a' else b'
@@ -8,13 +9,13 @@
 //! let y = g(s) in .. rev$g(s, dr)             =   let (y, r) = suffwdpass$g(s) in .. sufrevpass$g(dr, r)
 //! ```
 //!
-//! The later one moves up, so all that it needs must be there; of a conditional moves up what does
-//! not need what is not there (`partial_eval`). This is what keeps the derivative of
-//! nested conditionals and of nested calls as cheap as that of straight code: without it each level
-//! would compute the level below once for its value and once more for its derivative.
+//! The later computation moves up, so all that it needs must be bound there. Of a conditional, the part moves up whose
+//! needs are bound (`partial_eval`). So the derivative of nested conditionals and calls costs as much as that of
+//! straight code. Without the pass, each level would compute the level below twice: for its value, and for its
+//! derivative.
 //!
-//! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting); the
-//! conditional is that law with the branches for the functions. Takes and gives: normal form.
+//! Source: working notes, sec. 5.2 (value and derivative in one) and 6.1 (splitting). The law of conditionals is the
+//! same with branches for functions. Takes and gives: normal form.
 
 mod calls;
 
@@ -22,47 +23,47 @@ use crate::derive::call_points::Tuples;
 use crate::derive::forms::shown;
 use crate::derive::partial_eval::{cut_conditional, depends_on};
 use crate::derive::postcondition::Facts;
-use calls::{Role, role_of, value_beside};
+use calls::{Role, function_of_pair, role_of};
 use lm::effect::Effects;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// For each function that has two halves, itself and the type of its record.
+/// The functions that have two halves, each with the type of its record.
 pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 
-/// The definition with shared work merged.
+/// Merges the computations of a definition.
 ///
-/// `records` gives f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Nothing that
-/// depends on the parameters `late` is merged with what does not: a split cuts between the two.
+/// `records` has f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. What depends on the parameters
+/// `late` is not merged with what does not: a split cuts between the two.
 pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let tuples = Tuples::bound_in(&def.body);
     let mut pass = MergeCalls {
         records,
         effects,
         supply,
-        places: HashMap::new(),
+        positions: HashMap::new(),
         tuples,
         late: late.iter().map(Var::id).collect(),
     };
-    def.params.iter().for_each(|p| pass.place(p, Place::OUTSIDE));
+    def.params.iter().for_each(|p| pass.set_position(p, Position::OUTSIDE));
     Def { body: pass.block(&def.body, 0), ..def.clone() }
 }
 
-/// Where a variable is bound: the nesting of its block, and its place in the block.
+/// The position of a binding: the nesting of its block, and its number in the block.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-struct Place(usize, usize);
+struct Position(usize, usize);
 
-impl Place {
-    const OUTSIDE: Place = Place(0, 0);
+impl Position {
+    const OUTSIDE: Position = Position(0, 0);
 }
 
 struct MergeCalls<'a> {
     records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
-    places: HashMap<u32, Place>,
+    positions: HashMap<u32, Position>,
     /// The late parameters and what depends on them.
     late: HashSet<u32>,
     tuples: Tuples,
@@ -82,8 +83,8 @@ impl MergeCalls<'_> {
         let last = self.supply.fresh("t", result.ty().clone());
         let mut all: Vec<Option<Binding>> = bindings.iter().flat_map(|b| self.whole_first(b)).map(Some).collect();
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
-        let all = self.halves_before_values(early(all));
-        let all = self.merged(all, depth);
+        let all = self.halves_before_values(projections_first(all));
+        let all = self.merge_bindings(all, depth);
         let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
         match bindings.last() {
             Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
@@ -94,10 +95,10 @@ impl MergeCalls<'_> {
         }
     }
 
-    /// `(x, y) = f(s)` as `t = f(s) .. (x, y) = t`: a value is merged as a whole. What a first half gives
-    /// is a pair already.
+    /// Rewrites `(x, y) = f(s)` to `t = f(s) .. (x, y) = t`: a value is merged as a whole. A first half gives a pair
+    /// already.
     fn whole_first(&mut self, b: &Binding) -> Vec<Binding> {
-        let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 != Role::Suffwdpass);
+        let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 != Role::FirstHalf);
         if !is_value || matches!(b.pattern, Pattern::Var(_)) {
             return vec![b.clone()];
         }
@@ -106,8 +107,7 @@ impl MergeCalls<'_> {
         vec![Binding { pattern: Pattern::Var(t), rhs: b.rhs.clone() }, parts]
     }
 
-    /// A reverse derivative that comes before the value at the same point comes in halves, of which the
-    /// first gives the value too.
+    /// Rewrites a reverse derivative before the value at the same point to its halves: the first gives the value, too.
     fn halves_before_values(&mut self, all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
         let mut values: HashMap<Key, usize> = HashMap::new();
         for (i, b) in all.iter().flatten().enumerate() {
@@ -145,11 +145,11 @@ impl MergeCalls<'_> {
         Binding { pattern: b.pattern, rhs }
     }
 
-    fn merged(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
+    fn merge_bindings(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
         let mut first: HashMap<Key, usize> = HashMap::new();
         for i in 0..all.len() {
             let Some(b) = all[i].clone() else { continue };
-            b.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, i)));
+            b.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, i)));
             if depends_on(&b.rhs, &self.late) {
                 self.late.extend(b.pattern.vars().iter().map(Var::id));
             }
@@ -167,11 +167,11 @@ impl MergeCalls<'_> {
         all.into_iter().flatten().collect()
     }
 
-    fn place(&mut self, x: &Var, place: Place) {
-        self.places.insert(x.id(), place);
+    fn set_position(&mut self, x: &Var, place: Position) {
+        self.positions.insert(x.id(), place);
     }
 
-    /// Merges binding i into binding j < i, if all that i needs is there before j.
+    /// Merges binding i into binding j < i, if all that i needs is bound before j.
     fn try_merge(&mut self, all: &mut [Option<Binding>], j: usize, i: usize, depth: usize) {
         let (Some(a), Some(b)) = (all[j].clone(), all[i].clone()) else { return };
         // A derivative that comes with its value may have both keys.
@@ -182,17 +182,17 @@ impl MergeCalls<'_> {
             (Kind::App(Op::If, _), Kind::App(Op::If, _)) => self.merge_into(&a, &b, all, j, depth),
             (Kind::App(Op::Call(f), _), Kind::App(Op::Call(g), _)) => {
                 let (f, g) = (f.clone(), g.clone());
-                self.merge_calls(&a, &f, &b, &g, Place(depth + 1, j))
+                self.merge_calls(&a, &f, &b, &g, Position(depth + 1, j))
             }
             _ => None,
         };
         let Some((earlier, later)) = merged else { return };
-        earlier.pattern.vars().iter().for_each(|x| self.place(x, Place(depth + 1, j)));
+        earlier.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, j)));
         all[j] = Some(earlier);
         all[i] = later;
     }
 
-    /// Merges the conditional b into a, or what of it does not depend on what stands between.
+    /// Merges the conditional b into a, or the part of it that does not depend on what is bound between.
     fn merge_into(
         &mut self,
         a: &Binding,
@@ -201,7 +201,7 @@ impl MergeCalls<'_> {
         j: usize,
         depth: usize,
     ) -> Option<(Binding, Option<Binding>)> {
-        if self.is_there(&b.rhs, Place(depth + 1, j)) {
+        if self.is_bound_before(&b.rhs, Position(depth + 1, j)) {
             return Some((self.merge_conditionals(a, b), None));
         }
         let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
@@ -219,8 +219,8 @@ impl MergeCalls<'_> {
                 let args = match role {
                     // The argument of a derivative is the tuple of its function's arguments.
                     Role::Fwd | Role::Rev => self.parts_of(args.first()?),
-                    Role::Value | Role::Suffwdpass if args.len() == 1 => self.parts_of(&args[0]),
-                    Role::Value | Role::Suffwdpass => args.clone(),
+                    Role::Value | Role::FirstHalf if args.len() == 1 => self.parts_of(&args[0]),
+                    Role::Value | Role::FirstHalf => args.clone(),
                 };
                 Some(Key::Call(base.unrestricted(), args.iter().map(Atom::of).collect::<Option<_>>()?))
             }
@@ -228,25 +228,25 @@ impl MergeCalls<'_> {
         }
     }
 
-    /// That of g(s), for `jvp$g(s, ds)` or `vjp$g(s, dr)`, which give it, too.
+    /// Returns the key of g(s), for `jvp$g(s, ds)` or `vjp$g(s, dr)`, which give its value, too.
     fn key_of_value(&self, e: &Expr) -> Option<Key> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
-        let value = value_beside(f)?;
+        let value = function_of_pair(f)?;
         let args = self.parts_of(args.first()?);
         Some(Key::Call(value, args.iter().map(Atom::of).collect::<Option<_>>()?))
     }
 
-    /// The components of a tuple that is bound somewhere before; of anything else, itself.
+    /// Returns the components of a tuple that is bound before; of anything else, itself.
     fn parts_of(&self, whole: &Expr) -> Vec<Expr> {
         self.tuples.components(whole).to_vec()
     }
 
-    fn is_there(&self, e: &Expr, place: Place) -> bool {
+    fn is_bound_before(&self, e: &Expr, place: Position) -> bool {
         e.all(|e| match e.kind() {
             // A variable that has no place yet is bound inside the term.
             Kind::Var(x) => {
-                let is_there = |p: &Place| p.0 < place.0 || p.1 < place.1;
-                !self.late.contains(&x.id()) && self.places.get(&x.id()).is_none_or(is_there)
+                let is_bound_before = |p: &Position| p.0 < place.0 || p.1 < place.1;
+                !self.late.contains(&x.id()) && self.positions.get(&x.id()).is_none_or(is_bound_before)
             }
             Kind::Const(_) | Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => true,
         })
@@ -256,24 +256,24 @@ impl MergeCalls<'_> {
         let (Some([c, a1, a2]), Some([_, b1, b2])) = (a.rhs.args_of(&Op::If), b.rhs.args_of(&Op::If)) else {
             panic!("both are conditionals")
         };
-        let yes = self.both(&a.pattern, a1, &b.pattern, b1);
-        let no = self.both(&a.pattern, a2, &b.pattern, b2);
+        let yes = self.tuple_of_branches(&a.pattern, a1, &b.pattern, b1);
+        let no = self.tuple_of_branches(&a.pattern, a2, &b.pattern, b2);
         let vars = a.pattern.vars().iter().chain(b.pattern.vars()).cloned().collect();
         Binding { pattern: Pattern::Tuple(vars), rhs: Expr::conditional(c.clone(), yes, no).at(a.rhs.span()) }
     }
 
-    /// `(a, b)`, flat, as a block.
-    fn both(&mut self, p: &Pattern, a: &Expr, q: &Pattern, b: &Expr) -> Expr {
+    /// Returns `(a, b)` as one flat block.
+    fn tuple_of_branches(&mut self, p: &Pattern, a: &Expr, q: &Pattern, b: &Expr) -> Expr {
         let (first, x) = a.as_block();
         let (second, y) = b.as_block();
         let mut bindings = [first, second].concat();
-        let mut parts = self.parts(p, x, &mut bindings);
-        parts.extend(self.parts(q, y, &mut bindings));
+        let mut parts = self.components_of_branch(p, x, &mut bindings);
+        parts.extend(self.components_of_branch(q, y, &mut bindings));
         Expr::block(bindings, Expr::tuple(parts))
     }
 
-    /// The components that the pattern takes from a branch's result, as atoms.
-    fn parts(&mut self, p: &Pattern, result: &Expr, bindings: &mut Vec<Binding>) -> Vec<Expr> {
+    /// Returns the components that the pattern takes from a branch's result, as atoms.
+    fn components_of_branch(&mut self, p: &Pattern, result: &Expr, bindings: &mut Vec<Binding>) -> Vec<Expr> {
         match (p, result.args_of(&Op::Tuple)) {
             (Pattern::Tuple(_), Some(parts)) => parts.to_vec(),
             (Pattern::Var(_), _) if result.is_atom() => vec![result.clone()],
@@ -293,9 +293,9 @@ impl MergeCalls<'_> {
     }
 }
 
-/// Tuples and projections, those of a pattern too, stand right after what they are made of, where they hold back no
+/// Moves tuples and projections, also those by a pattern, right after what they are made of: there they hold back no
 /// merge.
-fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
+fn projections_first(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
     let last = all.len() - 1;
     let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
     // The slot in which each variable is bound: slot 0 is before the block's first binding.
@@ -315,7 +315,7 @@ fn early(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
     after.into_iter().flatten().map(Some).collect()
 }
 
-/// The postcondition: a conditional is merged with the first one on its variable, where that can be.
+/// Returns what breaks the postcondition: a conditional that can be merged with the first on its variable.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     let late = facts.directions.iter().map(Var::id).collect();
     Unmerged { effects: facts.effects, late }.term(&def.body)
