@@ -7,7 +7,7 @@ use lm::value::Value;
 /// A function to be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Entry {
-    /// The function itself; it is always measured, since the others are compared with it.
+    /// The function itself, which is always measured as the base of ratios.
     Primal,
     /// The forward derivative.
     Fwd,

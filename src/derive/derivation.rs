@@ -1,4 +1,4 @@
-//! Names the ways to derivatives, among which options and `gdef` choose.
+//! Names the derivations of derivatives, among which options and `gdef` choose.
 
 /// A way to the derivatives of a function. All ways give functions of the same names, types and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
