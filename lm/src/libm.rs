@@ -28,7 +28,7 @@ pub enum Speed {
     Slow,
 }
 
-/// Whether glibc's libmvec may have the function for vectors of Floats.
+/// The availability of a function for vectors of Floats in glibc's libmvec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vectors {
     /// It may; `native` asks the library of the machine.
@@ -113,7 +113,7 @@ impl Libm {
         }
     }
 
-    /// Returns how long a call takes.
+    /// Returns the cost of a call.
     pub fn speed(self) -> Speed {
         self.row().speed
     }

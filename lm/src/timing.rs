@@ -13,7 +13,7 @@ pub struct Timings {
     rows: Arc<Mutex<IndexMap<&'static str, Row>>>,
 }
 
-/// What all steps of one name took.
+/// The total time of all steps of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// How many there were.
@@ -45,13 +45,13 @@ impl Timings {
         row.time += time;
     }
 
-    /// The rows, in the order in which their first steps ended.
+    /// Returns the rows, in the order in which their first steps ended.
     pub fn rows(&self) -> Vec<(&'static str, Row)> {
         let rows = self.rows.lock().expect("nothing panics while it holds the table");
         rows.iter().map(|(step, row)| (*step, *row)).collect()
     }
 
-    /// The wall time since the table was made.
+    /// Returns the wall time since the table was made.
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The times of one function.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend says.
+    /// The label in the legend.
     pub label: String,
     /// By size, from the smallest on.
     pub points: Vec<Point>,
@@ -28,7 +28,7 @@ pub struct Point {
     pub ratio: f64,
 }
 
-/// A line for each entry, its title for a label. Rows without a size are left out.
+/// Returns a line for each entry, its title for a label. Rows without a size are left out.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
@@ -53,7 +53,7 @@ const RIGHT: f64 = 560.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 416.0;
 
-/// The picture. The first line is what the others are compared with.
+/// Returns the picture. The first line is the base of comparisons.
 ///
 /// Panics when there is no line, or one without points.
 pub fn svg(setting: &Setting, lines: &[Line]) -> String {
@@ -202,7 +202,7 @@ fn legend(out: &mut String, lines: &[Line], up: &Axis) {
     }
 }
 
-/// The sign for micro, which a terminal may not have.
+/// Returns the sign for micro, which a terminal may not have.
 fn micro(time: &str) -> String {
     time.replace("us", "µs")
 }
@@ -220,7 +220,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// `1,000,000`.
+/// Returns `1,000,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let comma = |(i, digit): (usize, char)| {

@@ -19,7 +19,7 @@ impl Derivation {
     pub const ALL: [Derivation; 4] =
         [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
 
-    /// Its name in options and in `gdef`.
+    /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {
         match self {
             Derivation::Jacobian => "jacobian",
@@ -29,7 +29,7 @@ impl Derivation {
         }
     }
 
-    /// The derivation of that name.
+    /// Returns the derivation of that name.
     pub fn named(name: &str) -> Option<Derivation> {
         Derivation::ALL.into_iter().find(|derivation| derivation.name() == name)
     }

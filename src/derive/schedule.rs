@@ -64,7 +64,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     ]
 });
 
-/// The strategy of that name. Panics when there is none: schedules are part of the program.
+/// Returns the strategy of that name. Panics when there is none: schedules are part of the program.
 pub fn strategy(name: &str) -> &'static Strategy {
     let found = SCHEDULES.iter().find(|s| s.name == name);
     &found.unwrap_or_else(|| panic!("there is no schedule `{name}`")).strategy

@@ -99,7 +99,7 @@ impl Model {
         Ok((json::output(&function.form, &result)?, timings))
     }
 
-    /// The arguments of a function: the input's fields of these names, or the input itself if it is no object.
+    /// Returns the arguments of a function: the input's fields of these names, or the input itself if it is no object.
     fn arguments(&self, name: &FunName, input: &Json) -> Result<Vec<Value>, Error> {
         let def = &self.jit.module().entry(name).expect("its functions are entries").def;
         let parameters = def.params.iter().map(|x| &**x.name()).zip(&def.fun.params);

@@ -182,7 +182,7 @@ struct Planner {
     claims: Claims,
     /// The number of the binding that binds a variable.
     bound: HashMap<u32, usize>,
-    /// What is done with what goes nowhere.
+    /// The rule for values that go nowhere.
     unread: Unread,
 }
 
@@ -287,7 +287,7 @@ impl Planner {
 }
 
 impl Planner {
-    /// What the branches of a conditional claim goes where the condition says.
+    /// Merges the claims of both branches of a conditional.
     fn choose(&mut self, c: &Expr, yes: Claims, no: Claims) {
         let mut merged: IndexMap<(u32, Path), [Vec<Claim>; 2]> = IndexMap::new();
         for (side, claims) in [yes, no].into_iter().enumerate() {

@@ -12,7 +12,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What an evaluation gives.
+/// The result of an evaluation.
 pub(super) type Outcome = Result<Val, RuntimeError>;
 
 /// A function value.
@@ -75,13 +75,13 @@ impl Val {
         Val::Map(Rc::new(m))
     }
 
-    /// A tensor. Panics when the number of elements is not the size's.
+    /// Returns a tensor. Panics when the number of elements is not the size's.
     pub fn tensor_of(size: Vec<usize>, elements: Vec<Val>) -> Val {
         assert_eq!(size.iter().product::<usize>(), elements.len(), "elements of a tensor of size {size:?}");
         Val::Tensor(Rc::new(Array { size, elements }))
     }
 
-    /// Some value of a type: zeros, and no elements.
+    /// Returns some value of a type: zeros, and no elements.
     pub fn dummy(ty: &Type) -> Val {
         match ty {
             Type::Float => Val::Float(0.0),
@@ -129,7 +129,7 @@ impl Val {
         if let Val::Function(f) = self { f } else { panic!("{self:?} is no function") }
     }
 
-    /// `self(x)`.
+    /// Returns `self(x)`.
     pub fn call(&self, cx: &Evaluator, x: Val) -> Outcome {
         self.as_function()(cx, x)
     }
@@ -148,7 +148,7 @@ impl Val {
         }
     }
 
-    /// The value as others see it. Panics for what holds a function or a linear map.
+    /// Returns the value as others see it. Panics for what holds a function or a linear map.
     pub fn to_value(&self) -> Value {
         let all = |vs: &[Val]| vs.iter().map(Val::to_value).collect::<Vec<Value>>();
         match self {
@@ -165,7 +165,7 @@ impl Val {
 }
 
 impl Array {
-    /// The element at an index.
+    /// Returns the element at an index.
     ///
     /// Errors: the index is outside.
     pub fn element(&self, index: &Val) -> Outcome {
@@ -173,7 +173,7 @@ impl Array {
         Ok(self.elements[at].clone())
     }
 
-    /// Where the element at an index lies.
+    /// Returns where the element at an index lies.
     ///
     /// Errors: the index is outside.
     pub fn offset(&self, index: &Val) -> Result<usize, RuntimeError> {
@@ -187,7 +187,7 @@ impl Array {
     }
 }
 
-/// The numbers of an index or a size.
+/// Returns the numbers of an index or a size.
 pub(super) fn numbers(index: &Val) -> Vec<i64> {
     match index {
         Val::Tuple(parts) => parts.iter().map(Val::integer).collect(),

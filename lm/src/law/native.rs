@@ -20,7 +20,7 @@ pub struct Native {
     pub text: &'static str,
     /// The operator at the root of its left side; `None` for any.
     pub head: Option<Head>,
-    /// What it does.
+    /// The rewrite.
     pub rewrite: Rewrite,
 }
 

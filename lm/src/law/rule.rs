@@ -4,8 +4,8 @@
 //! (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
 //! ```
 //!
-//! A parameter stands for any term of its type that does not use what the template binds around it. A parameter that
-//! the template mentions twice stands for the same term twice. Bound variables match bound variables. The names that a
+//! A parameter matches any term of its type that uses no variable bound by the template around it. A parameter that
+//! the template mentions twice matches the same term twice. Bound variables match bound variables. The names that a
 //! let gives do not count: a variable matches what it is bound to.
 
 use super::matching::name_it;
@@ -85,9 +85,9 @@ pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats
 struct Matching<'a> {
     params: &'a [Var],
     named: &'a Named,
-    /// What each parameter stands for.
+    /// The term of each parameter.
     terms: HashMap<u32, Expr>,
-    /// The variable that each variable bound by a function of the template stands for.
+    /// The variable that matches each variable bound by a function of the template.
     bound: HashMap<u32, Var>,
     /// The names that the matched term gives inside of it, in order.
     inner: Vec<Binding>,

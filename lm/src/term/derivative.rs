@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The names of derivatives are spelled in this file only: [`fmt::Display`] writes and [`FromStr`] reads them.
-//! What each one is made from, and by which passes, says the table of recipes of the crate `lmc`.
+//! The table of recipes of the crate `lmc` gives the source and the passes of each derivative.
 
 use super::Path;
 use std::fmt;

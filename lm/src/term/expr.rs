@@ -5,7 +5,7 @@ use crate::prim::Prim;
 use crate::types::Type;
 use std::sync::Arc;
 
-/// What a let binds.
+/// The left side of a let.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// `x`.
@@ -262,7 +262,7 @@ impl Expr {
         self.0.size
     }
 
-    /// Returns an address that stands for this very node as long as it lives.
+    /// Returns an address that identifies this very node as long as it lives.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }

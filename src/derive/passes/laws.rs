@@ -31,7 +31,7 @@ pub struct PassLaw {
     pub run: fn(&Def, &mut Supply) -> Def,
     /// An instance of the left side: a definition in KS-Lisp.
     pub before: &'static str,
-    /// What the pass makes of it.
+    /// The result of the pass.
     pub after: &'static str,
 }
 

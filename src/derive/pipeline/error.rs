@@ -21,7 +21,7 @@ pub enum Error {
         source: OutOfFuel,
     },
     /// A derivative of a function that is implemented elsewhere.
-    #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
+    #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),
     /// A derivative of a function that calls a derivative of itself.
     #[error(
@@ -37,7 +37,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error for an external function: what its user can write.
+    /// Returns the error for an external function: what its user can write.
     pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
         let written = match derivative {
             Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
@@ -46,7 +46,7 @@ impl Error {
         Error::External(f.clone(), written)
     }
 
-    /// The function that the error is about.
+    /// Returns the function that the error is about.
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
@@ -58,7 +58,7 @@ impl Error {
         }
     }
 
-    /// A stable code, such as `E301`.
+    /// Returns a stable code, such as `E301`.
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotDifferentiable(_) => "E301",
@@ -77,13 +77,13 @@ impl From<Error> for Diagnostic {
     }
 }
 
-/// The derivatives of its callees that a derivation ends up calling.
+/// Returns the derivatives of its callees that a derivation ends up calling.
 fn needed_for(derivative: &Derivative) -> impl Iterator<Item = Derivative> {
     let mode = derivative.mode();
     [Mode::Forward, Mode::Reverse].into_iter().filter(move |m| mode.is_none_or(|mode| mode == *m)).map(Mode::derivative)
 }
 
-/// `[fwd f]` and `[rev f]`.
+/// Returns `[fwd f]` and `[rev f]`.
 fn listed(f: &FunName, derivatives: impl Iterator<Item = Derivative>) -> String {
     derivatives.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
 }

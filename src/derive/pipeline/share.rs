@@ -71,7 +71,7 @@ impl Pipeline {
         Ok(self.watch.pass("cse", || cse::cse(&def, &self.effects)))
     }
 
-    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    /// Returns the definition with the values of recursive functions beside their derivatives, where there are such.
     fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -112,8 +112,8 @@ impl Pipeline {
         self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
-    /// The record's type for each function that is called both for its value and for its
-    /// reverse derivative; its two halves are made for the purpose.
+    /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
+    /// its two halves are made for the purpose.
     fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -134,7 +134,7 @@ impl Pipeline {
         Ok(records)
     }
 
-    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// Returns the type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     pub(in crate::derive) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
         // Whether a derivative calls itself is seen once all that it calls is there.

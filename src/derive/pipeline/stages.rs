@@ -26,7 +26,7 @@ pub struct Stage {
 }
 
 impl Pipeline {
-    /// All stages of the derivation of one function; with `trace`, each with its rewrites.
+    /// Returns all stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.trace = trace;
         if self.deriving_themselves.contains(name) {
@@ -68,7 +68,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// A definition on its way, as a stage; one in the category language with its meaning.
+    /// Returns a definition on its way, as a stage; one in the category language with its meaning.
     pub(super) fn stage(&mut self, heading: &'static str, work: &Work) -> Stage {
         let def = match &work.category {
             Some(category) => category::back(category, &mut self.program.supply),
@@ -78,7 +78,7 @@ impl Pipeline {
     }
 }
 
-/// The type of what a first half records; of a record that has a name only, what it is made of.
+/// Returns the type of what a first half records; of a record that has a name only, what it is made of.
 fn record_of(first: &Def) -> Type {
     let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
     match named {

@@ -13,7 +13,7 @@
 use super::{Argument, Def, Term};
 use lm::term::Pattern;
 
-/// The definition, pruned; its type is checked.
+/// Returns the definition, pruned; its type is checked.
 ///
 /// Panics if it is ill-typed, which it is only when `def` is.
 pub fn prune(def: &Def) -> Def {
@@ -31,13 +31,13 @@ struct Part {
 }
 
 impl Part {
-    /// The term in an environment of these values, its own among them.
+    /// Returns the term in an environment of these values, its own among them.
     fn within(self, env: &[usize]) -> Term {
         Term::pruning(self.used.iter().map(|i| place(*i, env)).collect(), env.len()).then(self.term)
     }
 }
 
-/// The number of a value in an environment that has it.
+/// Returns the number of a value in an environment that has it.
 fn place(i: usize, env: &[usize]) -> usize {
     env.binary_search(&i).expect("an environment has what its terms use") + 1
 }
@@ -71,7 +71,7 @@ fn all(size: usize) -> Vec<usize> {
     (1..=size).collect()
 }
 
-/// `P[chosen] ; part`.
+/// Returns `P[chosen] ; part`.
 fn composed(chosen: &[usize], part: Part) -> Part {
     let wanted: Vec<usize> = part.used.iter().map(|j| chosen[j - 1]).collect();
     let mut used = wanted.clone();
@@ -113,7 +113,7 @@ fn union(a: &[usize], b: &[usize]) -> Vec<usize> {
     both
 }
 
-/// The numbers of the values that the terms are, when they are different ones.
+/// Returns the numbers of the values that the terms are, when they are different ones.
 fn distinct(terms: &[Term], size: usize) -> Option<Vec<usize>> {
     let number = |c: &Term| match c {
         Term::Identity if size == 1 => Some(1),

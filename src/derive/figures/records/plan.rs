@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The bindings that read values where they are at hand, and then make others again; each value once.
+    /// Returns the bindings that read values where they are at hand, and then make others again; each value once.
     pub fn reading(&self, at_hand: Vec<Binding>) -> Vec<Binding> {
         let is_made = |x: &Var| self.again.iter().any(|b| b.pattern.vars().contains(x));
         let read = at_hand.into_iter().filter(|b| !b.pattern.vars().iter().any(is_made));
@@ -73,7 +73,7 @@ pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand
     plan
 }
 
-/// The variables that need no record: those at hand, and what is made of them and of what is bound outside.
+/// Returns the variables that need no record: those at hand, and what is made of them and of what is bound outside.
 fn free_to_make(values: &[Binding], bound: &HashSet<u32>, at_hand: &HashSet<u32>) -> HashSet<u32> {
     let mut free = at_hand.clone();
     for b in values.iter().filter(|b| weight(b) != Weight::Work) {

@@ -69,7 +69,7 @@ struct MergeCalls<'a> {
     tuples: Tuples,
 }
 
-/// What two bindings must agree in to be merged.
+/// The key of a binding: two bindings with equal keys may be merged.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     If(u32),
