@@ -14,7 +14,7 @@ pub struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// What it calls itself: the versions of what it uses.
+    /// The versions of the libraries that it uses.
     pub version: String,
 }
 

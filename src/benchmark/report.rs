@@ -104,7 +104,8 @@ pub fn json(setting: &Setting, peaks: &Peaks, rows: &[Row]) -> String {
     let Peaks { operations, lanes, bytes, arrays, cached_bytes } = peaks;
     let rows: Vec<String> = rows.iter().map(json_row).collect();
     format!(
-        "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
+        "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\
+         \"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
          \"bytes\":{bytes:e},\"arrays\":{arrays},\"cached_bytes\":{cached_bytes:e}}},\"rows\":[{}]}}\n",
         serde_json::Value::from(*function),
         serde_json::Value::from(*input),

@@ -14,7 +14,8 @@ pub struct CheckOptions {
     files: Vec<String>,
     /// Read stages of a derivation, as `--dump-stages` and `lmc demo --format ks` print them.
     ///
-    /// Stages may define derivatives of functions that are not in the file, and derivatives that programs cannot request.
+    /// Stages may define derivatives of functions that are not in the file, and derivatives that programs cannot
+    /// request.
     #[arg(long)]
     stage: bool,
 }

@@ -132,8 +132,8 @@ impl Input {
         let name = self.source.name();
         Failure::Wrong(match self.pipeline.program().defs.contains_key(&FunName::base("main")) {
             true => format!(
-                "`{name}` defines no function but `main`, which has no parameters, so no derivatives, and is taken only \
-                 where `--fun main` names it"
+                "`{name}` defines no function but `main`, which has no parameters, so no derivatives, and is \
+                 taken only where `--fun main` names it"
             ),
             false => format!("`{name}` defines no function"),
         })

@@ -104,7 +104,8 @@ impl<'a> Lexer<'a> {
         self.at += rest.find(|c| !keep(c)).unwrap_or(rest.len());
     }
 
-    /// Skips white space and a comment after it. Returns the comment's place, or the place of its opening if it has no end.
+    /// Skips white space and a comment after it. Returns the comment's place, or the place of its opening if it has no
+    /// end.
     pub fn next_comment(&mut self) -> Option<Result<Span, Span>> {
         self.skip_while(char::is_whitespace);
         let start = self.at;

@@ -96,7 +96,7 @@ impl Point<'_> {
     }
 }
 
-/// Of programs at small points: a map as a value is a tree, in which what is used twice stands twice.
+/// Tests programs at small points: a map as a value is a tree, which repeats a shared value at each use.
 fn pair_is_a_value_and_its_jacobian(path: &Path) -> Outcome {
     let name = path.display().to_string();
     let text = files::text(path);

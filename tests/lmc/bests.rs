@@ -114,7 +114,7 @@ fn derivatives_of_bests() {
     });
 }
 
-/// What looks like a best and is none, or is one among other things: what is carried depends on the best.
+/// Loops that look like a search for a best and are none, or whose other states depend on the best.
 const OTHERS: [&str; 4] = [
     // The second largest.
     "(def f (Tuple Float Float) (v : Vec Float)

@@ -148,7 +148,7 @@ fn demos_are_laid_out() {
     });
 }
 
-/// What may stand between two tokens; comments and line feeds the more often, the further right.
+/// The texts that may separate two tokens. Comments and line feeds get more frequent towards the end.
 const BETWEEN: [&str; 14] = [
     "",
     " ",

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s. The order of the two directions
-//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are made
-//! of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr). So
-//! value and derivative come as one:
+//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are
+//! made of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s,
+//! dr). So value and derivative come as one:
 //!
 //! ```text
 //! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
@@ -110,8 +110,8 @@ impl Pipeline {
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
     }
 
-    /// Returns whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
-    /// is written.
+    /// Returns whether f, or a callee of f, direct or not, has a reverse derivative by hand, which is differentiated as
+    /// it is written.
     fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = HashSet::from([f.as_written()]);
         let mut waiting = vec![f.as_written()];

@@ -25,7 +25,8 @@ pub enum Error {
     External(FunName, String),
     /// A derivative of a function that calls a derivative of itself.
     #[error(
-        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative by `def`"
+        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative \
+         by `def`"
     )]
     OfItself(FunName),
     /// A function that is not there.

@@ -64,7 +64,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ),
     (
         "vector-",
-        "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the program\nis left as it is written.",
+        "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the \
+         program\nis left as it is written.",
     ),
     ("fold-", "It computes with literals at compile time."),
     ("call-", "It takes the place of a derivative's Jacobian at a call."),
@@ -91,7 +92,8 @@ fn matched(law: &Law) -> String {
         let maps = copied.join(" and ");
         let _ = writeln!(
             text,
-            "\nIts right side uses {maps} more than once. So it is applied only where {maps} is free to copy: a variable,\n\
+            "\nIts right side uses {maps} more than once. So it is applied only where {maps} is free to copy: a \
+             variable,\n\
              0, 1, a projection, or a scale by a variable or literal. Otherwise work would be done twice."
         );
     }

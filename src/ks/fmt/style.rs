@@ -165,5 +165,6 @@ fn is_atom(node: &Node) -> bool {
 }
 
 fn is_name(node: &Node) -> bool {
-    matches!(node.shape, Shape::Atom(text) if text.starts_with(crate::ks::lexer::starts_name) && text.parse::<f64>().is_err())
+    matches!(node.shape, Shape::Atom(text)
+        if text.starts_with(crate::ks::lexer::starts_name) && text.parse::<f64>().is_err())
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 
 const OPTIONS: Options = Options { functions: 3, depth: 4, nodes: 10 };
 
-/// Draws `LMC_CASES` programs, or so many, and checks each with random numbers of its own. Returns how many they are, and
+/// Draws `LMC_CASES` programs, or so many, and checks each with random numbers of its own. Returns their number, and
 /// the sum of what the checks count.
 ///
 /// Panics as the check does, for the smallest program found for which it panics.
@@ -31,7 +31,7 @@ pub fn programs(otherwise: u32, check: impl Fn(&Generated, &mut SplitMix) -> usi
     (cases, sum)
 }
 
-/// Fewer choices, and simpler ones, that fail; 0 is the simplest, and stands for those that are missing.
+/// Shrinks choices to fewer and simpler ones that fail, too. 0 is the simplest choice; missing choices are 0.
 fn smallest(mut choices: Vec<u32>, fails: &dyn Fn(&[u32]) -> bool) -> Vec<u32> {
     let shown = take_hook();
     set_hook(Box::new(|_| {}));

@@ -6,7 +6,10 @@ use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("category": cl_of_a_function_is_the_function_and_has_its_derivatives, cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places)
+    alone!(
+        "category": cl_of_a_function_is_the_function_and_has_its_derivatives,
+        cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places
+    )
 }
 
 const FUNCTIONS: &str = "

@@ -10,7 +10,7 @@
 //! y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
 //! ```
 //!
-//! `plan` decides which values are recorded, and which ones are computed again. Transposed and applied, the map part is the
+//! `plan` decides which values are recorded and which are recomputed. Transposed and applied, the map part is the
 //! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to
 //! be cut.
 //!

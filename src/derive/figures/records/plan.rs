@@ -4,8 +4,8 @@
 //!
 //! | weight | terms | |
 //! | --- | --- | --- |
-//! | `Nothing` | constants, other names, tuples | made again, of parts that are recorded if need be |
-//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals between such | made again, of what is at hand |
+//! | `Nothing` | constants, other names, tuples | remade from parts, recorded if needed |
+//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals of such | recomputed |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
 //! Making a tuple again is as good as recording it, since it is no larger than its parts. A component or an

@@ -195,7 +195,7 @@ impl Maker<'_> {
     }
 }
 
-/// How a result gives a value of a type: itself, or a component.
+/// The way to get a value of a type from a result: the whole, or a component.
 pub(super) fn results(result: &Ty, ty: &Ty) -> Option<Box<dyn Fn(String) -> String>> {
     if result.fits(ty) {
         return Some(Box::new(|call| call));
