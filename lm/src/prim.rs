@@ -15,7 +15,7 @@ use crate::scheme::Rule;
 use crate::types::Type;
 use std::sync::{Arc, LazyLock};
 
-/// How a primitive is differentiated.
+/// The derivative of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JacobianRule {
     /// The right-hand side of a law over the arguments `x`, `y`.
@@ -42,9 +42,9 @@ pub enum Cost {
 pub enum Effect {
     /// Nothing.
     Pure,
-    /// It may stop the program with an error of its own.
+    /// The primitive may stop the program with an error of its own.
     Fails,
-    /// It prints or measures, so it may be neither repeated nor moved.
+    /// The primitive prints or measures, so it may be neither repeated nor moved.
     Shows,
 }
 
@@ -197,7 +197,7 @@ impl Prim {
         }
     }
 
-    /// Returns what it costs on numbers.
+    /// Returns the cost on numbers.
     pub fn cost(self) -> Cost {
         match self {
             Prim::Libm(_) => Call,

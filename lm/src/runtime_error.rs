@@ -3,7 +3,7 @@
 use crate::tensor::Position;
 use crate::term::Span;
 
-/// Why a program stopped.
+/// The reason why a program stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ErrorKind {
     /// `assert` of false.
@@ -79,7 +79,7 @@ pub enum ErrorKind {
 pub struct RuntimeError {
     /// The kind of error.
     pub kind: ErrorKind,
-    /// Where.
+    /// The place.
     pub span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Says where laws are applied, and in which order: strategies.
+//! Strategies: the places and the order in which laws are applied.
 //!
 //! ```text
 //! id t         = t                              repeat s     = try (s ; repeat s)

@@ -1,4 +1,4 @@
-//! Where the time of a compilation goes: one row per kind of step.
+//! The times of the steps of a compilation: one row per kind of step.
 
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ pub struct Timings {
 /// The total time of all steps of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// How many there were.
+    /// The number of steps.
     pub count: usize,
     /// Their wall time.
     pub time: Duration,

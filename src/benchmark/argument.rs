@@ -25,7 +25,7 @@ pub struct Written {
     pub program: Source,
     /// The argument alone, as the user wrote it.
     pub text: Source,
-    /// Where it starts in the program.
+    /// The offset of its start in the program.
     start: usize,
 }
 

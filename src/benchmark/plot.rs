@@ -24,7 +24,7 @@ pub struct Point {
     pub median: f64,
     /// The upper quartile, in seconds.
     pub high: f64,
-    /// How many times that of the function.
+    /// The ratio to the function's time.
     pub ratio: f64,
 }
 

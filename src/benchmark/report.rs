@@ -14,7 +14,7 @@ pub struct Setting<'a> {
     pub input: &'a str,
     /// The way to the derivatives.
     pub derivation: &'a str,
-    /// How many threads there were; 0 is one for each processor.
+    /// The number of threads; 0 means one per processor.
     pub threads: usize,
 }
 

@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a batch takes, at least.
+/// The least time of a batch.
 const BATCH: Duration = Duration::from_millis(1);
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Rounds, at least.
@@ -75,7 +75,7 @@ pub fn in_turns<E>(calls: &mut [impl FnMut() -> Result<(), E>], effort: Effort) 
     Ok(seconds.into_iter().map(Samples::new).collect())
 }
 
-/// Returns how many calls take as long as a batch; the first ones, which touch memory for the first time, do not count.
+/// Returns the number of calls in a batch. Ignores the first calls, which touch memory for the first time.
 fn batch_size<E>(call: &mut impl FnMut() -> Result<(), E>) -> Result<u64, E> {
     let mut size = 1;
     call()?;

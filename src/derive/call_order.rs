@@ -1,4 +1,4 @@
-//! Who calls whom, and whether in circles.
+//! Computes the order of calls, and finds recursion.
 
 use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;

@@ -8,7 +8,7 @@ use lm::term::{Derivative, Fun};
 use lm::types::Type;
 use std::sync::Arc;
 
-/// How a derivation makes a function's type.
+/// The rule by which a derivation makes a function's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typing {
     /// `S -> LM S T`, with the parameters of f.
@@ -69,7 +69,7 @@ impl Typing {
     }
 }
 
-/// Returns how a derivative's type is made, as its row says.
+/// Returns the rule for a derivative's type, from its row.
 fn typing(derivative: &Derivative) -> Typing {
     recipes::entry(derivative).typing
 }
@@ -138,7 +138,7 @@ pub fn blocks(t: &Type, s: &Type) -> Type {
     }
 }
 
-/// Returns the function of which a gradient is asked that it does not have, as its result is no Float.
+/// Returns the function whose gradient is asked for, if it has none because its result is no Float.
 pub fn without_gradient(
     derivatives: &[Derivative],
     f: &Fun,

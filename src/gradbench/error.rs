@@ -39,7 +39,7 @@ pub enum Error {
     /// The input, or a part of it, does not have the form that the model takes.
     #[error("{place} is not {expected}")]
     Input {
-        /// Where, as in `input.x[3]`.
+        /// The place, such as `input.x[3]`.
         place: String,
         /// The expected form.
         expected: String,

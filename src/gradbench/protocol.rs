@@ -46,7 +46,7 @@ pub enum Request {
 }
 
 impl Message {
-    /// Reads a line. Errors: what is wrong, for the id if there is one.
+    /// Reads a line. Errors: the mistake, with the id of the message if it has one.
     pub fn read(line: &[u8]) -> Result<Message, (Json, Error)> {
         let mut message: Json =
             serde_json::from_slice(line).map_err(|error| (Json::Null, Error::NoJson(error.to_string())))?;

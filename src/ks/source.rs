@@ -68,7 +68,7 @@ pub struct Unreadable {
 }
 
 impl Source {
-    /// Returns a text already at hand.
+    /// Returns a source with a given text.
     pub fn new(name: &str, text: &str) -> Source {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Source { name: name.into(), text: text.into(), line_starts }

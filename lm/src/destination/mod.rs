@@ -31,12 +31,12 @@ pub enum Step {
     Element(Expr),
 }
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destination {
-    /// It gets a place of its own.
+    /// A place of its own.
     Own,
-    /// It is added to that part of the block's destination.
+    /// A part of the block's destination, to which the value is added.
     Add(Vec<Step>),
     /// A tuple, each component with a destination.
     Parts(Vec<Destination>),
@@ -161,7 +161,7 @@ type Path = Vec<usize>;
 struct Claim {
     path: Path,
     destination: Destination,
-    /// How many uses of the part that is: in the branches of a conditional it may be two.
+    /// The number of uses of the part. It may be two in the branches of a conditional.
     uses: usize,
 }
 

@@ -86,7 +86,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Returns `e`, which has w's shape; or a pair of which the second component has.
+/// Returns `e`, which has w's shape, or is a pair whose second component has it.
 ///
 /// Errors: it has another shape.
 fn into(w: &Val, e: &Val) -> Outcome {

@@ -30,7 +30,7 @@ pub(super) enum Val {
     Record(Rc<Val>),
     Map(Rc<Map>),
     Function(Function),
-    /// A function of an Integer that is zero but for finitely many arguments.
+    /// A function of an Integer that is zero except at finitely many arguments.
     Finite(BTreeMap<i64, Val>),
 }
 
@@ -55,12 +55,12 @@ pub(super) type SpaceAt = dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>
 /// A vector space.
 #[derive(Clone)]
 pub(super) enum Space {
-    /// Of dimension 0: the tangents of what is discrete.
+    /// The space of dimension 0: the tangents of discrete values.
     Point,
     Float,
     Tuple(Vec<Space>),
     Tensor(Vec<usize>, Vec<Space>),
-    /// Of functions of an Integer, with the space of the values at each.
+    /// A space of functions of an Integer, with the space of their values.
     Functions(Rc<SpaceAt>),
     /// Nothing shows it.
     Unknown,
@@ -212,7 +212,7 @@ impl From<&Value> for Val {
     }
 }
 
-/// As `print` shows it.
+/// Writes the value as `print` shows it.
 impl fmt::Display for Val {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.to_value())

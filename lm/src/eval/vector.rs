@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Source: working notes, sec. 1.1 and 2.7. A sum over all Integers has a value where one of the two
-//! functions is zero but for finitely many arguments.
+//! functions is zero except at finitely many arguments.
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Array, Outcome, Val};
@@ -95,7 +95,7 @@ pub(super) fn dot(cx: &Evaluator, x: &Val, y: &Val) -> Result<f64, RuntimeError>
     Ok(products(cx, x, y)?.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
 }
 
-/// Returns the products of the Floats at the same places; what is discrete has none.
+/// Returns the products of the Floats at the same places. Discrete values have none.
 fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<f64>, RuntimeError> {
     let all = |xs: &[Val], ys: &[Val]| -> Result<Vec<f64>, RuntimeError> {
         let each: Vec<Vec<f64>> = xs.iter().zip(ys).map(|(x, y)| products(cx, x, y)).collect::<Result<_, _>>()?;

@@ -300,7 +300,7 @@ impl Types {
             Scheme::Tangent(t) => self.ground(&t, choose).tangent(),
             Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| self.ground(t, choose)).collect::<Vec<_>>()),
             Scheme::Tensor(i, t) => {
-                // An index type that is free to choose is that of vectors.
+                // Takes the index type of vectors where any index type would do.
                 let rank = self.ground(&i, &mut || Type::Integer).rank_of_index().expect("the type of an index");
                 Type::Tensor(rank, Arc::new(self.ground(&t, choose)))
             }

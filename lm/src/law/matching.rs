@@ -176,7 +176,7 @@ impl Builder<'_> {
         Some(out)
     }
 
-    /// Returns how often `p ..` repeats: as often as its sequences are long, which must agree.
+    /// Returns the number of repetitions of `p ..`: the length of its sequences, which must agree.
     fn count(&self, p: &Pat) -> Option<usize> {
         let mut lengths = Vec::new();
         p.visit(&mut |q| {
@@ -223,7 +223,7 @@ impl Spaces {
         self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
     }
 
-    /// Makes a witness that of the codomain of a variable.
+    /// Makes a witness the codomain of a variable.
     pub fn bind_codomain(&mut self, x: &Var, witness: Expr) {
         self.0.entry(x.id()).or_default()[1] = Some(witness);
     }

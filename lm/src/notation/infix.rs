@@ -16,7 +16,7 @@ use crate::prim::Prim;
 use crate::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern};
 use pretty::RcDoc;
 
-/// How linear maps are written.
+/// The notation of linear maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `lmCompose(m, n)`.

@@ -206,8 +206,7 @@ impl Expr {
         }
     }
 
-    /// Returns the term with a place for everything in it: its own, or that of the term around it, or, outermost,
-    /// `span`.
+    /// Returns the term with a place for each node: its own place, or the place of the term around it, or `span`.
     pub fn placed_throughout(&self, span: Span) -> Expr {
         if self.is_atom() {
             return self.clone();

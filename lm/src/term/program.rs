@@ -69,7 +69,7 @@ pub struct Program {
     pub by_hand: indexmap::IndexSet<FunName>,
     /// The rewrite rules that it gives, in source order.
     pub rules: Vec<Rule>,
-    /// Fresh variables for whatever rewrites the program.
+    /// The supply of fresh variables for passes that rewrite the program.
     pub supply: Supply,
 }
 

@@ -41,7 +41,7 @@ pub struct NotDifferentiable {
 
 /// Returns `[D f]`, not optimised.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that. `written` tells the
+/// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these. `written` tells the
 /// functions whose derivatives are written by hand: those are taken as they are.
 pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
     let mut cx = Nabla::of_parameters(def, supply, written);

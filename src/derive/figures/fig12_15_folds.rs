@@ -23,7 +23,7 @@ use lm::term::{Binding, Expr, Op, Pattern, Var};
 use lm::types::Type;
 
 impl Nabla<'_> {
-    /// The states are computed once, by a scan, of which the value is the last.
+    /// Differentiates a fold. Computes the states once, by a scan; the fold's value is the last state.
     pub(super) fn fold(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<Expr, String> {
         let last = self.out.pop().expect("the value was bound");
         let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));

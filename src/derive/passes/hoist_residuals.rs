@@ -81,7 +81,7 @@ impl HoistResiduals<'_> {
         Expr::app(op.clone(), args).at(e.span())
     }
 
-    /// Returns the body that reads what is stored from a tensor; pushes that tensor to `out`.
+    /// Returns the body that reads the stored values from a tensor; pushes that tensor to `out`.
     fn with_tensor(
         &mut self,
         n: &Expr,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct PassLaw {
     /// The name.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
     /// The law.
     pub text: &'static str,

@@ -1,8 +1,8 @@
 //! Simplifies definitions by passes on terms: one file each, and one row each in [`PASSES`].
 //!
-//! A pass takes a definition and gives one of the same meaning. Its row says what it is for, and what its result is
-//! like: the postcondition. Debug builds check the postcondition after each run. No pass imports another; the pipeline
-//! says which pass comes after which. [`laws`] lists the laws that passes apply themselves.
+//! A pass takes a definition and gives one of the same meaning. Its row gives its purpose and its
+//! postcondition, a property of its result. Debug builds check the postcondition after each run. No pass imports
+//! another; the pipeline orders the passes. [`laws`] lists the laws that passes apply themselves.
 
 pub mod add_destinations;
 pub mod anf;
@@ -49,7 +49,7 @@ pub static PASSES: &[TermPass] = &[
         purpose:       "drops bindings, and components of results, that nothing uses",
         postcondition: "each binding is used or has an effect" },
     TermPass { name: "inline_single_uses", violation: inline_single_uses::violation,
-        purpose:       "moves what is used once to where it is used, while lines stay short",
+        purpose:       "moves an expression that is used once to its use, while lines stay short",
         postcondition: "no variable is bound to an atom or to a short tuple, and none to a short expression that is \
                         used once" },
     TermPass { name: "transpose", violation: transpose::violation,

@@ -3,7 +3,7 @@
 //! ```text
 //! let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
 //! let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
-//! let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! let y = g(s) in .. let t = vjp$g(s, dr) in b   =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
 //! ```
 //!
 //! The first two laws hold where dr (ds) does not depend on y; what dr needs moves before the call. In the product

@@ -1,4 +1,4 @@
-//! Why a derivative was not made.
+//! The reasons why a derivative cannot be made.
 
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
@@ -6,7 +6,7 @@ use lm::rewriter::OutOfFuel;
 use lm::term::{Derivative, FunName, Mode};
 use lm::types::Type;
 
-/// Why a derivative was not made.
+/// The reason why a derivative cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A construct without a derivative.

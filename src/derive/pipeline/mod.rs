@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by`, `run_before_sharing` and `run` here;
-//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own,
+//! then the passes; [`pass::Pass`] names the function of each. Every step gives a definition of its own,
 //! which `lmc demo` shows. In debug builds each is checked again: scoping, and the postcondition of the pass.
 
 mod check;
@@ -58,7 +58,7 @@ pub struct Pipeline {
     /// The results of recipes before sharing, from which other recipes start.
     unshared: HashMap<(FunName, When), Def>,
     in_progress: Vec<FunName>,
-    /// Functions of which all that they call has been made, or is being made.
+    /// Functions whose callees have all been made, or are being made.
     closed: HashSet<FunName>,
     /// The functions of the source text: a derivative among them was written by its user.
     pub(in crate::derive) written: HashSet<FunName>,
@@ -254,7 +254,7 @@ impl Pipeline {
         }
     }
 
-    /// Runs a recipe up to sharing, and keeps what it makes for other recipes.
+    /// Runs a recipe up to sharing, and keeps the results for other recipes.
     fn run_before_sharing(&mut self, recipe: &Recipe, task: &Task, stages: &mut Vec<Stage>) -> Result<Work, Error> {
         let start = self.start(&recipe.from, task)?;
         let work = self.run(recipe.before_sharing(), task, Work::new(start), stages)?;

@@ -18,7 +18,7 @@ pub enum Pass {
     Anf,
     /// The category language, from normal form.
     Convert,
-    /// The category language without what is not used.
+    /// The category language without unused values.
     Prune,
     /// Terms with variables, from the category language.
     Back,
@@ -68,7 +68,7 @@ pub enum Pass {
     CallHalves,
     /// The derivative of a reverse derivative, from derivatives of the function below.
     Symmetry,
-    /// As `Symmetry`, with the value.
+    /// The derivative by `Symmetry`, with the value.
     SymmetryWithValue,
     /// The shape of the value.
     Shape,
@@ -82,7 +82,7 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
-    /// The derivative of a function that is implemented elsewhere, by those that its user wrote.
+    /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.
     AsWritten,
@@ -107,7 +107,7 @@ pub(in crate::derive) struct Task {
 }
 
 impl Task {
-    /// Returns the name of what is made.
+    /// Returns the name of the function to make.
     pub(in crate::derive) fn name(&self) -> FunName {
         match &self.derivative {
             Some(derivative) => self.of.derived(derivative.clone()),

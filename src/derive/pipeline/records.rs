@@ -154,7 +154,7 @@ impl Pipeline {
         Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent)
     }
 
-    /// As `shared`, but that nothing is merged: nothing is computed twice.
+    /// Does the same as `shared`, but merges nothing, since nothing is computed twice.
     pub(in crate::derive) fn shared_values(&mut self, def: &Def) -> Def {
         let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
@@ -219,7 +219,7 @@ fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
     })
 }
 
-/// Returns the components of what is recorded.
+/// Returns the number of components of the record.
 fn size(record: &[Var]) -> usize {
     fn components(ty: &Type) -> usize {
         ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())

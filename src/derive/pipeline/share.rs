@@ -24,7 +24,7 @@ impl Pipeline {
         Ok(self.ruled(&tidy))
     }
 
-    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    /// Does the same as [`Pipeline::finished`], but splits no reverse derivative into halves, and applies no rules.
     pub(in crate::derive) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared_with(def, &[], false)?;
         Ok(self.tidied(&def))

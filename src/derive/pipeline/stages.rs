@@ -15,11 +15,11 @@ use lm::types::Type;
 pub struct Stage {
     /// The heading.
     pub heading: &'static str,
-    /// The definition at this stage; for one in the category language, what it means.
+    /// The definition at this stage, or the meaning of one in the category language.
     pub def: Def,
     /// The definition in the category language, at the stages that have it.
     pub category: Option<category::Def>,
-    /// The type of what it records, at the stage that says so.
+    /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
     /// The rewrites that led here, when they are traced.
     pub steps: Vec<Step>,
@@ -78,7 +78,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the type of what a first half records; of a record that has a name only, what it is made of.
+/// Returns the type of the record of a first half. Expands a record that has only a name.
 fn record_of(first: &Def) -> Type {
     let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
     match named {

@@ -1,6 +1,6 @@
 //! Takes what a program gives besides its functions: derivatives by hand, external functions, rewrite rules.
 //!
-//! Takes: a function of which something is written. Gives: a definition.
+//! Takes: a function with parts written by hand. Gives: a definition.
 
 use super::watch::promised;
 use super::{Error, Pipeline, checked};
@@ -106,7 +106,7 @@ impl Pipeline {
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
-    /// Returns a derivative of a function that is implemented elsewhere, by those that the user wrote.
+    /// Returns a derivative of an external function, from the derivatives that the user wrote.
     ///
     /// ```text
     /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
@@ -161,7 +161,7 @@ pub(in crate::derive) fn by_hand(
     |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
 }
 
-/// Returns whether derivatives of a function in a mode are those that its user wrote.
+/// Returns whether the user wrote the derivatives of a function in a mode.
 pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
     let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
     replacing.any(|derivative| written.contains(&f.derived(derivative)))

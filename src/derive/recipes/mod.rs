@@ -29,7 +29,7 @@ use rows::{
 /// A derivative: its type, and how it is made.
 #[derive(Debug)]
 pub struct Entry {
-    /// How the type of the derivative follows from that of f.
+    /// The rule for the type of the derivative.
     pub typing: Typing,
     /// The derivative in a few words.
     pub title: &'static str,
@@ -53,7 +53,7 @@ pub struct Recipe {
 /// Passes that follow each other.
 #[derive(Debug)]
 pub struct Step {
-    /// The heading under which `lmc demo` prints the result; none for what it does not print.
+    /// The heading under which `lmc demo` prints the result; none if it does not print it.
     pub heading: Option<&'static str>,
     /// The passes, in order.
     pub passes: &'static [Pass],
@@ -68,17 +68,17 @@ pub enum When {
     Written,
     /// f is implemented elsewhere.
     External,
-    /// f is another function with respect to parts of its argument, of which the derivative was written by hand.
+    /// f is a function g with respect to parts of its argument, and the derivative of g was written by hand.
     PartOfWritten,
     /// The two halves of the reverse derivative were written by hand.
     HalvesWritten,
     /// f is itself a reverse derivative, and symmetry of second derivatives is the way.
     Symmetric,
-    /// As `Symmetric`, and the whole point of that reverse derivative varies.
+    /// The condition `Symmetric`, when the whole point of that reverse derivative varies.
     SymmetricWithValue,
     /// Reverse mode of f keeps records: its derivation is `tupled` or `split`.
     Records,
-    /// As `Records`, with the reverse derivative in two halves: its derivation is `split`.
+    /// The condition `Records`, when the derivation is `split`: the reverse derivative has two halves.
     RecordsInHalves,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,

@@ -151,8 +151,8 @@ impl Checker {
         if name.derivations.is_empty() { definitions.chain(rows).collect() } else { Vec::new() }
     }
 
-    /// Returns the arguments, the functions among them made for a taker: those first of which it is known what they are
-    /// applied to. `None` where one of them is wrong, which is reported; `Some(None)` where that is not known.
+    /// Checks the arguments, the functions among them as `taker` calls them. Starts with functions whose argument types
+    /// are known. Returns `None` if an argument is wrong, which is reported; `Some(None)` if a type stays unknown.
     fn made_for(&mut self, taker: &Taker, args: &[Argument]) -> Option<Option<Vec<Expr>>> {
         let mut known: Vec<Option<Type>> = args.iter().map(Argument::ty).collect();
         let mut terms: Vec<Option<Expr>> = args.iter().map(|_| None).collect();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Copies {
     pub(super) definitions: IndexMap<FunName, Definition>,
     pub(super) all: Vec<Copy>,
-    /// The definitions of which copies are being made.
+    /// The definitions that are being copied.
     pub(super) in_progress: Vec<FunName>,
 }
 

@@ -54,7 +54,7 @@ impl Checker {
         }
     }
 
-    /// Returns the built-in itself, of which f is a derivative or which it is.
+    /// Returns f if it is a built-in, or the built-in that f is a derivative of.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
         let argument = typing::base_argument(&f.name.derivations, &f.argument())?;
         builtins::builtin_function(&f.name.base, &argument)
@@ -87,7 +87,7 @@ impl Checker {
     }
 }
 
-/// Returns the definitions in the order in which they are checked: that of the source, but for those that call halves.
+/// Returns the definitions in the order of checking: source order, except for definitions that call halves.
 pub fn order(headers: &[Header]) -> Vec<usize> {
     let mentions: Vec<Mentions> = headers.iter().map(|h| h.body.map(Mentions::of).unwrap_or_default()).collect();
     let named = |name: &Arc<str>| {

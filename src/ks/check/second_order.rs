@@ -40,7 +40,7 @@ impl Checker {
         }
     }
 
-    /// Checks a definition for functions of which only the types are known, as a body is checked once
+    /// Checks a definition for functions known only by their types, since a body is checked once
     /// whether it is called or not.
     pub(super) fn for_any_functions(&mut self, fun: &Arc<Fun>) {
         let kept = self.copies.all.len();

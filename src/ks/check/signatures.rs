@@ -1,4 +1,4 @@
-//! Signatures: which function each definition defines, and of which types.
+//! Signatures: the name and the types of the function that each definition defines.
 
 use crate::derive::Derivation;
 use crate::derive::typing;

@@ -15,7 +15,7 @@ pub const BLANK: Gap = 2;
 /// A comment with its marks, without blanks at its end.
 #[derive(Debug)]
 pub struct Comment<'a> {
-    /// As written.
+    /// An atom, as written.
     pub text: &'a str,
     /// The gap before it.
     pub gap: Gap,

@@ -304,7 +304,7 @@ fn leaves(e: &Expr) -> Vec<(Path, Expr)> {
     }
 }
 
-/// Returns a tangent of the whole that is zero, but for that of the part at a path.
+/// Returns a tangent of the whole that is zero except at the part at a path.
 fn embedded(whole: &Expr, path: &[usize], e: Expr) -> Expr {
     let Some((k, rest)) = path.split_first() else { return e };
     let n = whole.ty().as_tuple().expect("a path leads through tuples").len();
@@ -318,7 +318,7 @@ fn embedded(whole: &Expr, path: &[usize], e: Expr) -> Expr {
     Expr::tuple((1..=n).map(component).collect::<Vec<_>>())
 }
 
-/// Returns how many scalars values of the type have, where the type says so.
+/// Returns the number of scalars in values of a type, if the type fixes it.
 fn count(ty: &Type) -> Option<i64> {
     match ty {
         Type::Float => Some(1),
@@ -328,7 +328,7 @@ fn count(ty: &Type) -> Option<i64> {
     }
 }
 
-/// Returns how many scalars a value of the type has, from its shape.
+/// Returns the number of scalars in a value, from its shape.
 fn scalars(ty: &Type, shape: &Expr, supply: &mut Supply) -> Expr {
     if let Some(n) = count(ty) {
         return Expr::integer(n);

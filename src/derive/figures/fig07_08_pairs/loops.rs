@@ -145,7 +145,7 @@ impl Paired<'_> {
         Ok(())
     }
 
-    /// Returns a construct whose map is that of Fig. 6: from the variables that it depends on, after their partners.
+    /// Returns the partner of a construct by its map of Fig. 6, composed with the partners of its variables.
     pub(super) fn as_one_map(&mut self, y: &Var, e: &Expr) -> Result<(), String> {
         let captured: Vec<Var> =
             free_variables(e).into_iter().filter(|x| self.partners.contains_key(&x.id())).collect();

@@ -57,7 +57,7 @@ impl Partner {
 
 /// Returns `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), S is that in `LM S T` and dS. `written` tells the functions
+/// If the name lists parameters (`[wrt$1 f]`), S means these in `LM S T` and dS. `written` tells the functions
 /// whose derivatives are written by hand: those are taken as they are.
 pub fn paired(
     def: &Def,

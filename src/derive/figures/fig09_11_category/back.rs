@@ -76,7 +76,7 @@ impl Back<'_> {
         if bindings.is_empty() { result } else { vec![Expr::block(bindings, value(result))] }
     }
 
-    /// Gives a name to what is no atom.
+    /// Names a term that is no atom.
     fn name(&mut self, e: &mut Expr, bindings: &mut Vec<Binding>) {
         if !e.is_atom() {
             let x = self.supply.fresh("t", e.ty().clone());

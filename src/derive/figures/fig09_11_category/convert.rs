@@ -32,7 +32,7 @@ struct Scope {
 }
 
 impl Scope {
-    /// Γ, x. Every binder is a different variable, so what is out of scope may stay.
+    /// Γ, x. Every binder is a different variable, so variables out of scope may stay.
     fn bind(&mut self, x: &Var) {
         self.size += 1;
         self.numbers.insert(x.id(), self.size);

@@ -59,19 +59,19 @@ pub enum Term {
     Pruning {
         /// The numbers.
         chosen: Vec<usize>,
-        /// How many there are.
+        /// The number of values.
         of: usize,
     },
     /// `F(f)`, of the tuple of its arguments.
     Function {
         /// The function; no conditional, since that evaluates one branch only.
         op: Op,
-        /// How many arguments it is given.
+        /// The number of arguments.
         arity: usize,
         /// The place of the call.
         span: Span,
     },
-    /// `c1 ; c2`: c1, then c2 of what it gives.
+    /// `c1 ; c2`: c1, then c2 on its result.
     Compose(Box<Term>, Box<Term>),
     /// `(c1, .., cn)`, each of the same environment.
     Tuple(Vec<Term>),

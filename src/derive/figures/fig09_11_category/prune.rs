@@ -23,7 +23,7 @@ pub fn prune(def: &Def) -> Def {
     Def { body, ..def.clone() }.checked("pruning")
 }
 
-/// A term in the environment of what it uses.
+/// A term in the environment of the values that it uses.
 struct Part {
     /// The numbers of these values in the environment that it was in, in order.
     used: Vec<usize>,
@@ -90,7 +90,7 @@ fn sequence(first: &Term, after: &Term, size: usize) -> Part {
     Part { used: first.used, term: first.term.then(after) }
 }
 
-/// Parts of one environment, in that of what any of them uses.
+/// Parts of a term, in the environment of all values that they use.
 fn together(parts: Vec<Part>) -> (Vec<usize>, Vec<Term>) {
     let used = parts.iter().fold(Vec::new(), |used, part| union(&used, &part.used));
     let terms = parts.into_iter().map(|part| part.within(&used)).collect();

@@ -174,7 +174,7 @@ impl Recorder<'_, '_> {
         Ok(())
     }
 
-    /// Step i of a recurrence, its map made of that of f's body.
+    /// Makes step i of a recurrence, with its map from the map of f's body.
     pub(super) fn step(
         &mut self,
         r: &Recurrence,
@@ -230,7 +230,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Returns the variable that can be read besides those that `header` binds: the state after the step.
+    /// Returns the variable for the state after the step, which can be read like the variables that `header` binds.
     pub(super) fn at_hand(&self) -> Vec<Var> {
         vars(&self.parts.where_it_is(&self.parts.value))
     }

@@ -66,7 +66,7 @@ pub enum Failure {
 
 /// Returns the value of a definition, and its Jacobian.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that.
+/// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these.
 pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
     let mut unknown = Vec::new();
     let cx = Nabla::of_parameters(def, supply, callees.by_hand);
@@ -273,7 +273,7 @@ impl Recorded {
 pub struct Record {
     /// Its type.
     pub ty: Type,
-    /// Whether it is one value, not the tuple of several.
+    /// Whether the record is one value, not a tuple of several.
     pub is_one: bool,
     /// For each of its values, the parameter of the function that it is.
     pub parameters: Vec<Option<usize>>,
@@ -295,7 +295,7 @@ impl Record {
         Record { ty, is_one: parts.is_none(), parameters }
     }
 
-    /// Returns a record of which only the type is known.
+    /// Returns a record with only a type.
     pub fn opaque(ty: Type) -> Record {
         Record { ty, is_one: true, parameters: Vec::new() }
     }

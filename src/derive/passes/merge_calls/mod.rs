@@ -192,7 +192,7 @@ impl MergeCalls<'_> {
         all[i] = later;
     }
 
-    /// Merges the conditional b into a, or the part of it that does not depend on what is bound between.
+    /// Merges the conditional b into a, or the part of b that does not depend on bindings between them.
     fn merge_into(
         &mut self,
         a: &Binding,
