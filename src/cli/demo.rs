@@ -20,7 +20,7 @@ use std::io::Write;
 pub struct DemoOptions {
     /// The name of a demo, or a file; `-` is standard input.
     name: Option<String>,
-    /// The function to derive. Default: the demo's main example, or every function of the file.
+    /// The function to derive. Default: the function that the demo is about, or every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
     /// The notation of terms.
