@@ -71,21 +71,9 @@ impl Pass {
         work.def = match self {
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.watch.pass("anf", || anf::anf(def, &mut cx.program.supply)),
-            Pass::Convert => {
-                work.category = Some(cx.watch.timings.time("convert", || category::convert(def)));
-                return Ok(work);
-            }
-            Pass::Prune => {
-                work.category = Some(cx.watch.timings.time("prune", || category::prune(work.category())));
-                return Ok(work);
-            }
-            Pass::Back => {
-                let supply = &mut cx.program.supply;
-                let result = def.body.ty().clone();
-                let def = cx.watch.pass("back", || category::back(work.category(), supply));
-                work.category = None;
-                checked("back", def, |back| back.body.ty() == &result)
-            }
+            Pass::Convert => return Ok(cx.convert(work)),
+            Pass::Prune => return Ok(cx.prune(work)),
+            Pass::Back => return Ok(cx.back(work)),
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
@@ -119,14 +107,35 @@ impl Pass {
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,
-            Pass::Refresh => {
-                let fresh = Def { body: renamed(&def.body, &mut cx.program.supply), ..def.clone() };
-                dce::dce(&fresh, &cx.effects)
-            }
+            Pass::Refresh => cx.refreshed(def),
             Pass::Share => cx.shared(def, &[])?,
             Pass::Tidy => cx.tidied(def),
             Pass::Rules => cx.ruled(def),
         };
         Ok(work)
+    }
+}
+
+impl Pipeline {
+    fn convert(&mut self, work: Work) -> Work {
+        let category = self.watch.timings.time("convert", || category::convert(&work.def));
+        Work { category: Some(category), ..work }
+    }
+
+    fn prune(&mut self, work: Work) -> Work {
+        let category = self.watch.timings.time("prune", || category::prune(work.category()));
+        Work { category: Some(category), ..work }
+    }
+
+    fn back(&mut self, work: Work) -> Work {
+        let supply = &mut self.program.supply;
+        let def = self.watch.pass("back", || category::back(work.category(), supply));
+        let def = checked("back", def, |back| back.body.ty() == work.def.body.ty());
+        Work { def, category: None, ..work }
+    }
+
+    fn refreshed(&mut self, def: &Def) -> Def {
+        let fresh = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
+        dce::dce(&fresh, &self.effects)
     }
 }
