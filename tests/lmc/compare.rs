@@ -15,12 +15,12 @@ mod inputs;
 #[path = "../../benches/compare/machine.rs"]
 #[allow(dead_code)]
 mod machine;
+#[path = "../../benches/compare/process.rs"]
+#[allow(dead_code)]
+mod process;
 #[path = "../../benches/compare/programs.rs"]
 #[allow(dead_code)]
 mod programs;
-#[path = "../../benches/compare/python.rs"]
-#[allow(dead_code)]
-mod python;
 #[path = "../../benches/compare/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;

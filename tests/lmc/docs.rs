@@ -145,7 +145,8 @@ fn the_files_that_pages_name_exist() {
 #[test]
 fn pages_name_no_machine() {
     for page in pages() {
-        let text = read(&page);
+        // The build's own folder is no machine's.
+        let text = read(&page).replace("target/tmp/", "");
         for word in ["/work/", "/tmp/", "/root/", "../shared", "crates.io"] {
             assert!(!text.contains(word), "{page} names {word}");
         }

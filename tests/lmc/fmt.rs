@@ -127,7 +127,7 @@ fn chains_of_asserts_are_lists() {
     let parts: Vec<String> = (0..4).map(|i| format!("(assert (gt (index {i} v) 0.0) ")).collect();
     let text = format!("(def f Float (v : Vec Float) {}(print (sum v)){})", parts.concat(), ")".repeat(4));
     let lines: Vec<String> = (0..4).map(|i| format!("  (assert (gt (index {i} v) 0.0)\n")).collect();
-    let layout = format!("(def f Float (v : Vec Float)\n{}  (print (sum v))))))\n", lines.concat());
+    let layout = format!("(def f Float (v : Vec Float)\n{}  (print (sum v)))))))\n", lines.concat());
     let short = "(def f Float (x : Float)\n  (assert (gt x 0.0) (assert (lt x 1.0) x)))\n";
     lmc::with_large_stack(|| {
         assert_eq!(settled(&text), layout);

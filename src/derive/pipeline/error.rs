@@ -3,7 +3,7 @@
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
-use lm::term::{Derivative, FunName, Mode};
+use lm::term::{Derivative, FunName};
 use lm::types::Type;
 
 /// The reason why a derivative cannot be made.
@@ -40,11 +40,8 @@ pub enum Error {
 impl Error {
     /// Returns the error for an external function: what its user can write.
     pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
-        let written = match derivative {
-            Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
-            derivative => listed(f, needed_for(derivative)),
-        };
-        Error::External(f.clone(), written)
+        let listed = needed_for(derivative).iter().map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ");
+        Error::External(f.clone(), listed)
     }
 
     /// Returns the function that the error is about.
@@ -79,12 +76,22 @@ impl From<Error> for Diagnostic {
 }
 
 /// Returns the derivatives of its callees that a derivation ends up calling.
-fn needed_for(derivative: &Derivative) -> impl Iterator<Item = Derivative> {
-    let mode = derivative.mode();
-    [Mode::Forward, Mode::Reverse].into_iter().filter(move |m| mode.is_none_or(|mode| mode == *m)).map(Mode::derivative)
-}
-
-/// Returns `[fwd f]` and `[rev f]`.
-fn listed(f: &FunName, derivatives: impl Iterator<Item = Derivative>) -> String {
-    derivatives.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
+fn needed_for(derivative: &Derivative) -> Vec<Derivative> {
+    match derivative {
+        Derivative::D | Derivative::Dt => vec![derivative.clone()],
+        Derivative::Fwd | Derivative::Jvp => vec![Derivative::Fwd],
+        Derivative::Rev | Derivative::Vjp => vec![Derivative::Rev],
+        Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => vec![Derivative::Rev],
+        Derivative::Tupled
+        | Derivative::Polymorphic
+        | Derivative::Shape
+        | Derivative::Cl
+        | Derivative::Grad
+        | Derivative::Hvp
+        | Derivative::Hess
+        | Derivative::Jac
+        | Derivative::JacFwd
+        | Derivative::JacRev
+        | Derivative::Wrt(_) => vec![Derivative::Fwd, Derivative::Rev],
+    }
 }

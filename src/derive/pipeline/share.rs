@@ -8,7 +8,7 @@ use crate::derive::passes::{
     split_pairs,
 };
 use crate::derive::postcondition::Facts;
-use lm::term::{Def, Derivative, FunName, Var};
+use lm::term::{Def, Derivative, FunName, Mode, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl Pipeline {
         for derivative in &called {
             let Some((outermost, of)) = derivative.underived() else { continue };
             let value = of.unrestricted();
-            let is_asked = matches!(outermost, Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp)
-                && called.contains(&value);
+            let is_of = |mode: Mode| outermost == mode.derivative() || outermost == mode.with_value();
+            let is_asked = outermost.mode().is_some_and(is_of) && called.contains(&value);
             if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
                 recursive.insert(value);
             }
@@ -123,7 +123,15 @@ impl Pipeline {
             // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
             let is_recursive =
                 || self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value);
-            let has_halves = derivative == Derivative::Rev || (derivative == Derivative::Vjp && is_recursive());
+            let has_halves = match derivative {
+                Derivative::Rev => true,
+                Derivative::Vjp => is_recursive(),
+                Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => false,
+                Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => false,
+                Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => false,
+                Derivative::Grad | Derivative::Hvp | Derivative::Hess => false,
+                Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => false,
+            };
             let generated = has_halves && !self.written.contains(&of.derived(Derivative::Rev));
             if called.contains(&value) && generated && !records.contains_key(&of) {
                 let record = self.record(&of)?;

@@ -63,7 +63,12 @@ impl Pipeline {
     }
 
     fn show_steps(&mut self, recipe: &Recipe, task: Task, stages: &mut Vec<Stage>) -> Result<(), Error> {
-        let work = self.run_before_sharing(recipe, &task, stages)?;
+        let start = self.start(&recipe.from, &task)?;
+        let work = self.run(recipe.before_sharing(), &task, Work::new(start), stages)?;
+        if task.derivative.is_some() {
+            // Other recipes start from what is shown.
+            self.unshared.insert((task.name(), recipe.when), work.def.clone());
+        }
         self.run(recipe.sharing(), &task, work, stages)?;
         Ok(())
     }

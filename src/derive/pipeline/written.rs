@@ -106,11 +106,7 @@ impl Pipeline {
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
-    /// Returns a derivative of an external function, from the derivatives that the user wrote.
-    ///
-    /// ```text
-    /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
-    /// ```
+    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
@@ -126,23 +122,44 @@ impl Pipeline {
         match derivative {
             Derivative::Jvp | Derivative::Vjp => self.value_beside(of, mode),
             Derivative::SufRev => self.call_halves(of, Derivative::SufRev),
-            Derivative::SufFwdPass => {
-                let value = self.source(of)?;
-                let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
-                let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
-                Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
-            }
-            Derivative::SufRevPass => {
-                let reverse = self.source(&of.derived(Derivative::Rev))?;
-                let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
-                let body = renamed(&reverse.body, &mut self.program.supply);
-                Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
-            }
-            derivative => unreachable!("no derivative by hand gives [{derivative} f]"),
+            Derivative::SufFwdPass => self.first_half_of_external(of, name),
+            Derivative::SufRevPass => self.second_half_of_external(of, name),
+            // No mode makes these, or they are written by hand themselves.
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Fwd
+            | Derivative::Rev
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev
+            | Derivative::Wrt(_) => unreachable!("no derivative by hand gives [{derivative} f]"),
         }
     }
 
-    /// Returns the shape of a value that only the function itself can give.
+    /// Returns `suffwdpass$f(s) = (f(s), s)`.
+    fn first_half_of_external(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+        let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+        Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
+    }
+
+    /// Returns `sufrevpass$f(dr, s) = rev$f(s, dr)`.
+    fn second_half_of_external(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let reverse = self.source(&of.derived(Derivative::Rev))?;
+        let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
+        let body = renamed(&reverse.body, &mut self.program.supply);
+        Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+    }
+
+    /// The shape of a value that only the function itself can give.
     fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
         let value = self.source(of)?;
         let shape = match value.body.ty() {

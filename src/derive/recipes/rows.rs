@@ -1,8 +1,8 @@
 //! Holds the ways to derivatives, a row each: a condition, a start, passes, and a source.
 
-use super::{Recipe, Start, Step, When};
+use super::pass::Pass;
+use super::recipe::{Recipe, Start, Step, When};
 use crate::derive::figures::fig07_08_pairs::Partner;
-use crate::derive::pipeline::pass::Pass;
 use lm::term::{Derivative, Mode};
 
 const fn step(heading: &'static str, passes: &'static [Pass]) -> Step {

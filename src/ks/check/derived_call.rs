@@ -63,13 +63,12 @@ impl Checker {
         // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
         let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
         let inner = name.derivations.get(1..).unwrap_or_default();
-        let op = match &name.derivations[0] {
-            Derivative::D if is_function => {
-                let mut record = |f: &Fun| self.record(f, span);
-                let inner = typing::derive_all(inner, base, &mut record);
-                Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
-            }
-            _ => Op::Call(Arc::new(fun)),
+        let op = if name.derivations[0] == Derivative::D && is_function {
+            let mut record = |f: &Fun| self.record(f, span);
+            let inner = typing::derive_all(inner, base, &mut record);
+            Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
+        } else {
+            Op::Call(Arc::new(fun))
         };
         self.fit(args, &params, span, |args| apply(op, args, span))
     }

@@ -88,10 +88,12 @@ impl Pipeline {
         if call_order::is_recursive(&self.program, name) {
             return Ok(None);
         }
-        let def = match name.underived() {
-            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Fwd, false)?,
-            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Rev, false)?,
-            _ => self.source(name)?,
+        let is_unshared = |derivative: &Derivative, of: &FunName| {
+            derivative.mode().is_some_and(|mode| *derivative == mode.derivative()) && !self.has_records(of)
+        };
+        let def = match name.underived().filter(|(derivative, of)| is_unshared(derivative, of)) {
+            Some((derivative, of)) => self.unshared(&of, &derivative, false)?,
+            None => self.source(name)?,
         };
         Ok((!self.effects.in_term(&def.body)).then_some(def))
     }
