@@ -60,7 +60,7 @@ pub struct ByHand {
     function: ByHandFunction,
     inputs: Vec<Input>,
     out: Vec<f64>,
-    // What the fields above point into.
+    // The memory that the fields above point into.
     _library: Rc<Library>,
     _arrays: Rc<Vec<Array>>,
 }

@@ -198,7 +198,7 @@ fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
         Scheme::Tensor(i, t) => Scheme::Tensor(below(i), below(t)),
         Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
         Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
-        Scheme::Repeat(_) => panic!("`..` stands outside a list of types"),
+        Scheme::Repeat(_) => panic!("`..` outside a list of types"),
     }
 }
 

@@ -32,7 +32,7 @@ pub fn value(ty: &Type, json: &Json, place: &str) -> Result<Value, Error> {
         Type::Tensor(rank, element) => {
             let mut reading = Reading { element, size: vec![None; *rank], elements: Vec::new() };
             reading.read(0, json, place)?;
-            // What is inside of nothing has no size of its own.
+            // The elements of an empty list have no size.
             let size = reading.size.iter().map(|n| n.unwrap_or(0)).collect();
             Ok(Value::Tensor(Arc::new(Tensor::new(size, reading.elements))))
         }

@@ -41,7 +41,7 @@ fn of_function(number: usize, hard: Hard) -> Trial {
     let name = format!("{}::{}", hard.file, hard.name);
     each::row("all_ways::hard_programs_agree", &name, move || {
         for way in some(&covering(2), number, SPREAD) {
-            // What is printed last tells where native code crashed.
+            // The last line printed shows the program whose native code crashed.
             println!("{}", way.1.name);
             function(&hard.text, &hard.name, &[way], number as u64);
         }

@@ -53,7 +53,7 @@ fn run(command: &mut Command) -> String {
 fn compile(input: &Path, fun: &str, emit: &str, output: &Path) {
     let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
     lmc.args(["compile", "--fwd", "--rev", "--fun", fun, "--emit", emit, "-o"]).arg(output).arg(input);
-    // What is called depends little on the level.
+    // The symbols depend little on the optimisation level.
     run(lmc.args(["-O", "0"]));
 }
 

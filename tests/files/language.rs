@@ -63,7 +63,7 @@ type Ended = (String, Result<(), RuntimeError>);
 /// Checks that native code prints the same and ends the same way; or, without native code, that the program is refused
 /// at a place.
 fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(), String> {
-    // How deep is too deep depends on the stack, and LLVM makes loops of some recursions.
+    // The limit of depth depends on the stack, and LLVM turns some recursions into loops.
     if let Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }) = interpreted.1 {
         return Ok(());
     }

@@ -157,7 +157,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
          (def f Float ((rows : Vec (Vec Float)) (n : Integer))
            (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
     ];
-    // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
+    // The results of a loop's chunks are kept until all have run: one number for each chunk. This test avoids them.
     let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 0, ..Options::default() };

@@ -75,7 +75,7 @@ fn short_loops_have_vectors() {
     let again = "(def f (Vec Float) ((v : Vec Float) (n : Integer))
       (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (mul x (add x 1.0))) (get$1$2 t)))
             v (build n (lam (i : Integer) i))))";
-    // What vectors leave of a loop is made shorter vectors of.
+    // The remainder of a loop runs in shorter vectors.
     assert_eq!([has(once, "vec.epilog.vector.body"), has(again, "vec.epilog.vector.body")], [[true; 2]; 2]);
     // Only a loop that others repeat is told to have few vectors side by side.
     let is_told =

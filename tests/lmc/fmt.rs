@@ -99,7 +99,7 @@ fn programs_settle() {
     lmc::with_large_stack(|| {
         for text in programs() {
             let layout = settled(&text);
-            // What is nested so deep that it starts far to the right may go beyond.
+            // Deeply nested lists, which start far to the right, may go beyond.
             let indent = |line: &str| line.len() - line.trim_start().len();
             let is_long = |line: &&str| line.chars().count() > WIDTH && indent(line) < 60 && !line.contains(';');
             assert_eq!(layout.lines().find(is_long), None, "{layout}");

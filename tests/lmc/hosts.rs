@@ -195,7 +195,7 @@ fn wrong_data_are_refused() {
     expected.push(": No such file or directory");
     paths.push(PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
     expected.push(":1: Is a directory");
-    // What follows goes on: the last file is read as if it were alone.
+    // Files after an error are read, too: the last file gives the same output as alone.
     let right = file("right.txt", good.replace('\n', " \r\n").as_bytes());
     let arguments: Vec<&str> = paths.iter().chain([&right]).map(|path| path.to_str().expect("UTF-8")).collect();
     for language in LANGUAGES {

@@ -159,7 +159,7 @@ fn a_loop_takes_back_the_records_of_an_iteration() {
     with_large_stack(|| {
         let case = Case::new(USES[0], &format!("{POWER}{}", USES[0]));
         let [small, large] = [100, 10_000].map(|n| case.run(n).1);
-        // What grows is the gradient.
+        // Only the gradient grows.
         assert!(large - small <= 8 * 9_900 + 16, "{small} bytes, then {large}");
     });
 }

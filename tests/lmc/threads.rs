@@ -121,7 +121,7 @@ fn values_do_not_depend_on_threads() {
     with_large_stack(|| {
         let mut case = Case::new(PROGRAM);
         let names = ["run_elements", "run_matrix", "run_total", "run_nested", "run_loss", "run_gradient"].map(base);
-        // What is called in loops is divided, too, if it is called from outside.
+        // A function called in loops is divided, too, if it is also called from outside.
         let entries: Vec<FunName> = names.iter().cloned().chain([base("elements")]).collect();
         let ways = ways(&mut case, &entries, &native::Options::default());
         for name in &names {

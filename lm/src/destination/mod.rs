@@ -250,7 +250,7 @@ impl Planner {
 
     /// Claims what `e`, which goes to the destination, adds there.
     fn consume(&mut self, e: &Expr, destination: &Destination) {
-        // What has a fixed shape is best held in registers.
+        // Values of a fixed shape are best held in registers.
         if destination.is_own() || e.ty().has_fixed_shape() {
             return;
         }

@@ -138,7 +138,7 @@ impl Builder<'_> {
             }
             Pat::Component(p) => {
                 let whole = self.at(p, None, scope)?;
-                Some(Expr::get(repetition.expect("`.i` stands under `..`") + 1, whole))
+                Some(Expr::get(repetition.expect("`.i` is under `..`") + 1, whole))
             }
             Pat::Total(p) => {
                 let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
@@ -149,7 +149,7 @@ impl Builder<'_> {
             Pat::Domain => self.spaces.domain(self.whole),
             Pat::Codomain => self.spaces.codomain(self.whole),
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
-            Pat::Repeat(_) => panic!("`..` stands outside a list"),
+            Pat::Repeat(_) => panic!("`..` outside a list"),
         }
     }
 

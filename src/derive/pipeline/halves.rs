@@ -33,7 +33,7 @@ impl Halves {
 impl Pipeline {
     /// Returns `(f(s), d$f(s, v))` as one block. The value shares no work with the derivative so far.
     pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
-        // As simple as the derivative: what both do is seen to be the same only in the same form.
+        // Simplifies the value like the derivative: only terms of the same form are recognised as equal.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
         let derived = self.unshared(of, &mode.derivative(), false)?;

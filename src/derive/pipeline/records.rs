@@ -173,13 +173,13 @@ impl Pipeline {
 
     /// Returns `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
     pub(in crate::derive) fn recorded_halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
-        // Where the arguments of the first halves are known.
+        // The places at which the arguments of the first halves are known.
         let both = self.with_destinations(both);
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let [value, cotangent] = pair(result);
-        // What only the cotangent needs can be on either side: which has the smaller record?
+        // Values that only the cotangent needs may be on either side. Chooses the side with the smaller record.
         let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
         let cuts = cuts.map(|(forward, reverse)| {
             let reader = Expr::block(reverse, cotangent.clone());

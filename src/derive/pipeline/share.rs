@@ -145,7 +145,7 @@ impl Pipeline {
     /// Returns the type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     pub(in crate::derive) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
-        // Whether a derivative calls itself is seen once all that it calls is there.
+        // Recursion of a derivative shows only when all its callees exist.
         self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
@@ -183,7 +183,7 @@ impl Pipeline {
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
         let once = dce::dce_after_merging(&once, &self.effects);
-        // What inlining brings together, such as a component of a tuple, is simplified again.
+        // Simplifies terms that inlining brings together, such as a component of a tuple.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
         let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);

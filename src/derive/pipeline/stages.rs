@@ -46,7 +46,7 @@ impl Pipeline {
                 stages.push(self.stage(heading, &Work::new(def)));
             }
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
-            // Where the reverse derivative is written by hand, nothing is recorded.
+            // A reverse derivative written by hand records nothing.
             Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };

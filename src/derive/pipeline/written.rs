@@ -106,7 +106,7 @@ impl Pipeline {
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
-    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
+    /// Returns a derivative of a function that is implemented elsewhere, by those that the user wrote.
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
@@ -159,7 +159,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
     }
 
-    /// The shape of a value that only the function itself can give.
+    /// Returns the shape of a value that only the function itself can give.
     fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
         let value = self.source(of)?;
         let shape = match value.body.ty() {

@@ -27,7 +27,7 @@ impl Checker {
         let reported = self.errors.len();
         let chosen = self.differentiated(name, &argument, span);
         let Some((base, fun)) = chosen else {
-            // What has no record has an error, here or in its own definition.
+            // A function without a record has an error, here or in its own definition.
             let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
             let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
             let base = typing::base_argument(&name.derivations, &argument).and_then(|s| self.base_function(name, &s));

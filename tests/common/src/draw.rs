@@ -20,7 +20,7 @@ pub fn programs(otherwise: u32, check: impl Fn(&Generated, &mut SplitMix) -> usi
         let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
         let own = random.draw();
         let checked = |choices: &[u32]| check(&program(choices, OPTIONS), &mut SplitMix::new(own));
-        // What is printed last tells where native code crashed.
+        // The last line printed shows the program whose native code crashed.
         println!("{}", program(&choices, OPTIONS).text);
         sum += catch_unwind(AssertUnwindSafe(|| checked(&choices))).unwrap_or_else(|_| {
             let small = smallest(choices, &|choices| catch_unwind(AssertUnwindSafe(|| checked(choices))).is_err());

@@ -150,7 +150,7 @@ fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Val
 fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {
     match (&wanted.1, &found.1) {
         (Ok(wanted), Ok(found)) => is_close(call, wanted, found)?,
-        // How deep is too deep depends on the evaluator's stack.
+        // The limit of depth depends on the evaluator's stack.
         (Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }), _) => return Ok(()),
         (Err(wanted), Err(found)) if wanted == found || both_do_not_fit(wanted, found) => {}
         // Of a sum over nothing the interpreter knows no shape where it has no map to ask; the oracle asks its space.

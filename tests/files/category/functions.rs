@@ -147,7 +147,7 @@ fn errors_have_their_places() {
         let call = |name: &FunName| Interpreter::new(pipeline.program()).call(name, &args).expect_err("out of range");
         let error = call(&second.derived(Derivative::Cl));
         assert_eq!(error, call(&second));
-        // What is asserted comes before what it guards.
+        // An assertion comes before the term that it guards.
         let guarded = FunName::base("guarded").derived(Derivative::Cl);
         pipeline.require(&guarded).unwrap_or_else(|error| panic!("{error}"));
         let outcome = Interpreter::new(pipeline.program()).call(&guarded, &args);

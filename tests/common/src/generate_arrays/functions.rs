@@ -181,7 +181,7 @@ impl Maker<'_> {
         self.cost += f.cost * self.times;
         let mut args = Vec::new();
         if let Some((s, t)) = &f.function {
-            // What the function does, it may do often.
+            // The body may run many times.
             let (times, loops) = (self.times, self.loops);
             (self.times, self.loops) = (self.times * 10.0, self.loops + 1);
             args.push(self.inside(|cx| {
