@@ -51,7 +51,7 @@ impl PairRecursiveCalls<'_> {
         for (value, derivative) in self.pairs_at_one_point(&all) {
             all = self.with_one_call(all, &value, &derivative);
         }
-        let mut all: Vec<Binding> = all.into_iter().map(|b| self.inside(b)).collect();
+        let mut all: Vec<Binding> = all.into_iter().map(|b| self.pair_in_branches(b)).collect();
         match all.pop() {
             Some(Binding { pattern: Pattern::Var(x), rhs }) if x == last => Expr::block(all, rhs),
             Some(other) => Expr::block([all, vec![other]].concat(), Expr::var(&last)),
@@ -59,7 +59,7 @@ impl PairRecursiveCalls<'_> {
         }
     }
 
-    fn inside(&mut self, b: Binding) -> Binding {
+    fn pair_in_branches(&mut self, b: Binding) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
                 let (yes, no) = (self.block(&args[1]), self.block(&args[2]));

@@ -30,13 +30,13 @@ impl Recorder<'_, '_> {
         let kept = [plan.record.clone(), extra.clone()].concat();
         let k = self.cx.supply.fresh("k", Type::Integer);
         let numbers = Expr::prim(Prim::Build, [n.clone(), Expr::lam(k.clone(), Expr::var(&k))]);
-        let numbers = self.cx.named("ks", numbers);
+        let numbers = self.cx.bind_as("ks", numbers);
         let scan = self.scan(&step, &Scan { f, start: a, over: &numbers, state: 2 }, &kept);
-        let states = self.cx.named("states", scan);
+        let states = self.cx.bind_as("states", scan);
         let read = step.read(&mut self.cx, &i, &states, &kept);
         let terms = Expr::block([read, step.header.clone(), second].concat(), output);
         let terms = renamed(&Expr::lam(i.clone(), terms), self.cx.supply);
-        let sum = self.cx.named("z", Expr::prim(Prim::SumBuild, [w.clone(), n.clone(), terms]));
+        let sum = self.cx.bind_as("z", Expr::prim(Prim::SumBuild, [w.clone(), n.clone(), terms]));
         let last = Expr::prim(Prim::Index, [n.clone(), states.clone()]);
         let last = if kept.is_empty() { last } else { Expr::get(1, last) };
         self.cx.value(y, Expr::tuple([last, sum]));

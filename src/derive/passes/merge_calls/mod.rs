@@ -85,7 +85,7 @@ impl MergeCalls<'_> {
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
         let all = self.halves_before_values(projections_first(all));
         let all = self.merge_bindings(all, depth);
-        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
+        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.merge_in_branches(b, depth)).collect();
         match bindings.last() {
             Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
                 let result = bindings.pop().expect("just seen").rhs;
@@ -127,7 +127,7 @@ impl MergeCalls<'_> {
         out
     }
 
-    fn inside(&mut self, b: Binding, depth: usize) -> Binding {
+    fn merge_in_branches(&mut self, b: Binding, depth: usize) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
                 let (yes, no) = (self.block(&args[1], depth + 1), self.block(&args[2], depth + 1));
