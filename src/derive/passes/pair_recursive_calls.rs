@@ -118,7 +118,7 @@ impl PairRecursiveCalls<'_> {
         if point.is_none() || point != self.tuples.point_of_value(&all[j].rhs) {
             return all;
         }
-        match self.needed(&all, j, i) {
+        match self.needed_between(&all, j, i) {
             Some(needed) => {
                 let both = self.paired_call(&all[j], &all[i]);
                 let first = i.min(j);
@@ -138,7 +138,7 @@ impl PairRecursiveCalls<'_> {
 
     /// Returns the bindings between the value and the derivative that the derivative needs. Returns `None` if it needs
     /// the value, or a binding with an effect.
-    fn needed(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
+    fn needed_between(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
         let mut wanted: HashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
         let mut needed = Vec::new();
         for k in (j..i).rev() {

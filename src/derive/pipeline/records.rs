@@ -180,7 +180,7 @@ impl Pipeline {
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let [value, cotangent] = pair(result);
         // Values that only the cotangent needs may be on either side. Chooses the side with the smaller record.
-        let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
+        let cuts = [early(bindings, &dr), self.split_needed(bindings, &value)];
         let cuts = cuts.map(|(forward, reverse)| {
             let reader = Expr::block(reverse, cotangent.clone());
             let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
@@ -195,7 +195,7 @@ impl Pipeline {
     }
 
     /// Returns the bindings that a value needs, or that show in another way, and all others.
-    fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+    fn split_needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
         let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
         let (mut forward, mut reverse) = (Vec::new(), Vec::new());
         for b in bindings.iter().rev() {

@@ -87,12 +87,12 @@ impl Pipeline {
 fn record_of(first: &Def) -> Type {
     let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
     match named {
-        Type::Record(of) => packed(&first.body, of).unwrap_or_else(|| named.clone()),
+        Type::Record(of) => packed_type(&first.body, of).unwrap_or_else(|| named.clone()),
         _ => named.clone(),
     }
 }
 
-fn packed(e: &Expr, of: &FunName) -> Option<Type> {
+fn packed_type(e: &Expr, of: &FunName) -> Option<Type> {
     e.find_map(|e| match e.kind() {
         Kind::App(Op::Pack(f), args) if **f == *of => Some(args[0].ty().clone()),
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,
