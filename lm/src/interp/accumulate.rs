@@ -41,8 +41,8 @@ impl Planned<'_> {
 }
 
 impl Interpreter<'_> {
-    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows what was added
-    /// before.
+    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows the values
+    /// that were added before.
     pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match target {
             Target::Own => self.eval(e, env),

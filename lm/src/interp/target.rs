@@ -77,7 +77,7 @@ impl Target {
     }
 }
 
-/// Returns what the caller gets for a part that was added, or that is unused.
+/// Returns the value that the caller gets for a part that was added, or that is unused.
 pub(super) fn nothing() -> Value {
     Value::Tuple(Vec::new())
 }

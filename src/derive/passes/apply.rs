@@ -207,7 +207,7 @@ impl Apply<'_, '_> {
         Ok(result.clone())
     }
 
-    /// Applies what no law applies: bound maps, blocks, derivatives of calls.
+    /// Applies maps that no law applies: bound maps, blocks, derivatives of calls.
     fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
         if let Op::Prim(Prim::LmApply) = op {

@@ -102,8 +102,8 @@ impl Transpose<'_, '_> {
         Ok(())
     }
 
-    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs has the place of m in
-    /// the source.
+    /// Sends the cotangent map `c`, from the result to m's codomain, through m. New bindings have the place of m in the
+    /// source.
     fn send(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let before = scope.out.len();
         self.through(m, c, scope)?;
@@ -241,7 +241,7 @@ impl Transpose<'_, '_> {
         Targets(targets)
     }
 
-    /// Sends each target its component of what a conditional or a loop gives.
+    /// Sends each target its component of a conditional's or a loop's result.
     fn distribute(&mut self, map: Expr, targets: Targets, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let witness = targets.witness();
         let n = targets.0.len();

@@ -126,7 +126,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(vec![halves], body)))
     }
 
-    /// The forward half takes f's own parameters.
+    /// Returns the forward half with f's own parameters.
     fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
         let params = self.source(of)?.params;
         let supply = &mut self.program.supply;

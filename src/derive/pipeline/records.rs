@@ -1,4 +1,4 @@
-//! Makes reverse derivatives that read what the value recorded, for the derivations `tupled` and `split`.
+//! Makes reverse derivatives that read a record of the value, for the derivations `tupled` and `split`.
 //!
 //! ```text
 //! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
@@ -41,7 +41,7 @@ pub(in crate::derive) struct Recording {
 }
 
 impl Recording {
-    /// Returns a witness of what varies of the argument.
+    /// Returns a witness of the parts of the argument that vary.
     fn argument(&self) -> Expr {
         let params: Vec<Expr> = self.params.iter().map(Expr::var).collect();
         Expr::witness(&self.fun.varying_of(&params))
@@ -57,7 +57,7 @@ impl Pipeline {
         records && !super::written::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
-    /// Returns the Jacobian whose values record what the map needs.
+    /// Returns the Jacobian with values that record the needs of the map.
     pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
         let normal = work.def;
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
@@ -194,7 +194,7 @@ impl Pipeline {
         self.in_halves(of, s, dr, partial_eval::Halves { forward, reverse: reverse.to_vec(), result })
     }
 
-    /// Returns the bindings that a value needs, or that show in another way, and all others.
+    /// Returns the bindings that a value needs or that have an effect, and all others.
     fn split_needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
         let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
         let (mut forward, mut reverse) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `$loop`, which derivatives of folds are made of, with a record.
+//! Differentiates `$loop`, of which derivatives of folds are made, with a record.
 //!
 //! ```text
 //! y = $loop(n, λ(i, s). (s', z), a, w)     p = scanl(λ((s, _), i). (s', r), (a, _), build(n, λi. i))

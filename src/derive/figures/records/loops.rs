@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A value without fixed shape, or made of recorded values, is not kept beside the record: a second loop computes
-//! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its
+//! it, and reads the values of the first loop from the record. A loop whose map needs nothing of its
 //! values, or only what its result has, stays as it is.
 
 use super::plan::{plan, stages};
