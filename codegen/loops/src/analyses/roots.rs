@@ -42,7 +42,7 @@ impl Roots {
     }
 
     /// One.
-    pub fn of(root: Root) -> Roots {
+    pub fn single(root: Root) -> Roots {
         Roots { words: vec![(root.number() / 64, 1 << (root.number() % 64))] }
     }
 
@@ -161,7 +161,7 @@ mod tests {
 
     fn set(numbers: &[u64]) -> Roots {
         let mut set = Roots::new();
-        numbers.iter().for_each(|number| set.extend(&Roots::of(Root::numbered(*number))));
+        numbers.iter().for_each(|number| set.extend(&Roots::single(Root::numbered(*number))));
         set
     }
 

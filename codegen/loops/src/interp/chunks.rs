@@ -46,7 +46,7 @@ impl<'a> Machine<'a> {
         frame.arena = self.space.open(below, 0);
         let around = std::mem::replace(&mut frame.in_chunk, true);
         frame.set(looped.index, 0, Word::Integer(chunk))?;
-        let ran = self.block(frame, &[0], &looped.body);
+        let ran = self.run_block(frame, &[0], &looped.body);
         frame.in_chunk = around;
         frame.stack.drain(stack..).for_each(|(.., object)| self.space.forget(object));
         frame.arena = below;

@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
             frame.set(looped.index, *lane, Word::Integer(first + *lane as i64))?;
             own.iter().try_for_each(|own| frame.set(looped.carried[own.place].0, *lane, own.words[*lane]))?;
         }
-        let ran = self.block(frame, on, &looped.body);
+        let ran = self.run_block(frame, on, &looped.body);
         for own in own.iter_mut() {
             on.iter().for_each(|lane| own.words[*lane] = self.operand(frame, &looped.body.results[own.place], *lane));
         }

@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
     ///
     /// Errors: a failure or a fault.
     pub fn run(&mut self, function: FunId, args: &[Word]) -> Result<Vec<Word>, Stop> {
-        self.function(function.0, args, 0, 0)
+        self.run_function(function.0, args, 0, 0)
     }
 
     fn write(&mut self, frame: &Frame, value: &Operand) -> Result<(), Stop> {

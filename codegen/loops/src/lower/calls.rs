@@ -14,7 +14,7 @@ use lm::term::{Def, Fun, Version};
 impl<'a> Body<'a> {
     /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
     /// `wanted`.
-    pub(super) fn of(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
+    pub(super) fn lower_function(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
         let mut body = Body::new(&def.fun.name, wanted, span);
         for param in &def.params {

@@ -23,7 +23,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let uses = body.use_counts();
         let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
-        placer.block(body);
+        placer.place_in_block(body);
         body.change_operands(&mut |a| placer.replace(a));
     });
 }
@@ -74,11 +74,11 @@ impl Placer<'_> {
         }
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn place_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.place_in_block(inner));
             block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
             match self.scope(&block.stmts[..=i]) {
                 Some(scope) => {
@@ -89,7 +89,7 @@ impl Placer<'_> {
                     i -= 1;
                 }
                 None => {
-                    self.several(block, i);
+                    self.place_several(block, i);
                     i += 1;
                 }
             }
@@ -98,7 +98,7 @@ impl Placer<'_> {
 
     /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the
     /// rest.
-    fn several(&mut self, block: &mut Block, choice: usize) {
+    fn place_several(&mut self, block: &mut Block, choice: usize) {
         let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
         let stmts = &block.stmts[..choice];
         let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {

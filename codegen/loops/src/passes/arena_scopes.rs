@@ -24,7 +24,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     find(&cx.function.body, false, &mut ended);
     if !ended.is_empty() {
         let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
-        opener.block(&mut cx.function.body);
+        opener.end_scopes_in_block(&mut cx.function.body);
         cx.function.body.change_operands(&mut |a| opener.replace(a));
     }
 }
@@ -82,10 +82,10 @@ impl Opener<'_> {
         m.local().is_some_and(|m| self.ended.contains(&m))
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn end_scopes_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.end_scopes_in_block(inner));
             match stmt {
                 Stmt::Memory(Memory::Mark(m)) => return !self.ended.contains(m),
                 Stmt::Memory(memory) => match self.known(memory) {

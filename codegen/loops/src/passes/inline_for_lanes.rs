@@ -36,7 +36,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         let function = &mut module.functions[caller.0];
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
         LoopInliner { module, chosen: &chosen, locals: &mut locals, inlined: Inlined::default() }
-            .block(&mut body, false);
+            .inline_in_block(&mut body, false);
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -52,7 +52,7 @@ fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local>
         let effects = FunctionEffects::of(module, analyses);
         let aliases = analyses.aliases(id, function, &effects.written);
         let likely = function.body.likely_conditions();
-        CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.block(&function.body);
+        CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.choose_in_block(&function.body);
     }
     chosen
 }
@@ -73,19 +73,19 @@ struct CallChooser<'a> {
 }
 
 impl CallChooser<'_> {
-    fn block(&mut self, block: &Block) {
+    fn choose_in_block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::For(looped) if !has_calls(&looped.body) => {}
                 Stmt::For(looped) if self.gains(looped) => drop(self.chosen.insert(looped.index)),
                 Stmt::If(_, condition, then, other) => {
-                    self.block(then);
+                    self.choose_in_block(then);
                     if condition.local().is_none_or(|c| !self.likely.contains(&c)) {
-                        self.block(other);
+                        self.choose_in_block(other);
                     }
                 }
                 // What is measured is measured as it would run elsewhere.
-                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block)),
+                stmt => stmt.blocks().into_iter().for_each(|block| self.choose_in_block(block)),
             }
         }
     }
@@ -118,14 +118,14 @@ struct LoopInliner<'a> {
 
 impl LoopInliner<'_> {
     /// `inside` of a chosen loop, all calls go.
-    fn block(&mut self, block: &mut Block, inside: bool) {
+    fn inline_in_block(&mut self, block: &mut Block, inside: bool) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let inside = inside || matches!(&stmt, Stmt::For(looped) if self.chosen.contains(&looped.index));
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block, inside));
+            stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block, inside));
             match stmt {
                 Stmt::Call(xs, callee, args) if inside => {
-                    let body = self.body(callee, args);
+                    let body = self.inlined_body(callee, args);
                     self.inlined.put(body, xs, block);
                 }
                 stmt => block.stmts.push(stmt),
@@ -135,9 +135,9 @@ impl LoopInliner<'_> {
     }
 
     /// What a call does, without calls in it.
-    fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
+    fn inlined_body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let mut body = body_of(&self.module.functions[callee.0], args, self.locals);
-        self.block(&mut body, true);
+        self.inline_in_block(&mut body, true);
         body
     }
 }

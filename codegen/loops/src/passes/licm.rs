@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
-    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.block(body));
+    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.hoist_in_block(body));
 }
 
 struct Mover<'a> {
@@ -34,12 +34,12 @@ struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn hoist_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.hoist_in_block(block));
             match stmt {
                 Stmt::For(mut looped) => {
-                    let moved = self.moved(&mut looped);
+                    let moved = self.hoist_from_loop(&mut looped);
                     let takes = moved.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. })));
                     let mark = takes.then(|| self.mark());
                     block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
@@ -58,7 +58,7 @@ impl Mover<'_> {
     }
 
     /// Takes out of a loop what can be done before it. What moves may let more move.
-    fn moved(&self, looped: &mut For) -> Vec<Stmt> {
+    fn hoist_from_loop(&self, looped: &mut For) -> Vec<Stmt> {
         let mut moved = Vec::new();
         loop {
             let before = moved.len();

@@ -132,7 +132,7 @@ impl<'a> FunctionCx<'a> {
 
 impl FunctionPass {
     fn run(&self, module: &mut Module, analyses: &mut Analyses) {
-        let others = Others::of(module, self.asks, analyses);
+        let others = Others::collect(module, self.asks, analyses);
         let settings = Settings { forward: module.forward, keeps_order: module.keeps_order, vectors: module.vectors };
         for (i, function) in module.functions.iter_mut().enumerate().filter(|(_, function)| (self.of)(function)) {
             (self.run)(&mut FunctionCx { id: FunId(i), function, settings, others: &others, analyses });
@@ -141,7 +141,7 @@ impl FunctionPass {
 }
 
 impl Others {
-    fn of(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
+    fn collect(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
         let effects = match asks {
             Asks::Nothing => FunctionEffects::default(),
             Asks::Callees => FunctionEffects::of_writes(analyses.written(module)),

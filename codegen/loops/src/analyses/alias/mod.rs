@@ -56,14 +56,14 @@ impl Aliases {
         for x in &function.params {
             finder.aliases.enter(*x);
             finder.has(*x, Root::Made(*x));
-            let inside = Roots::of(Root::Inside(*x));
-            finder.hold(&Roots::of(Root::Made(*x)), &inside);
+            let inside = Roots::single(Root::Inside(*x));
+            finder.hold(&Roots::single(Root::Made(*x)), &inside);
             finder.hold(&inside, &inside);
         }
         while std::mem::take(&mut finder.changed) {
-            finder.block(&function.body);
+            finder.visit_block(&function.body);
         }
-        finder.aliases.made = made::made(function, &finder.aliases);
+        finder.aliases.made = made::allocation_order(function, &finder.aliases);
         finder.aliases
     }
 
@@ -180,7 +180,7 @@ impl<'a> AliasFinder<'a> {
         AliasFinder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn visit_block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
             if let Stmt::For(looped) = stmt {
@@ -189,13 +189,13 @@ impl<'a> AliasFinder<'a> {
             if let Stmt::Bench { given, .. } = stmt {
                 given.iter().for_each(|(x, a)| self.same(*x, a));
             }
-            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            stmt.blocks().into_iter().for_each(|block| self.visit_block(block));
             stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
-            self.stmt(stmt);
+            self.visit_stmt(stmt);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::If(xs, _, then, other) => {
                 for arm in [then, other] {
@@ -211,20 +211,20 @@ impl<'a> AliasFinder<'a> {
             Stmt::Call(xs, callee, args) => {
                 let written = &self.written[callee.0];
                 let shared = args.iter().enumerate().filter(|(i, _)| !written.contains(i)).map(|(_, a)| a);
-                self.made_by_call(xs, &shared.collect::<Vec<_>>());
+                self.visit_call(xs, &shared.collect::<Vec<_>>());
             }
             Stmt::External { results, args, .. } => {
                 let data = |arg: &Argument| if let Argument::Tensor(data, _) = arg { Some(data.clone()) } else { None };
                 let data: Vec<Operand> = args.iter().filter_map(data).collect();
                 let xs: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
-                self.made_by_call(&xs, &data.iter().collect::<Vec<_>>());
+                self.visit_call(&xs, &data.iter().collect::<Vec<_>>());
             }
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::Let(..) | Stmt::Bench { .. } | Stmt::Check { .. } | Stmt::Write(_) => {}
         }
     }
 
-    fn memory(&mut self, memory: &Memory) {
+    fn visit_memory(&mut self, memory: &Memory) {
         match memory {
             Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
                 self.has(*buffer, Root::Made(*buffer));
@@ -255,14 +255,14 @@ impl<'a> AliasFinder<'a> {
     }
 
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
-    fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
+    fn visit_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = Roots::of(Root::Made(first));
+        let mut reached = Roots::single(Root::Made(first));
         for a in shared {
             reached.add(&self.roots(a));
         }
         let reached = self.aliases.reached_from(&reached);
-        let made = Roots::of(Root::Made(first));
+        let made = Roots::single(Root::Made(first));
         self.hold(&made, &reached);
         xs.iter().for_each(|x| self.have(*x, &reached));
     }
@@ -293,7 +293,7 @@ impl<'a> AliasFinder<'a> {
     }
 
     fn has(&mut self, x: Local, root: Root) {
-        self.have(x, &Roots::of(root));
+        self.have(x, &Roots::single(root));
     }
 
     fn hold(&mut self, roots: &Roots, inner: &Roots) {

@@ -66,7 +66,7 @@ impl Divergence {
         while std::mem::take(&mut finder.changed) {
             finder.outer = vec![];
             finder.next = 0;
-            finder.block(&looped.body)?;
+            finder.visit_block(&looped.body)?;
             finder.agree();
         }
         let layouts = finder.buffers.iter().map(|x| (*x, finder.layout(*x))).collect();
@@ -167,14 +167,14 @@ impl<'a> DivergenceFinder<'a> {
             }
         });
         let outside = aliases.all().filtered(|root| finder.form_of(root).is_none());
-        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made).collect();
+        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made_local).collect();
         held.into_iter().for_each(|x| finder.raise(x, AllocForm::Rows));
         finder
     }
 
     /// Returns the form of a root, none where it comes from outside.
     fn form_of(&self, root: &Root) -> Option<AllocForm> {
-        made(*root).and_then(|x| self.forms.get(&x).copied())
+        made_local(*root).and_then(|x| self.forms.get(&x).copied())
     }
 
     fn raise(&mut self, allocated: Local, form: AllocForm) {
@@ -187,11 +187,11 @@ impl<'a> DivergenceFinder<'a> {
     }
 
     fn raise_all(&mut self, roots: &Roots, form: AllocForm) {
-        roots.iter().filter_map(made).for_each(|x| self.raise(x, form));
+        roots.iter().filter_map(made_local).for_each(|x| self.raise(x, form));
     }
 
     /// Returns the form that several roots must have if somebody could tell them apart.
-    fn joined(&self, roots: &Roots) -> AllocForm {
+    fn joined_form(&self, roots: &Roots) -> AllocForm {
         roots.iter().map(|root| self.form_of(&root).unwrap_or(AllocForm::Rows)).max().unwrap_or(AllocForm::Rows)
     }
 
@@ -199,7 +199,7 @@ impl<'a> DivergenceFinder<'a> {
     fn agree(&mut self) {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
-            let form = self.joined(&roots);
+            let form = self.joined_form(&roots);
             let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(AllocForm::Each));
             if is_mixed {
                 self.raise_all(&roots, form);
@@ -210,7 +210,7 @@ impl<'a> DivergenceFinder<'a> {
     fn layout(&self, x: Local) -> Layout {
         let roots = self.aliases.roots_of(x);
         let has = |form| roots.iter().any(|root| self.form_of(&root) == Some(form));
-        match self.joined(&roots) {
+        match self.joined_form(&roots) {
             _ if has(AllocForm::Each) => Layout::Each,
             AllocForm::Shared => Layout::Shared,
             AllocForm::Each | AllocForm::Rows => Layout::Plain,
@@ -231,19 +231,19 @@ impl<'a> DivergenceFinder<'a> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block) -> Result<(), WhySerial> {
-        block.stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+    fn visit_block(&mut self, block: &Block) -> Result<(), WhySerial> {
+        block.stmts.iter().try_for_each(|stmt| self.visit_stmt(stmt))
     }
 
     /// A block of a construct, where lanes may part.
-    fn inside(&mut self, id: usize, parts: bool, block: &Block) -> Result<(), WhySerial> {
+    fn visit_inner_block(&mut self, id: usize, parts: bool, block: &Block) -> Result<(), WhySerial> {
         self.outer.push((id, parts));
-        self.block(block)?;
+        self.visit_block(block)?;
         self.outer.pop();
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), WhySerial> {
+    fn visit_stmt(&mut self, stmt: &Stmt) -> Result<(), WhySerial> {
         WhySerial::of(stmt).map_or(Ok(()), Err)?;
         self.next += 1;
         let id = self.next;
@@ -251,21 +251,21 @@ impl<'a> DivergenceFinder<'a> {
             Stmt::Let(x, _, args) => self.vary(*x, args.iter().any(|a| self.varies(a))),
             Stmt::If(xs, condition, then, other) => {
                 let parts = self.varies(condition);
-                self.inside(id, parts, then)?;
-                self.inside(id, parts, other)?;
+                self.visit_inner_block(id, parts, then)?;
+                self.visit_inner_block(id, parts, other)?;
                 let results = then.results.iter().zip(&other.results);
                 xs.iter().zip(results).try_for_each(|(x, (a, b))| {
                     let varies = parts && !a.same(b) || self.varies(a) || self.varies(b);
                     self.vary(*x, varies)
                 })
             }
-            Stmt::For(looped) => self.looped(id, looped),
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::For(looped) => self.visit_loop(id, looped),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::Check { .. } | Stmt::Call(..) | Stmt::Bench { .. } | Stmt::External { .. } | Stmt::Write(_) => Ok(()),
         }
     }
 
-    fn looped(&mut self, id: usize, looped: &For) -> Result<(), WhySerial> {
+    fn visit_loop(&mut self, id: usize, looped: &For) -> Result<(), WhySerial> {
         let For { results, index, from, to, carried, body, lanes: _, jam: _, on_threads: _ } = looped;
         let parts = self.varies(from) || self.varies(to);
         self.vary(*index, self.varies(from))?;
@@ -273,10 +273,10 @@ impl<'a> DivergenceFinder<'a> {
             self.vary(*y, parts || self.varies(init) || self.varies(&body.results[i]))?;
             self.vary(results[i], self.varies(&Operand::Local(*y)))?;
         }
-        self.inside(id, parts, body)
+        self.visit_inner_block(id, parts, body)
     }
 
-    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
+    fn visit_memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
             Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 self.around.insert(*buffer, self.outer.clone());
@@ -292,17 +292,17 @@ impl<'a> DivergenceFinder<'a> {
             Memory::View(x, b, i) => self.vary(*x, self.varies(b) || self.varies(i)),
             Memory::Cast(x, b) => self.vary(*x, self.varies(b)),
             Memory::Zero(b, n) => {
-                self.written(b, self.varies(n));
+                self.visit_write(b, self.varies(n));
                 Ok(())
             }
             Memory::Store(b, i, a) | Memory::Add(b, i, a) => {
-                self.written(b, self.varies(i) || self.varies(a));
+                self.visit_write(b, self.varies(i) || self.varies(a));
                 Ok(())
             }
             Memory::Move { to, from, count } => {
                 let is_each = from.local().is_some_and(|b| self.layout(b) == Layout::Each);
-                self.written(to, is_each || self.varies(from) || self.varies(count));
-                self.moved(to, from);
+                self.visit_write(to, is_each || self.varies(from) || self.varies(count));
+                self.visit_move(to, from);
                 Ok(())
             }
             Memory::Mark(m) => {
@@ -322,13 +322,13 @@ impl<'a> DivergenceFinder<'a> {
     }
 
     /// Something is written to a buffer; other things, or at other places, by other lanes.
-    fn written(&mut self, b: &Operand, differs: bool) {
+    fn visit_write(&mut self, b: &Operand, differs: bool) {
         let roots = b.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
-        if self.joined(&roots) == AllocForm::Rows {
+        if self.joined_form(&roots) == AllocForm::Rows {
             self.raise_all(&roots, AllocForm::Rows);
         }
         let differs = differs || self.varies(b);
-        for x in roots.iter().filter_map(made) {
+        for x in roots.iter().filter_map(made_local) {
             if differs || self.some_lanes(x) {
                 self.raise(x, AllocForm::Each);
             }
@@ -336,12 +336,12 @@ impl<'a> DivergenceFinder<'a> {
     }
 
     /// What is copied may overlap with where it goes, if both lie in the arena: then lanes must lie alike.
-    fn moved(&mut self, to: &Operand, from: &Operand) {
+    fn visit_move(&mut self, to: &Operand, from: &Operand) {
         let own = |a: &Operand| a.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
         let mut roots = own(to);
         roots.add(&own(from));
         let roots = roots.filtered(|root| self.form_of(root).is_some());
-        let form = self.joined(&roots);
+        let form = self.joined_form(&roots);
         self.raise_all(&roots, form);
     }
 
@@ -357,7 +357,7 @@ impl<'a> DivergenceFinder<'a> {
     }
 }
 
-fn made(root: Root) -> Option<Local> {
+fn made_local(root: Root) -> Option<Local> {
     match root {
         Root::Made(x) => Some(x),
         Root::Inside(_) => None,

@@ -49,7 +49,7 @@ pub struct Best {
 }
 
 impl Taken {
-    fn of(op: Op, best_is_first: bool, negated: bool) -> Option<Taken> {
+    fn from_comparison(op: Op, best_is_first: bool, negated: bool) -> Option<Taken> {
         let (last, is_float) = match op {
             Op::LtF => (false, true),
             Op::LeF => (true, true),
@@ -98,7 +98,7 @@ fn scalar(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<Scalar> 
 /// Returns the bests that a loop carries, in the order of their elements.
 pub fn bests(locals: &[LocalInfo], looped: &For) -> Vec<Best> {
     let choices: Vec<Option<ChosenFrom>> =
-        (0..looped.carried.len()).map(|i| ChosenFrom::of(locals, looped, i)).collect();
+        (0..looped.carried.len()).map(|i| ChosenFrom::find(locals, looped, i)).collect();
     let each = choices.iter().enumerate().filter_map(|(i, choice)| Some((i, choice.as_ref()?)));
     let found =
         each.filter(|(i, choice)| choice.best == *i && choice.chosen.same(&choice.element)).map(|(value, own)| {
@@ -142,7 +142,7 @@ struct ChosenFrom {
 }
 
 impl ChosenFrom {
-    fn of(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<ChosenFrom> {
+    fn find(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<ChosenFrom> {
         let (y, next) = (looped.carried[carried].0, looped.body.results[carried].local()?);
         matches!(scalar(locals, looped, carried)?, Scalar::Float | Scalar::Integer | Scalar::Bool).then_some(())?;
         match definition(&looped.body, next)? {
@@ -184,7 +184,7 @@ fn compared(looped: &For, condition: Local, negated: bool) -> Option<(usize, Ope
         (None, Some(best)) => (best, a, false),
         _ => return None,
     };
-    Some((best, element.clone(), Taken::of(*op, is_first, negated)?))
+    Some((best, element.clone(), Taken::from_comparison(*op, is_first, negated)?))
 }
 
 fn definition(block: &Block, x: Local) -> Option<&Stmt> {

@@ -109,7 +109,7 @@ impl Independence {
         let mut finder = IndependenceFinder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
-            refusal = refusal.or(finder.stmt(function, stmt, effects).err());
+            refusal = refusal.or(finder.visit_stmt(function, stmt, effects).err());
         });
         refusal.map_or(Ok(()), Err)?;
         finder.check_conflicts()?;
@@ -169,7 +169,7 @@ impl<'a> IndependenceFinder<'a> {
         IndependenceFinder { aliases, set, parts, owning, accesses: vec![] }
     }
 
-    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &FunctionEffects) -> Result<(), WhySerial> {
+    fn visit_stmt(&mut self, function: &Function, stmt: &Stmt, effects: &FunctionEffects) -> Result<(), WhySerial> {
         match stmt {
             Stmt::Call(_, callee, args) => {
                 if effects.heard[callee.0] {
@@ -182,27 +182,27 @@ impl<'a> IndependenceFinder<'a> {
                         false => AccessKind::Read,
                     };
                     if is_buffer(function, b) {
-                        self.access(kind, &Operand::Local(b), None);
+                        self.add_access(kind, &Operand::Local(b), None);
                     }
                 }
                 Ok(())
             }
             Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => WhySerial::of(stmt).map_or(Ok(()), Err),
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::For(inner) if inner.on_threads => Err(WhySerial::Statement("on threads")),
             Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Check { .. } => Ok(()),
         }
     }
 
-    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
+    fn visit_memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
-            Memory::Load(_, b, i) => self.element(AccessKind::Read, b, i),
-            Memory::Store(b, i, _) => self.element(AccessKind::Set, b, i),
-            Memory::Add(b, i, _) => self.element(AccessKind::Add, b, i),
-            Memory::Zero(b, n) => self.elements(AccessKind::Set, b, n),
+            Memory::Load(_, b, i) => self.add_element(AccessKind::Read, b, i),
+            Memory::Store(b, i, _) => self.add_element(AccessKind::Set, b, i),
+            Memory::Add(b, i, _) => self.add_element(AccessKind::Add, b, i),
+            Memory::Zero(b, n) => self.add_elements(AccessKind::Set, b, n),
             Memory::Move { to, from, count } => {
-                self.elements(AccessKind::Set, to, count);
-                self.elements(AccessKind::Read, from, count);
+                self.add_elements(AccessKind::Set, to, count);
+                self.add_elements(AccessKind::Read, from, count);
             }
             Memory::Release(m) | Memory::Slide(_, _, m) | Memory::Above(_, _, m) => {
                 if let Some(m) = m.local().filter(|m| !self.set.contains(m)) {
@@ -220,16 +220,16 @@ impl<'a> IndependenceFinder<'a> {
         Ok(())
     }
 
-    fn element(&mut self, kind: AccessKind, b: &Operand, i: &Operand) {
-        self.access(kind, b, Some((i, None)));
+    fn add_element(&mut self, kind: AccessKind, b: &Operand, i: &Operand) {
+        self.add_access(kind, b, Some((i, None)));
     }
 
-    fn elements(&mut self, kind: AccessKind, b: &Operand, count: &Operand) {
-        self.access(kind, b, Some((&Operand::Integer(0), Some(count))));
+    fn add_elements(&mut self, kind: AccessKind, b: &Operand, count: &Operand) {
+        self.add_access(kind, b, Some((&Operand::Integer(0), Some(count))));
     }
 
     /// Elements from an index on, one of them or so many; or anything in the buffer, and in what it holds.
-    fn access(&mut self, kind: AccessKind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
+    fn add_access(&mut self, kind: AccessKind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
         if !roots.is_empty() && roots.iter().all(|root| self.is_own(&root)) {

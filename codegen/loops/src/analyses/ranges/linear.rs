@@ -42,7 +42,7 @@ impl Linear {
     }
 
     /// Returns the coefficient of a local.
-    pub fn of(&self, x: Local) -> i128 {
+    pub fn coefficient(&self, x: Local) -> i128 {
         self.terms.binary_search_by_key(&x, |(y, _)| *y).map_or(0, |i| self.terms[i].1)
     }
 
@@ -85,7 +85,7 @@ impl Linear {
 
     /// Returns the form with another one in place of a local.
     pub fn with(&self, x: Local, form: &Linear) -> Option<Linear> {
-        let k = self.of(x);
+        let k = self.coefficient(x);
         self.minus(&Linear::local(x).times(k)?)?.plus(&form.times(k)?)
     }
 

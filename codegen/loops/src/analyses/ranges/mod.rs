@@ -74,7 +74,7 @@ impl Ranges {
     }
 
     /// Learns what holds after a statement, its blocks aside.
-    pub fn see(&mut self, stmt: &Stmt) {
+    pub fn learn_from(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(x, op, args) => self.define(*x, *op, args),
             Stmt::If(xs, condition, then, other) => {

@@ -74,7 +74,7 @@ impl Slices {
             roots.push(sliced.map(|(function, _)| function));
         }
         let written = written(module);
-        let mut cut = Cut::new(module, Needs::of(&functions, &all, &written));
+        let mut cut = Cut::new(module, Needs::solve(&functions, &all, &written));
         let queries: Vec<_> = roots.into_iter().map(|root| root.map(|root| cut.query(&functions, root))).collect();
         let Cut { mut module, origins, .. } = cut;
         once::once(&mut module, &origins);

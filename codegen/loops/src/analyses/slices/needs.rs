@@ -61,14 +61,14 @@ struct StmtNeeds {
 
 impl<'a> Needs<'a> {
     /// Of functions by number, some of which are called from outside, where nobody looks at results.
-    pub(super) fn of(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
-        let is_typed = !all.iter().any(|i| casts(&functions[*i]));
+    pub(super) fn solve(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
+        let is_typed = !all.iter().any(|i| has_casts(&functions[*i]));
         let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, written))).collect();
         let mut needs = Needs { functions, written, facts };
         loop {
             let before = needs.size();
             // Callees mostly come after their callers: what these need of them is known then.
-            all.iter().for_each(|i| needs.function(*i));
+            all.iter().for_each(|i| needs.visit_function(*i));
             if needs.size() == before {
                 return needs;
             }
@@ -84,12 +84,12 @@ impl<'a> Needs<'a> {
         self.facts.values().map(SliceFacts::size).sum()
     }
 
-    fn function(&mut self, i: usize) {
+    fn visit_function(&mut self, i: usize) {
         let function = &self.functions[i];
         let facts = self.facts.remove(&i).expect("all functions that are reached have facts");
         let mut walk = Walk { needs: self, at: i, facts };
-        walk.enter(function);
-        walk.block(&function.body, true);
+        walk.visit_results(function);
+        walk.visit_block(&function.body, true);
         let facts = walk.facts;
         self.facts.insert(i, facts);
     }
@@ -106,10 +106,10 @@ impl<'a> SliceFacts<'a> {
             results: vec![false; function.results.len()],
             results_read: HashSet::new(),
             left: HashSet::new(),
-            looped: looped(function),
-            lengths: lengths(function),
-            below: below(function),
-            plain: plain(function),
+            looped: index_locals(function),
+            lengths: chunk_lengths(function),
+            below: below_checks(function),
+            plain: plain_scalars(function),
             kept: HashSet::new(),
         }
     }
@@ -188,7 +188,7 @@ impl<'a> SliceFacts<'a> {
 }
 
 /// Returns whether a function sees memory as of another type.
-fn casts(function: &Function) -> bool {
+fn has_casts(function: &Function) -> bool {
     let mut casts = false;
     function.body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Cast(x, b)) = stmt {
@@ -199,7 +199,7 @@ fn casts(function: &Function) -> bool {
 }
 
 /// Scalar parameters, and what operations at the start of the function, outside of blocks, make of them.
-fn plain(function: &Function) -> HashSet<Local> {
+fn plain_scalars(function: &Function) -> HashSet<Local> {
     let is_scalar = |x: &&Local| function.ty(&Operand::Local(**x)).as_scalar().is_some();
     let mut plain: HashSet<Local> = function.params.iter().filter(is_scalar).copied().collect();
     for stmt in &function.body.stmts {
@@ -214,7 +214,7 @@ fn plain(function: &Function) -> HashSet<Local> {
 }
 
 /// Returns the indices of loops, and what is computed from them.
-fn looped(function: &Function) -> HashSet<Local> {
+fn index_locals(function: &Function) -> HashSet<Local> {
     let mut looped = HashSet::new();
     function.body.visit(&mut |stmt| match stmt {
         Stmt::For(inner) => {
@@ -228,7 +228,7 @@ fn looped(function: &Function) -> HashSet<Local> {
     looped
 }
 
-fn lengths(function: &Function) -> HashSet<Local> {
+fn chunk_lengths(function: &Function) -> HashSet<Local> {
     let mut lengths = HashSet::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Chunk, _) = stmt {
@@ -238,7 +238,7 @@ fn lengths(function: &Function) -> HashSet<Local> {
     lengths
 }
 
-fn below(function: &Function) -> HashMap<Local, Local> {
+fn below_checks(function: &Function) -> HashMap<Local, Local> {
     let mut below = HashMap::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Below, args) = stmt {
@@ -257,7 +257,7 @@ struct Walk<'a, 'b> {
 
 impl<'a> Walk<'a, '_> {
     /// What callers need of the function.
-    fn enter(&mut self, function: &Function) {
+    fn visit_results(&mut self, function: &Function) {
         let facts = &mut self.facts;
         for (i, ty) in facts.left.clone() {
             facts.read_all(&Operand::Local(function.params[i]), &HashSet::from([ty]));
@@ -271,10 +271,10 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block, is_top: bool) -> StmtNeeds {
+    fn visit_block(&mut self, block: &Block, is_top: bool) -> StmtNeeds {
         let mut all = StmtNeeds::default();
         for stmt in block.stmts.iter().rev() {
-            let outcome = self.stmt(stmt, all, is_top);
+            let outcome = self.visit_stmt(stmt, all, is_top);
             if outcome.kept {
                 self.facts.kept.insert(stmt);
             }
@@ -285,13 +285,13 @@ impl<'a> Walk<'a, '_> {
         all
     }
 
-    fn stmt(&mut self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> StmtNeeds {
+    fn visit_stmt(&mut self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> StmtNeeds {
         match stmt {
             Stmt::If(xs, condition, then, other) => {
                 for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.facts.used.contains(x)).collect::<Vec<_>>() {
                     [then, other].into_iter().for_each(|arm| self.facts.use_operand(&arm.results[i]));
                 }
-                let arms = [then, other].map(|arm| self.block(arm, false));
+                let arms = [then, other].map(|arm| self.visit_block(arm, false));
                 let kept = arms.iter().any(|arm| arm.kept) || self.is_used(stmt);
                 if kept {
                     self.facts.use_operand(condition);
@@ -307,19 +307,19 @@ impl<'a> Walk<'a, '_> {
                     }
                 }
                 self.best_places(looped);
-                let body = self.block(&looped.body, false);
+                let body = self.visit_block(&looped.body, false);
                 let kept = body.kept || self.is_used(stmt);
                 if kept {
                     [&looped.from, &looped.to].into_iter().for_each(|a| self.facts.use_operand(a));
                 }
                 StmtNeeds { kept, ..body }
             }
-            Stmt::Call(xs, callee, args) => self.call(xs, callee.0, args, is_top),
+            Stmt::Call(xs, callee, args) => self.visit_call(xs, callee.0, args, is_top),
             stmt => {
                 let kept = self.stays(stmt, later, is_top);
                 if kept {
                     stmt.operands().into_iter().for_each(|a| self.facts.use_operand(a));
-                    self.sees(stmt);
+                    self.mark_seen(stmt);
                 }
                 if kept { self.facts.guarded(stmt) } else { StmtNeeds::default() }
             }
@@ -360,7 +360,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The elements of buffers that a statement sees.
-    fn sees(&mut self, stmt: &Stmt) {
+    fn mark_seen(&mut self, stmt: &Stmt) {
         if let Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) = stmt {
             let facts = &mut self.facts;
             let ty = facts.ty(b);
@@ -370,7 +370,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
+    fn visit_call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
         let left = self.needs.written[callee].iter();
         let left: HashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();

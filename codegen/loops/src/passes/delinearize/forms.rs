@@ -58,9 +58,9 @@ impl Forms {
             (Op::DivI, [a, Operand::Integer(d)]) if *d > 1 => self.divided(a, *d, behind),
             (Op::AddI | Op::SubI | Op::MulI, args) => {
                 behind.ranges.know(behind.locals);
-                behind.ranges.see(stmt);
+                behind.ranges.learn_from(stmt);
                 let form = behind.ranges.form(&Operand::Local(*x));
-                if form.of(*x) == 0 { self.cancelled(&form, args, behind) } else { None }
+                if form.coefficient(*x) == 0 { self.cancelled(&form, args, behind) } else { None }
             }
             _ => None,
         };

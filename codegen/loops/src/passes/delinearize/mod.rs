@@ -46,7 +46,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
             let mut ranges = Ranges::new(function);
             let builder = Builder { locals: &mut function.locals };
             let mut nester = Nester { builder, forms: Forms::default() };
-            nester.block(body, &mut ranges);
+            nester.nest_in_block(body, &mut ranges);
             nester.forms.replace_all(body);
         });
     }
@@ -66,16 +66,16 @@ struct Nester<'a> {
 }
 
 impl Nester<'_> {
-    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+    fn nest_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            self.stmt(stmt, true, ranges, &mut out);
+            self.nest_in_stmt(stmt, true, ranges, &mut out);
         }
         block.stmts = out;
     }
 
     /// Puts what a statement becomes behind others; `divides` says whether it may become a nest.
-    fn stmt(&mut self, mut stmt: Stmt, divides: bool, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
+    fn nest_in_stmt(&mut self, mut stmt: Stmt, divides: bool, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         stmt.operands_mut().into_iter().for_each(|a| self.forms.replace(a));
         if self.forms.is_simpler(&stmt, &mut Behind { locals: self.builder.locals, ranges, out }) {
             return;
@@ -84,22 +84,22 @@ impl Nester<'_> {
             let mark = ranges.mark();
             ranges.know(self.builder.locals);
             ranges.enter(&stmt, i);
-            self.block(stmt.blocks_mut().swap_remove(i), ranges);
+            self.nest_in_block(stmt.blocks_mut().swap_remove(i), ranges);
             ranges.back_to(mark);
         }
         match stmt {
-            Stmt::For(looped) if divides => self.looped(*looped, ranges, out),
+            Stmt::For(looped) if divides => self.nest_loop(*looped, ranges, out),
             stmt => ranges.emit(stmt, self.builder.locals, out),
         }
     }
 
     /// A loop of which the body says everything as simply as it can.
-    fn looped(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
+    fn nest_loop(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         let rows = divisor(&looped).and_then(|d| Some((d, self.rows(&looped, d, ranges, out)?)));
         let Some((d, rows)) = rows else { return ranges.emit(Stmt::For(Box::new(looped)), self.builder.locals, out) };
         let parts = self.divided(&looped, d, rows);
         for (i, part) in parts.into_iter().enumerate() {
-            self.stmt(part, i == 0, ranges, out);
+            self.nest_in_stmt(part, i == 0, ranges, out);
         }
     }
 

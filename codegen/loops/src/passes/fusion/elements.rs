@@ -28,7 +28,7 @@ pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &
     let uses = uses(body);
     let mut finder =
         ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
-    finder.block(body);
+    finder.inline_in_block(body);
     body.change_operands(&mut |a| finder.resolve(a));
     !finder.changed.is_empty()
 }
@@ -87,7 +87,7 @@ struct ElementFinder<'a> {
 }
 
 impl ElementFinder<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn inline_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             self.resolve_all(&mut block.stmts[i]);
@@ -97,11 +97,11 @@ impl ElementFinder<'_> {
                     self.changed.extend(recipe.loaded());
                     let rest = block.stmts.split_off(i + 1 + region);
                     let region = block.stmts.split_off(i + 1);
-                    region.into_iter().for_each(|stmt| self.computed(&recipe, stmt, &mut block.stmts));
+                    region.into_iter().for_each(|stmt| self.inline_recipe(&recipe, stmt, &mut block.stmts));
                     block.stmts.extend(rest);
                 }
             }
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.inline_in_block(inner));
             i += 1;
         }
     }
@@ -133,7 +133,9 @@ impl ElementFinder<'_> {
                 let effects = StmtEffects::of(last, self.aliases, self.callees);
                 let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
                     Stmt::Memory(Memory::Store(Operand::Local(b), i, a)) if i.local() == Some(looped.index) => {
-                        is_alone(*b).then(|| Recipe::of(*b, a, looped, &effects, self.aliases, self.locals)).flatten()
+                        is_alone(*b)
+                            .then(|| Recipe::of_loop(*b, a, looped, &effects, self.aliases, self.locals))
+                            .flatten()
                     }
                     _ => None,
                 });
@@ -203,7 +205,7 @@ impl ElementFinder<'_> {
     }
 
     /// The statement with the recipe in place of loads.
-    fn computed(&mut self, recipe: &Recipe, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn inline_recipe(&mut self, recipe: &Recipe, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         stmt.operands_mut().into_iter().for_each(|a| self.resolve(a));
         match stmt {
             Stmt::Memory(Memory::Load(x, b, k)) if b.local() == Some(recipe.buffer) => {
@@ -215,7 +217,9 @@ impl ElementFinder<'_> {
             mut stmt => {
                 for block in stmt.blocks_mut() {
                     let mut stmts = Vec::with_capacity(block.stmts.len());
-                    std::mem::take(&mut block.stmts).into_iter().for_each(|s| self.computed(recipe, s, &mut stmts));
+                    std::mem::take(&mut block.stmts)
+                        .into_iter()
+                        .for_each(|s| self.inline_recipe(recipe, s, &mut stmts));
                     block.stmts = stmts;
                     block.results.iter_mut().for_each(|a| self.resolve(a));
                 }
@@ -238,7 +242,7 @@ struct Recipe {
 
 impl Recipe {
     /// That of the elements that a loop stores.
-    fn of(
+    fn of_loop(
         buffer: Local,
         value: &Operand,
         looped: &For,

@@ -28,7 +28,7 @@ impl Equal {
     }
 
     /// Learns what holds after a statement.
-    pub(super) fn see(&mut self, stmt: &Stmt) {
+    pub(super) fn learn_from(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(x, op @ (Op::EqI | Op::And), args) => {
                 self.conditions.insert(*x, (*op, args.clone()));

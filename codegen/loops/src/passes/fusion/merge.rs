@@ -40,7 +40,7 @@ impl Fuser<'_> {
     /// Returns whether two statements can be one loop, if nothing is between them, and whether it is worth while. What
     /// the second one checks may be known to hold.
     pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
-        let [Some(p), Some(c)] = [first, second].map(|done| self.looped(done)) else { return false };
+        let [Some(p), Some(c)] = [first, second].map(|done| self.as_loop(done)) else { return false };
         (p.index.is_some() || c.index.is_some())
             && self.equal.are(p.from, c.from)
             && self.equal.are(p.to, c.to)
@@ -53,7 +53,7 @@ impl Fuser<'_> {
             && p.meets_at_index(&c, self.aliases)
     }
 
-    fn looped<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {
+    fn as_loop<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {
         let effects = &done.effects;
         match &done.stmt {
             Stmt::For(looped) => {
@@ -73,7 +73,7 @@ impl Fuser<'_> {
     }
 
     /// The loop that does what both do.
-    pub(super) fn joined(&mut self, first: Stmt, second: Stmt) -> Stmt {
+    pub(super) fn merge_loops(&mut self, first: Stmt, second: Stmt) -> Stmt {
         let (first, second) = match (first, second) {
             (Stmt::For(p), Stmt::For(c)) => (*p, *c),
             (Stmt::For(p), c) => {

@@ -192,7 +192,7 @@ pub(super) fn touches(looped: &For) -> Option<Vec<Touch>> {
     looped.body.visit(&mut |stmt| set.extend(stmt.targets()));
     let distances = [(looped.index, 0)].into();
     let mut toucher = Toucher { set, distances, zeros: HashMap::new(), touches: vec![] };
-    toucher.block(&looped.body, None, true).then_some(toucher.touches)
+    toucher.collect_in_block(&looped.body, None, true).then_some(toucher.touches)
 }
 
 struct Toucher {
@@ -207,19 +207,19 @@ struct Toucher {
 
 impl Toucher {
     /// The index is `known`, if that is a number; whether the block runs in each iteration.
-    fn block(&mut self, block: &Block, known: Option<i64>, always: bool) -> bool {
+    fn collect_in_block(&mut self, block: &Block, known: Option<i64>, always: bool) -> bool {
         block.stmts.iter().all(|stmt| match stmt {
             Stmt::Let(x, op, args) => {
-                self.see(*x, *op, args);
+                self.learn_distance(*x, *op, args);
                 !op.is_libm()
             }
             Stmt::If(_, condition, then, other) => {
                 let number = condition.local().and_then(|c| self.zeros.get(&c).copied());
-                self.block(then, number.or(known), false) && self.block(other, known, false)
+                self.collect_in_block(then, number.or(known), false) && self.collect_in_block(other, known, false)
             }
-            Stmt::Memory(Memory::Load(x, b, at)) => self.touch(b, at, known, TouchKind::Load(*x)),
-            Stmt::Memory(Memory::Store(b, at, _)) => self.touch(b, at, known, TouchKind::Store(always)),
-            Stmt::Memory(Memory::Add(b, at, _)) => self.touch(b, at, known, TouchKind::Add),
+            Stmt::Memory(Memory::Load(x, b, at)) => self.add_touch(b, at, known, TouchKind::Load(*x)),
+            Stmt::Memory(Memory::Store(b, at, _)) => self.add_touch(b, at, known, TouchKind::Store(always)),
+            Stmt::Memory(Memory::Add(b, at, _)) => self.add_touch(b, at, known, TouchKind::Add),
             Stmt::Memory(_)
             | Stmt::For(_)
             | Stmt::Check { .. }
@@ -230,7 +230,7 @@ impl Toucher {
         })
     }
 
-    fn see(&mut self, x: Local, op: Op, args: &[Operand]) {
+    fn learn_distance(&mut self, x: Local, op: Op, args: &[Operand]) {
         let distance = |a: &Operand| a.local().and_then(|x| self.distances.get(&x).copied());
         let number = |a: &Operand| if let Operand::Integer(k) = a { Some(*k) } else { None };
         let either = || match (distance(&args[0]), number(&args[1])) {
@@ -248,7 +248,7 @@ impl Toucher {
         }
     }
 
-    fn touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: TouchKind) -> bool {
+    fn add_touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: TouchKind) -> bool {
         let Some(buffer) = b.local().filter(|b| !self.set.contains(b)) else { return false };
         let distance = match at {
             Operand::Local(x) => self.distances.get(x).copied(),

@@ -24,7 +24,7 @@ pub(super) fn points(body: &mut Block, aliases: &Aliases) {
             counts.insert(*buffer, count.clone());
         }
     });
-    Points { aliases, counts, uses }.block(body)
+    Points { aliases, counts, uses }.move_in_block(body)
 }
 
 struct Points<'a> {
@@ -43,13 +43,13 @@ struct ElementwiseSum {
 }
 
 impl Points<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn move_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             // The loop is one place nearer to the start then, and there may be more to move.
             i = if self.goes_behind(block, i) { i - 1 } else { i + 1 };
         }
-        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.block(inner));
+        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.move_in_block(inner));
     }
 
     /// Returns whether an addition went behind the loop at a place of the block.

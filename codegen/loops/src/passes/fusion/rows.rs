@@ -17,7 +17,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     let found = BufferFacts::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
     let mut replacer = Replacer { known, rows, values: HashMap::new() };
-    replacer.block(body);
+    replacer.replace_in_block(body);
     body.change_operands(&mut |a| {
         if let Some(value) = a.local().and_then(|x| replacer.values.get(&x)) {
             *a = value.clone();
@@ -45,12 +45,12 @@ struct BufferFacts {
 impl BufferFacts {
     fn of(body: &Block, locals: &[LocalInfo]) -> BufferFacts {
         let mut found = BufferFacts { uses: body.use_counts(), ..BufferFacts::default() };
-        found.block(body, locals);
+        found.collect_in_block(body, locals);
         found
     }
 
-    fn block(&mut self, block: &Block, locals: &[LocalInfo]) {
-        self.fills(block, locals);
+    fn collect_in_block(&mut self, block: &Block, locals: &[LocalInfo]) {
+        self.collect_fills(block, locals);
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(self.made.insert(*buffer)),
@@ -64,11 +64,11 @@ impl BufferFacts {
                 }
                 _ => {}
             }
-            stmt.blocks().into_iter().for_each(|block| self.block(block, locals));
+            stmt.blocks().into_iter().for_each(|block| self.collect_in_block(block, locals));
         }
     }
 
-    fn fills(&mut self, block: &Block, locals: &[LocalInfo]) {
+    fn collect_fills(&mut self, block: &Block, locals: &[LocalInfo]) {
         let mut made: HashMap<Local, &Operand> = HashMap::new();
         for stmt in &block.stmts {
             match stmt {
@@ -140,10 +140,10 @@ struct Replacer {
 }
 
 impl Replacer {
-    fn block(&mut self, block: &mut Block) {
+    fn replace_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             let stays = self.stays(stmt);
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.replace_in_block(block));
             stays
         });
     }

@@ -38,7 +38,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let uniform = uniform(cx.function, &aliases, written);
     cx.rewrite(|body, function| {
         let mut sharer = Sharer::new(&aliases, written, uniform, Starts::new(body));
-        sharer.block(body);
+        sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
     });
 }
@@ -112,11 +112,11 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn number_block(&mut self, block: &mut Block) {
         let (start, assumed) = (self.learnt.len(), self.assumed.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            self.stmt(stmt, &mut block.stmts);
+            self.number_stmt(stmt, &mut block.stmts);
         }
         block.results.iter_mut().for_each(|a| self.replace(a));
         for x in self.assumed.drain(assumed..) {
@@ -136,17 +136,17 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn number_stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
         match stmt {
-            Stmt::Let(x, op, args) => self.operation(x, op, args, out),
-            Stmt::Memory(Memory::Load(x, b, i)) => self.load(x, b, i, out),
+            Stmt::Let(x, op, args) => self.number_operation(x, op, args, out),
+            Stmt::Memory(Memory::Load(x, b, i)) => self.number_load(x, b, i, out),
             Stmt::Memory(Memory::View(x, b, i)) => {
                 let known = Fact::View { buffer: Atom::of(&b), index: Atom::of(&i) };
                 self.unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
             }
-            Stmt::If(xs, condition, then, other) => self.conditional(xs, condition, then, other, out),
-            Stmt::For(looped) => self.looped(*looped, out),
-            Stmt::Bench { .. } => self.measured(stmt, out),
+            Stmt::If(xs, condition, then, other) => self.number_conditional(xs, condition, then, other, out),
+            Stmt::For(looped) => self.number_loop(*looped, out),
+            Stmt::Bench { .. } => self.number_bench(stmt, out),
             Stmt::Check { ref condition, .. } => {
                 let known = Fact::Checked(Atom::of(condition));
                 if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
@@ -156,7 +156,7 @@ impl<'a> Sharer<'a> {
                 }
             }
             stmt => {
-                self.times.pass(&stmt);
+                self.times.pass_stmt(&stmt);
                 if let Stmt::Memory(Memory::Store(b, i, a)) = &stmt {
                     let known = self.element(b, i);
                     self.learn(known, a.clone());
@@ -178,15 +178,15 @@ impl<'a> Sharer<'a> {
     }
 
     /// What is measured is done anew, whatever was known before.
-    fn measured(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn number_bench(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         let known = std::mem::take(&mut self.known);
-        stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+        stmt.blocks_mut().into_iter().for_each(|block| self.number_block(block));
         self.known = known;
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         out.push(stmt);
     }
 
-    fn operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
+    fn number_operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
         if let Some(a) = folded(op, &args, &|x| self.made.get(&x)) {
             self.replaced.insert(x, a);
             return;
@@ -199,7 +199,7 @@ impl<'a> Sharer<'a> {
         self.unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
     }
 
-    fn load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
+    fn number_load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
         match b.local().and_then(|b| self.uniform.get(&b)).cloned() {
             Some(mut a) => {
                 self.replace(&mut a);
@@ -230,16 +230,23 @@ impl<'a> Sharer<'a> {
     }
 
     fn element(&mut self, b: &Operand, i: &Operand) -> Fact {
-        let time = b.local().map_or(0, |b| self.times.of(b));
+        let time = b.local().map_or(0, |b| self.times.last_change(b));
         Fact::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
-    fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {
+    fn number_conditional(
+        &mut self,
+        xs: Vec<Local>,
+        condition: Operand,
+        then: Block,
+        other: Block,
+        out: &mut Vec<Stmt>,
+    ) {
         if let Operand::Bool(known) = condition {
             let taken = if known { then } else { other };
             for mut stmt in taken.stmts {
                 stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-                self.stmt(stmt, out);
+                self.number_stmt(stmt, out);
             }
             self.replaced.extend(xs.into_iter().zip(taken.results));
             return;
@@ -248,10 +255,10 @@ impl<'a> Sharer<'a> {
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
             let told = self.sides.tell(&condition, holds, &mut self.replaced);
-            self.block(block);
+            self.number_block(block);
             told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
         }
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
         let asked = condition.local().and_then(|c| self.made.get(&c));
         let mut kept = Vec::new();
@@ -295,25 +302,25 @@ impl<'a> Sharer<'a> {
         results(then).into_iter().zip(results(other)).map(|(a, b)| a.same(&b).then_some(a)).collect()
     }
 
-    fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        self.unchanging(&mut looped, out);
+    fn number_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+        self.drop_unchanging(&mut looped, out);
         let stmt = Stmt::For(Box::new(looped));
         // An iteration sees what those before it wrote.
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         let Stmt::For(mut looped) = stmt else { unreachable!("it was just made") };
-        self.block(&mut looped.body);
-        self.unchanging(&mut looped, out);
+        self.number_block(&mut looped.body);
+        self.drop_unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
         for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
-            self.starts.see(*result, init, [&looped.from, &looped.to]);
+            self.starts.learn_sum(*result, init, [&looped.from, &looped.to]);
         }
         let stmt = Stmt::For(looped);
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         out.push(stmt);
     }
 
     /// Drops what is carried but does not change, or only to true.
-    fn unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
+    fn drop_unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
         for i in (0..looped.carried.len()).rev() {
             let (y, init) = looped.carried[i].clone();
             let next = &looped.body.results[i];

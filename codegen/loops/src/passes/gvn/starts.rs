@@ -27,7 +27,7 @@ impl Starts {
     }
 
     /// A loop that is done gives what it carries from a start on.
-    pub(super) fn see(&mut self, result: Local, start: &Operand, range: [&Operand; 2]) {
+    pub(super) fn learn_sum(&mut self, result: Local, start: &Operand, range: [&Operand; 2]) {
         if start.same(&Operand::Float(-0.0)) {
             self.ranges.insert(result, range.map(Operand::clone));
         }

@@ -66,7 +66,7 @@ pub(super) struct Blocked {
 
 impl<'a> Split<'a> {
     /// Returns how a nest is divided, if it has expensive terms and nothing else is in the way.
-    pub(super) fn of(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
+    pub(super) fn find(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
         let loops = around_what_is_dear(looped)?;
         let mut made = HashMap::new();
         for looped in &loops {
@@ -174,7 +174,7 @@ impl<'a> Split<'a> {
     fn terms(&self, build: &mut Builder, place: &StorePosition) -> For {
         let mut looped = self.inmost().clone();
         looped.body.stmts.retain(|stmt| !adds(stmt));
-        let index = place.of(build, &self.loops, &mut looped.body.stmts);
+        let index = place.emit_index(build, &self.loops, &mut looped.body.stmts);
         for (buffer, x) in place.buffers.iter().zip(&self.stored) {
             looped.body.stmts.push(Stmt::Memory(Memory::Store((*buffer).into(), index.clone(), (*x).into())));
         }
@@ -201,7 +201,7 @@ impl<'a> Split<'a> {
         };
         let inmost = self.inmost();
         let mut stmts = again(inmost);
-        let index = place.of(build, &self.loops, &mut stmts);
+        let index = place.emit_index(build, &self.loops, &mut stmts);
         for (buffer, x) in place.buffers.iter().zip(&self.stored) {
             stmts.push(Stmt::Memory(Memory::Load(*x, (*buffer).into(), index.clone())));
         }
@@ -252,7 +252,7 @@ struct StorePosition<'a> {
 }
 
 impl StorePosition<'_> {
-    fn of(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
+    fn emit_index(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
         let mut indices: Vec<Local> = loops.iter().map(|looped| looped.index).collect();
         let row = build.op(Op::SubI, [indices[0].into(), self.from.clone()], out);
         indices[0] = row.local().expect("an operation gives a local");

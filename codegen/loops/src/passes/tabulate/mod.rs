@@ -33,7 +33,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let aliases = cx.aliases();
         let is_new = cx.rewrite(|body, function| {
             let (likely, locals) = (body.likely_conditions(), &mut function.locals);
-            Tabler { aliases, written, takes, likely, locals }.block(body, 0)
+            Tabler { aliases, written, takes, likely, locals }.tabulate_in_block(body, 0)
         });
         if !is_new {
             break;
@@ -64,12 +64,12 @@ struct Table {
 impl Tabler<'_> {
     /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there
     /// is something new.
-    fn block(&mut self, block: &mut Block, depth: usize) -> bool {
+    fn tabulate_in_block(&mut self, block: &mut Block, depth: usize) -> bool {
         let mut is_new = false;
         for mut stmt in std::mem::take(&mut block.stmts) {
             let (mut before, mut mark) = (Vec::new(), None);
             if let Stmt::For(looped) = &mut stmt {
-                mark = self.hoist(looped, depth, &mut before);
+                mark = self.hoist_table(looped, depth, &mut before);
                 is_new |= !before.is_empty();
             }
             let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
@@ -77,7 +77,7 @@ impl Tabler<'_> {
             if before.is_empty() {
                 let mut blocks = stmt.blocks_mut();
                 blocks.truncate(if is_likely { 1 } else { 2 });
-                blocks.into_iter().for_each(|block| is_new |= self.block(block, inner));
+                blocks.into_iter().for_each(|block| is_new |= self.tabulate_in_block(block, inner));
             }
             block.stmts.extend(before);
             block.stmts.push(stmt);
@@ -87,7 +87,7 @@ impl Tabler<'_> {
     }
 
     /// Makes the tables of a loop: what comes before it, and the mark to release after it.
-    fn hoist(&mut self, looped: &mut For, depth: usize, before: &mut Vec<Stmt>) -> Option<Local> {
+    fn hoist_table(&mut self, looped: &mut For, depth: usize, before: &mut Vec<Stmt>) -> Option<Local> {
         let set = set_in(looped);
         let is_balanced = gives_all_back(&looped.body, &set, self.takes);
         if !is_balanced && depth > 0 {
@@ -102,7 +102,7 @@ impl Tabler<'_> {
         let mut known: HashMap<String, Table> = HashMap::new();
         let mut replaced = HashMap::new();
         for slice in slices {
-            let table = known.remove(&slice.key).unwrap_or_else(|| self.fill(&slice, looped, before));
+            let table = known.remove(&slice.key).unwrap_or_else(|| self.fill_table(&slice, looped, before));
             replaced.insert(slice.value, self.lookup(&slice, &table));
             known.insert(slice.key, table);
         }
@@ -113,7 +113,7 @@ impl Tabler<'_> {
     }
 
     /// Allocates and fills the table of a slice.
-    fn fill(&mut self, slice: &TableSlice, looped: &For, out: &mut Vec<Stmt>) -> Table {
+    fn fill_table(&mut self, slice: &TableSlice, looped: &For, out: &mut Vec<Stmt>) -> Table {
         let mut builder = self.builder();
         let counts: Vec<Operand> = slice.dims().map(|inner| builder.times(&inner.to, out)).collect();
         let count = builder.product(&counts, out);

@@ -73,7 +73,7 @@ pub(super) fn slices(
         found: vec![],
         used: HashSet::new(),
     };
-    finder.block(&looped.body);
+    finder.search_block(&looped.body);
     let SliceFinder { found, used, known, .. } = finder;
     let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_dear);
     wanted.map(|(x, path)| slice(x, &path, &known)).collect()
@@ -128,7 +128,7 @@ struct SliceFinder<'a> {
 }
 
 impl SliceFinder<'_> {
-    fn block(&mut self, block: &Block) {
+    fn search_block(&mut self, block: &Block) {
         let start = self.path.len();
         for stmt in &block.stmts {
             let order = self.order();
@@ -146,18 +146,18 @@ impl SliceFinder<'_> {
                             continue;
                         }
                         self.go(order, condition, WayStep::When(condition.clone(), holds));
-                        self.block(arm);
+                        self.search_block(arm);
                         self.path.pop();
                     }
                 }
                 Stmt::For(inner) => {
                     self.enter(order, inner);
-                    self.block(&inner.body);
+                    self.search_block(&inner.body);
                     self.path.pop();
                 }
                 stmt => stmt.blocks().into_iter().for_each(|block| {
                     self.path.push(None);
-                    self.block(block);
+                    self.search_block(block);
                     self.path.pop();
                 }),
             }
