@@ -52,7 +52,7 @@ pub(crate) fn generate(request: &Request, form: OutputForm, options: &Options) -
         parts => {
             let bitcode = timings.time("LLVM parts", || module.write_bitcode_to_memory());
             let objects = objects(bitcode.as_slice(), parts, threads(), options)?;
-            Ok(timings.time("LLVM parts", || elf::joined(&objects)))
+            Ok(timings.time("LLVM parts", || elf::join_objects(&objects)))
         }
     }
 }
@@ -151,7 +151,7 @@ struct PartObject {
 fn object(bitcode: &[u8], part: &ModulePart, options: &Options) -> Result<PartObject, Error> {
     let start = Instant::now();
     let context = Context::create();
-    let module = part.of(bitcode, &context);
+    let module = part.load(bitcode, &context);
     let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let taken = module.run_passes(TAKE_APART, target.machine(), PassBuilderOptions::create());
     taken.map_err(|e| Error::Llvm(e.to_string()))?;

@@ -50,7 +50,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
-    loops.vectors = options.lanes.of(target.doubles());
+    loops.vectors = options.lanes.vectors_for(target.doubles());
     loops.forward = options.forward;
     loops.keeps_order = options.math == Math::Exact;
     specialise(&mut loops, program, &entries, &options.specialise)?;

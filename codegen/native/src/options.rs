@@ -92,7 +92,7 @@ impl Lanes {
     pub const MOST: u32 = 64;
 
     /// Returns what loops run in, given how many Floats a vector holds.
-    pub(crate) fn of(self, floats: u32) -> Vectors {
+    pub(crate) fn vectors_for(self, floats: u32) -> Vectors {
         match self {
             Lanes::Off => Vectors::default(),
             Lanes::Auto => Vectors { floats, lanes: None },

@@ -118,7 +118,7 @@ unsafe extern "C" fn parallel_for(pool: *mut c_void, body: Body, env: *mut c_voi
 impl Shared {
     fn new(threads: usize) -> Shared {
         Shared {
-            patience: Patience::of(threads),
+            patience: Patience::for_threads(threads),
             turn: Mutex::default(),
             state: Mutex::default(),
             begun: AtomicU64::new(0),
@@ -150,7 +150,7 @@ impl Shared {
         self.shares.begin(chunks);
         state.job = Some(job);
         self.announce(state);
-        job.work(self.shares.of(0), 0);
+        job.work(self.shares.take_chunks(0), 0);
         // Who has not begun by now is not waited for.
         self.state().job = None;
         if self.patience.until(|| self.active.load(Ordering::Acquire) == 0) {
@@ -183,7 +183,7 @@ impl Shared {
             let Some(job) = state.job else { continue };
             self.active.fetch_add(1, Ordering::Relaxed);
             drop(state);
-            job.work(self.shares.of(worker), worker as i64);
+            job.work(self.shares.take_chunks(worker), worker as i64);
             // The caller may go on once this is 0: what the chunks wrote is to be there.
             if self.active.fetch_sub(1, Ordering::Release) == 1 && self.state().caller_sleeps {
                 self.left.notify_all();

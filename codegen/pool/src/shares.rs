@@ -39,7 +39,7 @@ impl Shares {
     }
 
     /// What a worker is to run: of its own share, then of those behind it.
-    pub(crate) fn of(&self, worker: usize) -> impl Iterator<Item = i64> {
+    pub(crate) fn take_chunks(&self, worker: usize) -> impl Iterator<Item = i64> {
         let (before, own) = self.shares.split_at(worker);
         own.iter().chain(before).flat_map(|share| iter::from_fn(|| share.take()))
     }
@@ -72,8 +72,8 @@ mod tests {
             assert!(parts.windows(2).all(|parts| parts[0].end == parts[1].start));
             if chunks < 10 {
                 let all = [1, 2, 0].into_iter().flat_map(|worker| parts[worker].clone());
-                assert_eq!(shares.of(1).collect::<Vec<_>>(), all.collect::<Vec<_>>());
-                assert_eq!(shares.of(0).next(), None);
+                assert_eq!(shares.take_chunks(1).collect::<Vec<_>>(), all.collect::<Vec<_>>());
+                assert_eq!(shares.take_chunks(0).next(), None);
             }
         }
     }

@@ -107,7 +107,7 @@ struct Joined {
 /// The object that has what all of them have.
 ///
 /// Panics where one of them is none that LLVM writes for x86-64, or two define one symbol.
-pub(crate) fn joined(objects: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn join_objects(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut joined = Joined::default();
     objects.iter().for_each(|object| joined.add(object));
     joined.written()

@@ -21,7 +21,7 @@ const REGION: u32 = 0;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
-    pub(super) fn looped_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    pub(super) fn emit_loop_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let mut used = looped.body.uses();
         used.retain(|x| *x != looped.index);
         let ty = self.environment(frame, &used);
@@ -78,7 +78,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mut part = frame.part(body, hidden, failed);
         self.load_environment(&mut part, used, ty, env);
         part.set(looped.index, chunk.into());
-        self.block(&mut part, &looped.body);
+        self.emit_block(&mut part, &looped.body);
         let status = self.status_of(&part, done);
         let args = [region.into(), chunk.into(), arena.into(), own.into(), status];
         self.runtime_effect("lmc.leave", &args);

@@ -14,7 +14,7 @@ use loops::ir::{Argument, Failure, Local, Operand, Returned, Stmt};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The statement is a call of an external function.
-    pub(super) fn call_external(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+    pub(super) fn emit_external_call(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let Stmt::External { results, symbol, args, span } = stmt else { panic!("{stmt:?} calls nothing external") };
         let lent = stmt.takes_memory().then(|| self.lend(frame));
         let mut values: Vec<BasicMetadataValueEnum> = vec![lent.unwrap_or(self.ptr().const_null()).into()];

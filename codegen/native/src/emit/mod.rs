@@ -116,7 +116,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(i, &jam::expanded(function, request.module.vectors.floats));
+        emitter.define_function(i, &jam::expanded(function, request.module.vectors.floats));
     }
     emitter.hotness = Hotness::default();
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));

@@ -171,7 +171,7 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart
 
 impl ModulePart {
     /// Returns the part of a module, which is written as bitcode, in a context of its own.
-    pub(crate) fn of<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
+    pub(crate) fn load<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");
         let module = Module::parse_bitcode_from_buffer(&bitcode, context).expect("LLVM reads what it wrote");
         for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
