@@ -31,12 +31,12 @@ struct Own {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn in_lanes(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
+    pub(super) fn run_in_lanes(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a, 0).integer());
         let init: Vec<Word> = looped.carried.iter().map(|(_, a)| self.operand(frame, a, 0)).collect();
         set_carried(frame, 0, looped, &init)?;
         let mut own = own(frame, looped, &init)?;
-        self.all_iterations(frame, looped, &mut own, from?, to?)?;
+        self.run_all_iterations(frame, looped, &mut own, from?, to?)?;
         let mut results = init;
         for sum in &own {
             if let Some(op) = sum.addition {
@@ -51,7 +51,14 @@ impl<'a> Machine<'a> {
         Ok(looped.results.iter().zip(results).try_for_each(|(x, word)| frame.set(*x, 0, word))?)
     }
 
-    fn all_iterations(&mut self, frame: &mut Frame<'a>, looped: &'a For, own: &mut [Own], from: i64, to: i64) -> Run {
+    fn run_all_iterations(
+        &mut self,
+        frame: &mut Frame<'a>,
+        looped: &'a For,
+        own: &mut [Own],
+        from: i64,
+        to: i64,
+    ) -> Run {
         let width = looped.lanes as usize;
         let narrow = ABREAST * self.floats;
         if width <= narrow || own.iter().any(|own| own.addition.is_none()) {

@@ -52,11 +52,11 @@ impl<'a> Machine<'a> {
         match stmt {
             Stmt::Let(x, op, args) => on.iter().try_for_each(|lane| self.run_operation(frame, *lane, *x, *op, args)),
             Stmt::If(xs, condition, then, other) => self.run_conditional(frame, on, xs, condition, [then, other]),
-            Stmt::For(looped) if looped.on_threads && frame.width == 1 => self.on_threads(frame, looped),
-            Stmt::For(looped) if looped.lanes > 1 && frame.width == 1 => self.in_lanes(frame, looped),
+            Stmt::For(looped) if looped.on_threads && frame.width == 1 => self.run_on_threads(frame, looped),
+            Stmt::For(looped) if looped.lanes > 1 && frame.width == 1 => self.run_in_lanes(frame, looped),
             Stmt::For(looped) => self.run_loop(frame, on, looped),
             Stmt::Check { .. } => self.run_check(frame, on, stmt),
-            Stmt::Memory(memory) => self.memory_stmt(frame, on, memory),
+            Stmt::Memory(memory) => self.run_memory(frame, on, memory),
             _ if frame.width > 1 => Err(Stop::fault("a statement that does not run in lanes")),
             Stmt::Call(xs, callee, args) => {
                 let args: Vec<Word> = args.iter().map(|a| self.operand(frame, a, 0)).collect();

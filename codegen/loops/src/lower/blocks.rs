@@ -63,9 +63,9 @@ impl Body<'_> {
         other: impl FnOnce(&mut Self) -> Operands,
     ) -> Operands {
         let slots = self.slots.clone();
-        let (mut then, then_took) = self.arm(then)?;
+        let (mut then, then_took) = self.lower_arm(then)?;
         let then_slots = std::mem::replace(&mut self.slots, slots.clone());
-        let (mut other, other_took) = self.arm(other)?;
+        let (mut other, other_took) = self.lower_arm(other)?;
         let other_slots = std::mem::replace(&mut self.slots, slots);
         let count = then.results.len();
         then.results.extend(then_slots.into_iter().take(self.slots.len()));
@@ -101,7 +101,7 @@ impl Body<'_> {
         self.allocated.extend(buffers.map(|x| Some(*x)));
     }
 
-    fn arm(&mut self, emit: impl FnOnce(&mut Self) -> Operands) -> Result<(Block, Took), Error> {
+    fn lower_arm(&mut self, emit: impl FnOnce(&mut Self) -> Operands) -> Result<(Block, Took), Error> {
         let outer = std::mem::take(&mut self.allocated);
         let emitted = self.nested(emit);
         let allocated = std::mem::replace(&mut self.allocated, outer);

@@ -59,7 +59,7 @@ pub(super) fn interface(
     for ty in &def.fun.params {
         args.push(body.inward(ty, &mut given)?);
     }
-    let value = body.call_into(&def.fun, &args, &Sink::Own)?;
+    let value = body.lower_call_into(&def.fun, &args, &Sink::Own)?;
     let mut results = VecDeque::new();
     outward(&def.fun.result, &value, &mut results);
     storage.iter().zip(&results).try_for_each(|(fields, result)| body.check_storage(fields, result))?;

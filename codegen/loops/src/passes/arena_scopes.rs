@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut ended = HashSet::new();
-    find(&cx.function.body, false, &mut ended);
+    find_ended(&cx.function.body, false, &mut ended);
     if !ended.is_empty() {
         let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
         opener.end_scopes_in_block(&mut cx.function.body);
@@ -31,7 +31,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 /// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:
 /// what the block takes is released behind it, in the same iteration.
-fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
+fn find_ended(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
     let mut set: HashMap<Local, usize> = HashMap::new();
     for (i, stmt) in block.stmts.iter().enumerate() {
         set.extend(stmt.targets().into_iter().map(|x| (x, i)));
@@ -53,7 +53,7 @@ fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
         }
         let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
         let is_inside = !is_loop && (is_inside || is_older(i, i));
-        stmt.blocks().into_iter().for_each(|inner| find(inner, is_inside, ended));
+        stmt.blocks().into_iter().for_each(|inner| find_ended(inner, is_inside, ended));
     }
 }
 

@@ -118,7 +118,7 @@ impl Splitter<'_> {
                     *a = Operand::Bool(holds);
                 }
             });
-            let part = self.fresh(part, i == last);
+            let part = self.copy_loop(part, i == last);
             carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
             Stmt::For(Box::new(part))
         };
@@ -126,7 +126,7 @@ impl Splitter<'_> {
     }
 
     /// The loop with locals of its own; the last one sets what the whole loop did.
-    fn fresh(&mut self, looped: For, is_last: bool) -> For {
+    fn copy_loop(&mut self, looped: For, is_last: bool) -> For {
         let part = looped.copy(self.locals);
         if is_last { For { results: looped.results, ..part } } else { part }
     }

@@ -29,7 +29,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         return;
     }
     for caller in module.callees_first() {
-        let chosen = chosen(module, caller, cx.analyses);
+        let chosen = choose_loops(module, caller, cx.analyses);
         if chosen.is_empty() {
             continue;
         }
@@ -44,7 +44,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
 }
 
 /// Returns the loops of a function whose calls go, by their indices.
-fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
+fn choose_loops(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
     let function = &module.functions[id.0];
     let mut chosen = HashSet::new();
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;

@@ -59,7 +59,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> FunctionValue<'ctx> {
         let params = [self.ptr().into(), self.i64().into(), self.i64().into()];
         let name = format!("lmc.chunk.{}", frame.function().name);
-        let body = self.function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
+        let body = self.add_function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
         self.spare(body, frame.function(), frame.origin().is_some());
         let [start, run, failed, done, skipped] = [(); 5].map(|()| self.context.append_basic_block(body, ""));
         self.builder.position_at_end(start);

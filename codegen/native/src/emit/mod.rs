@@ -167,7 +167,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn declare(&mut self) {
         for function in &self.request.module.functions {
             let ty = self.signature(function);
-            let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
+            let declared = self.add_function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
             if function.recursive {
@@ -215,7 +215,12 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     }
 
     /// Returns a new function for the target.
-    fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
+    fn add_function(
+        &self,
+        name: &str,
+        ty: inkwell::types::FunctionType<'ctx>,
+        linkage: Linkage,
+    ) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
         self.for_target(function);
         function

@@ -21,7 +21,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (name, aliases) = symbol.workspace.split_first()?;
         let mut types = self.input_types(interface);
         types.push(self.ptr().into());
-        let query = self.function(name, self.i32().fn_type(&types, false), Linkage::External);
+        let query = self.add_function(name, self.i32().fn_type(&types, false), Linkage::External);
         aliases.iter().for_each(|alias| llvm::add_alias(&self.module, query, alias));
         self.start(query);
         Some(query)

@@ -43,7 +43,7 @@ impl AllocFinder<'_> {
     fn visit_stores(&mut self) {
         let (mut unknown, mut stored) = (Roots::new(), Vec::new());
         self.function.body.visit(&mut |stmt| {
-            let Some((b, made)) = self.store(stmt) else { return };
+            let Some((b, made)) = self.stored_buffer(stmt) else { return };
             match made {
                 Some(made) => stored.push((b, made)),
                 None => unknown.extend(&self.aliases.roots_of(b)),
@@ -53,7 +53,7 @@ impl AllocFinder<'_> {
     }
 
     /// Returns where a statement stores buffers, and when these were allocated, if that is known.
-    fn store(&self, stmt: &Stmt) -> Option<(Local, Option<usize>)> {
+    fn stored_buffer(&self, stmt: &Stmt) -> Option<(Local, Option<usize>)> {
         match stmt {
             Stmt::Memory(Memory::Store(b, _, a)) if is_buffer_operand(self.function, a) => {
                 Some((b.local()?, self.order_of(a)))

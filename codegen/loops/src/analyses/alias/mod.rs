@@ -55,10 +55,10 @@ impl Aliases {
         let mut finder = AliasFinder::new(function, written);
         for x in &function.params {
             finder.aliases.enter(*x);
-            finder.has(*x, Root::Made(*x));
+            finder.add_root(*x, Root::Made(*x));
             let inside = Roots::single(Root::Inside(*x));
-            finder.hold(&Roots::single(Root::Made(*x)), &inside);
-            finder.hold(&inside, &inside);
+            finder.add_content(&Roots::single(Root::Made(*x)), &inside);
+            finder.add_content(&inside, &inside);
         }
         while std::mem::take(&mut finder.changed) {
             finder.visit_block(&function.body);
@@ -184,10 +184,10 @@ impl<'a> AliasFinder<'a> {
         for stmt in &block.stmts {
             stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
             if let Stmt::For(looped) = stmt {
-                looped.carried.iter().for_each(|(y, init)| self.same(*y, init));
+                looped.carried.iter().for_each(|(y, init)| self.add_same(*y, init));
             }
             if let Stmt::Bench { given, .. } = stmt {
-                given.iter().for_each(|(x, a)| self.same(*x, a));
+                given.iter().for_each(|(x, a)| self.add_same(*x, a));
             }
             stmt.blocks().into_iter().for_each(|block| self.visit_block(block));
             stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
@@ -199,13 +199,13 @@ impl<'a> AliasFinder<'a> {
         match stmt {
             Stmt::If(xs, _, then, other) => {
                 for arm in [then, other] {
-                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.same(*x, a));
+                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.add_same(*x, a));
                 }
             }
             Stmt::For(looped) => {
                 for (i, (y, _)) in looped.carried.iter().enumerate() {
-                    self.same(*y, &looped.body.results[i]);
-                    self.same(looped.results[i], &Operand::Local(*y));
+                    self.add_same(*y, &looped.body.results[i]);
+                    self.add_same(looped.results[i], &Operand::Local(*y));
                 }
             }
             Stmt::Call(xs, callee, args) => {
@@ -227,20 +227,22 @@ impl<'a> AliasFinder<'a> {
     fn visit_memory(&mut self, memory: &Memory) {
         match memory {
             Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
-                self.has(*buffer, Root::Made(*buffer));
+                self.add_root(*buffer, Root::Made(*buffer));
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
-                let inside = self.inside(b);
-                self.have(*x, &inside);
+                let inside = self.roots_inside(b);
+                self.add_roots(*x, &inside);
             }
-            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
+            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => {
+                self.add_same(*x, b)
+            }
             Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
                 let (roots, inner) = (self.roots(b), self.roots(a));
-                self.hold(&roots, &inner);
+                self.add_content(&roots, &inner);
             }
             Memory::Move { to, from, .. } => {
-                let (roots, inner) = (self.roots(to), self.inside(from));
-                self.hold(&roots, &inner);
+                let (roots, inner) = (self.roots(to), self.roots_inside(from));
+                self.add_content(&roots, &inner);
             }
             Memory::Store(..)
             | Memory::Load(..)
@@ -263,12 +265,12 @@ impl<'a> AliasFinder<'a> {
         }
         let reached = self.aliases.reached_from(&reached);
         let made = Roots::single(Root::Made(first));
-        self.hold(&made, &reached);
-        xs.iter().for_each(|x| self.have(*x, &reached));
+        self.add_content(&made, &reached);
+        xs.iter().for_each(|x| self.add_roots(*x, &reached));
     }
 
     /// What may lie in a buffer.
-    fn inside(&mut self, b: &Operand) -> Roots {
+    fn roots_inside(&mut self, b: &Operand) -> Roots {
         let Some(b) = b.local() else { return Roots::new() };
         let Aliases { roots, contents, .. } = &mut self.aliases;
         self.changed |= contents.join(&roots[b.0 as usize]);
@@ -279,24 +281,24 @@ impl<'a> AliasFinder<'a> {
         a.local().map(|x| self.aliases.roots_of(x)).unwrap_or_default()
     }
 
-    fn same(&mut self, x: Local, a: &Operand) {
+    fn add_same(&mut self, x: Local, a: &Operand) {
         let Some(a) = a.local().filter(|a| *a != x && is_buffer(self.function, x)) else { return };
         let mut roots = std::mem::take(&mut self.aliases.roots[x.0 as usize]);
         self.changed |= roots.add(self.aliases.roots(a));
         self.aliases.roots[x.0 as usize] = roots;
     }
 
-    fn have(&mut self, x: Local, roots: &Roots) {
+    fn add_roots(&mut self, x: Local, roots: &Roots) {
         if is_buffer(self.function, x) {
             self.changed |= self.aliases.roots[x.0 as usize].add(roots);
         }
     }
 
-    fn has(&mut self, x: Local, root: Root) {
-        self.have(x, &Roots::single(root));
+    fn add_root(&mut self, x: Local, root: Root) {
+        self.add_roots(x, &Roots::single(root));
     }
 
-    fn hold(&mut self, roots: &Roots, inner: &Roots) {
+    fn add_content(&mut self, roots: &Roots, inner: &Roots) {
         self.changed |= self.aliases.contents.hold(roots, inner);
     }
 }

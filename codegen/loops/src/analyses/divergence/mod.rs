@@ -67,7 +67,7 @@ impl Divergence {
             finder.outer = vec![];
             finder.next = 0;
             finder.visit_block(&looped.body)?;
-            finder.agree();
+            finder.raise_mixed();
         }
         let layouts = finder.buffers.iter().map(|x| (*x, finder.layout(*x))).collect();
         let mut strides = HashMap::from([(looped.index, 1)]);
@@ -196,7 +196,7 @@ impl<'a> DivergenceFinder<'a> {
     }
 
     /// What a local may be lies alike. What is `shared` lies like `rows`.
-    fn agree(&mut self) {
+    fn raise_mixed(&mut self) {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
             let form = self.joined_form(&roots);

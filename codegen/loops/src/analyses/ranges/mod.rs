@@ -80,7 +80,7 @@ impl Ranges {
             Stmt::If(xs, condition, then, other) => {
                 for (x, (a, b)) in xs.iter().zip(then.results.iter().zip(&other.results)) {
                     if self.is_integer(*x) {
-                        self.choice(*x, condition, a, b);
+                        self.learn_choice(*x, condition, a, b);
                     }
                 }
             }
@@ -221,18 +221,18 @@ impl Ranges {
         }
         self.meet(x, ALL);
         match (op, args) {
-            (Op::AddI, [a, b]) => self.exact(x, self.form(a).plus(&self.form(b))),
-            (Op::SubI, [a, b]) => self.exact(x, self.form(a).minus(&self.form(b))),
-            (Op::NegI, [a]) => self.exact(x, self.form(a).times(-1)),
-            (Op::MulI, [a, b]) => self.multiple(x, a, b),
-            (Op::DivI, [a, Operand::Integer(k)]) if *k > 0 => self.quotient(x, a, i128::from(*k)),
+            (Op::AddI, [a, b]) => self.learn_exact(x, self.form(a).plus(&self.form(b))),
+            (Op::SubI, [a, b]) => self.learn_exact(x, self.form(a).minus(&self.form(b))),
+            (Op::NegI, [a]) => self.learn_exact(x, self.form(a).times(-1)),
+            (Op::MulI, [a, b]) => self.learn_product(x, a, b),
+            (Op::DivI, [a, Operand::Integer(k)]) if *k > 0 => self.learn_quotient(x, a, i128::from(*k)),
             (Op::Count, _) => self.meet(x, (0, ALL.1)),
             _ => {}
         }
     }
 
     /// x is the form, where that fits.
-    fn exact(&mut self, x: Local, form: Option<Linear>) {
+    fn learn_exact(&mut self, x: Local, form: Option<Linear>) {
         let Some(form) = form else { return };
         if self.fits(&form) {
             self.forms.insert(x, form);
@@ -260,11 +260,11 @@ impl Ranges {
         (-ASSUMED <= least || at_most(-1)) && (most <= ASSUMED || at_most(1))
     }
 
-    fn multiple(&mut self, x: Local, a: &Operand, b: &Operand) {
+    fn learn_product(&mut self, x: Local, a: &Operand, b: &Operand) {
         let (a, b) = (self.form(a), self.form(b));
         match (a.as_constant(), b.as_constant()) {
-            (Some(k), _) => self.exact(x, b.times(k)),
-            (None, Some(k)) => self.exact(x, a.times(k)),
+            (Some(k), _) => self.learn_exact(x, b.times(k)),
+            (None, Some(k)) => self.learn_exact(x, a.times(k)),
             (None, None) => {
                 let ((a, b), (c, d)) = (self.facts.range_of(&a), self.facts.range_of(&b));
                 let products = [(a, c), (a, d), (b, c), (b, d)].map(|(a, b)| a.saturating_mul(b));
@@ -278,7 +278,7 @@ impl Ranges {
     }
 
     /// x = a / k, truncated: for a that is not negative, k x <= a < k x + k.
-    fn quotient(&mut self, x: Local, a: &Operand, k: i128) {
+    fn learn_quotient(&mut self, x: Local, a: &Operand, k: i128) {
         let form = self.form(a);
         let (least, most) = self.facts.range_of(&form);
         self.meet(x, (least.max(ALL.0) / k, most.min(ALL.1) / k));
@@ -291,7 +291,7 @@ impl Ranges {
         }
     }
 
-    fn choice(&mut self, x: Local, condition: &Operand, then: &Operand, other: &Operand) {
+    fn learn_choice(&mut self, x: Local, condition: &Operand, then: &Operand, other: &Operand) {
         let [(a, b), (c, d)] = [then, other].map(|arm| self.facts.range_of(&self.form(arm)));
         self.meet(x, (a.min(c).max(ALL.0), b.max(d).min(ALL.1)));
         self.choices.insert(x, [condition.clone(), then.clone(), other.clone()]);

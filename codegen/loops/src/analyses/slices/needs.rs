@@ -306,7 +306,7 @@ impl<'a> Walk<'a, '_> {
                         self.facts.use_operand(&looped.body.results[i]);
                     }
                 }
-                self.best_places(looped);
+                self.mark_best_places(looped);
                 let body = self.visit_block(&looped.body, false);
                 let kept = body.kept || self.is_used(stmt);
                 if kept {
@@ -327,7 +327,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Which lane has the first of equals, or the last, its place tells: nothing else in the loop uses it.
-    fn best_places(&mut self, looped: &For) {
+    fn mark_best_places(&mut self, looped: &For) {
         if looped.lanes == 1 {
             return;
         }

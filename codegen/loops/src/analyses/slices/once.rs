@@ -18,12 +18,12 @@ pub(super) fn once(module: &mut Module, slices: &HashMap<usize, usize>) {
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for i in 0..module.functions.len() {
         if slices.contains_key(&i) {
-            function(&mut module.functions[i], &written, &takes);
+            shorten_in_function(&mut module.functions[i], &written, &takes);
         }
     }
 }
 
-fn function(function: &mut Function, written: &[Written], takes: &[bool]) {
+fn shorten_in_function(function: &mut Function, written: &[Written], takes: &[bool]) {
     let mut has_loops = false;
     function.body.visit(&mut |stmt| has_loops |= matches!(stmt, Stmt::For(_)));
     if !has_loops {

@@ -97,7 +97,7 @@ impl Nester<'_> {
     fn nest_loop(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         let rows = divisor(&looped).and_then(|d| Some((d, self.rows(&looped, d, ranges, out)?)));
         let Some((d, rows)) = rows else { return ranges.emit(Stmt::For(Box::new(looped)), self.builder.locals, out) };
-        let parts = self.divided(&looped, d, rows);
+        let parts = self.divide_loop(&looped, d, rows);
         for (i, part) in parts.into_iter().enumerate() {
             self.nest_in_stmt(part, i == 0, ranges, out);
         }
@@ -129,21 +129,21 @@ impl Nester<'_> {
     }
 
     /// The loop as one over rows, and one over what is left behind them.
-    fn divided(&mut self, looped: &For, d: i64, (rows, ends): (Operand, Option<[Operand; 2]>)) -> Vec<Stmt> {
+    fn divide_loop(&mut self, looped: &For, d: i64, (rows, ends): (Operand, Option<[Operand; 2]>)) -> Vec<Stmt> {
         let results: Vec<Local> = looped.results.clone();
-        let Some([whole, left]) = ends else { return vec![self.nested(looped.clone(), d, rows)] };
+        let Some([whole, left]) = ends else { return vec![self.build_nest(looped.clone(), d, rows)] };
         let mut behind = looped.copy(self.builder.locals);
         let ends: Vec<Local> = std::mem::replace(&mut behind.results, results);
         behind.carried.iter_mut().zip(&ends).for_each(|((_, init), x)| *init = Operand::Local(*x));
-        let place = self.place(&mut behind, whole);
+        let place = self.shift_index(&mut behind, whole);
         (behind.from, behind.to) = (Operand::Integer(0), left);
         self.forms.speak_of([place]);
         let before = For { results: ends, ..looped.clone() };
-        vec![self.nested(before, d, rows), Stmt::For(Box::new(behind))]
+        vec![self.build_nest(before, d, rows), Stmt::For(Box::new(behind))]
     }
 
     /// Gives a loop an index of its own, to which is added where it begins.
-    fn place(&mut self, looped: &mut For, start: Operand) -> Local {
+    fn shift_index(&mut self, looped: &mut For, start: Operand) -> Local {
         let place = self.builder.local(Scalar::Integer.ty());
         let index = std::mem::replace(&mut looped.index, place);
         looped.body.stmts.insert(0, Stmt::Let(index, Op::AddI, vec![start, place.into()]));
@@ -151,11 +151,11 @@ impl Nester<'_> {
     }
 
     /// A loop over rows, of a loop over a row.
-    fn nested(&mut self, mut looped: For, d: i64, rows: Operand) -> Stmt {
+    fn build_nest(&mut self, mut looped: For, d: i64, rows: Operand) -> Stmt {
         let row = self.builder.local(Scalar::Integer.ty());
         let mut body = Vec::new();
         let first = self.builder.op(Op::MulI, [row.into(), Operand::Integer(d)], &mut body);
-        let place = self.place(&mut looped, first);
+        let place = self.shift_index(&mut looped, first);
         self.forms.speak_of([row, place]);
         let types = |xs: &mut dyn Iterator<Item = Local>, builder: &mut Builder| -> Vec<Local> {
             xs.map(|x| builder.local(builder.locals[x.0 as usize].ty)).collect()

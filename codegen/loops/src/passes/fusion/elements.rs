@@ -25,7 +25,7 @@ const CHEAP: usize = 2;
 
 /// Returns whether anything changed.
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
-    let uses = uses(body);
+    let uses = count_uses(body);
     let mut finder =
         ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
     finder.inline_in_block(body);
@@ -44,7 +44,7 @@ struct BufferUses {
     is_made: bool,
 }
 
-fn uses(body: &Block) -> HashMap<Local, BufferUses> {
+fn count_uses(body: &Block) -> HashMap<Local, BufferUses> {
     fn add(uses: &mut HashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
         if let Some(x) = a.local() {
             *count(uses.entry(x).or_default()) += 1;
@@ -91,8 +91,8 @@ impl ElementFinder<'_> {
         let mut i = 0;
         while i < block.stmts.len() {
             self.resolve_all(&mut block.stmts[i]);
-            for recipe in self.recipes(&block.stmts[..=i]) {
-                if let Some(region) = self.region(&recipe, &block.stmts[i + 1..]) {
+            for recipe in self.collect_recipes(&block.stmts[..=i]) {
+                if let Some(region) = self.find_region(&recipe, &block.stmts[i + 1..]) {
                     self.changed.insert(recipe.buffer);
                     self.changed.extend(recipe.loaded());
                     let rest = block.stmts.split_off(i + 1 + region);
@@ -120,7 +120,7 @@ impl ElementFinder<'_> {
     }
 
     /// The recipes of the buffers that the last one of these statements fills, alone.
-    fn recipes(&mut self, stmts: &[Stmt]) -> Vec<Recipe> {
+    fn collect_recipes(&mut self, stmts: &[Stmt]) -> Vec<Recipe> {
         let (last, before) = stmts.split_last().expect("there is one");
         let (all, changed, aliases) = (&self.uses, &self.changed, self.aliases);
         let is_alone = |b: Local| {
@@ -151,7 +151,7 @@ impl ElementFinder<'_> {
     }
 
     /// Returns how many statements there are from the loop to the last load, if the recipe can stand for all loads.
-    fn region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
+    fn find_region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
         let wanted = self.uses[&recipe.buffer].loads;
         let loaded = recipe.loaded();
         let mut marks = HashSet::new();

@@ -80,7 +80,7 @@ impl Fuser<'_> {
         {
             return false;
         }
-        let [Some(a), Some(b)] = [p, c].map(|looped| touches(looped)) else { return false };
+        let [Some(a), Some(b)] = [p, c].map(|looped| collect_touches(looped)) else { return false };
         let turns = |looped: &For, all: &[Touch]| {
             way == Way::Up || self.merged.contains(&looped.index) || is_any_order(all, self.aliases)
         };
@@ -187,7 +187,7 @@ fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
 
 /// Returns what a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
 /// additions.
-pub(super) fn touches(looped: &For) -> Option<Vec<Touch>> {
+pub(super) fn collect_touches(looped: &For) -> Option<Vec<Touch>> {
     let mut set = HashSet::new();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets()));
     let distances = [(looped.index, 0)].into();

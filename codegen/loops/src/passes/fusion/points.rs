@@ -54,7 +54,7 @@ impl Points<'_> {
 
     /// Returns whether an addition went behind the loop at a place of the block.
     fn goes_behind(&mut self, block: &mut Block, at: usize) -> bool {
-        let Some(sum) = self.sum(&block.stmts[at]) else { return false };
+        let Some(sum) = self.elementwise_sum(&block.stmts[at]) else { return false };
         let before = &block.stmts[at.saturating_sub(WINDOW)..at];
         let start = at - before.len();
         let Some(zero) = before.iter().rposition(|stmt| self.zeroes(stmt, sum.to)) else { return false };
@@ -86,7 +86,7 @@ impl Points<'_> {
     }
 
     /// Returns a loop over all elements of a buffer that adds to each, once.
-    fn sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
+    fn elementwise_sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
         let Stmt::For(looped) = stmt else { return None };
         let For { index, from: Operand::Integer(0), to: count, body, .. } = &**looped else { return None };
         let at_index = |i: &Operand| i.local() == Some(*index);

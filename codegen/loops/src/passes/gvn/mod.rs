@@ -142,7 +142,7 @@ impl<'a> Sharer<'a> {
             Stmt::Memory(Memory::Load(x, b, i)) => self.number_load(x, b, i, out),
             Stmt::Memory(Memory::View(x, b, i)) => {
                 let known = Fact::View { buffer: Atom::of(&b), index: Atom::of(&i) };
-                self.unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
+                self.push_unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
             }
             Stmt::If(xs, condition, then, other) => self.number_conditional(xs, condition, then, other, out),
             Stmt::For(looped) => self.number_loop(*looped, out),
@@ -151,14 +151,14 @@ impl<'a> Sharer<'a> {
                 let known = Fact::Checked(Atom::of(condition));
                 if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
                     self.learn(known, Operand::Bool(true));
-                    self.assume(condition);
+                    self.learn_condition(condition);
                     out.push(stmt);
                 }
             }
             stmt => {
                 self.times.pass_stmt(&stmt);
                 if let Stmt::Memory(Memory::Store(b, i, a)) = &stmt {
-                    let known = self.element(b, i);
+                    let known = self.element_fact(b, i);
                     self.learn(known, a.clone());
                 }
                 out.push(stmt);
@@ -167,7 +167,7 @@ impl<'a> Sharer<'a> {
     }
 
     /// What is checked to be a number is that from here on in this block.
-    fn assume(&mut self, condition: &Operand) {
+    fn learn_condition(&mut self, condition: &Operand) {
         let made = condition.local().and_then(|x| self.made.get(&x));
         if let Some((Op::EqI, args)) = made
             && let [Operand::Local(x), Operand::Integer(n)] | [Operand::Integer(n), Operand::Local(x)] = args[..]
@@ -196,7 +196,7 @@ impl<'a> Sharer<'a> {
             atoms.sort();
         }
         self.made.insert(x, (op, args.clone()));
-        self.unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
+        self.push_unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
     }
 
     fn number_load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
@@ -206,13 +206,13 @@ impl<'a> Sharer<'a> {
                 self.replaced.insert(x, a);
             }
             None => {
-                let known = self.element(&b, &i);
-                self.unless_known(x, known, Stmt::Memory(Memory::Load(x, b, i)), out);
+                let known = self.element_fact(&b, &i);
+                self.push_unless_known(x, known, Stmt::Memory(Memory::Load(x, b, i)), out);
             }
         }
     }
 
-    fn unless_known(&mut self, x: Local, known: Fact, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn push_unless_known(&mut self, x: Local, known: Fact, stmt: Stmt, out: &mut Vec<Stmt>) {
         match self.known.get(&known) {
             Some(a) => {
                 self.replaced.insert(x, a.clone());
@@ -229,7 +229,7 @@ impl<'a> Sharer<'a> {
         self.learnt.push((known, hidden));
     }
 
-    fn element(&mut self, b: &Operand, i: &Operand) -> Fact {
+    fn element_fact(&mut self, b: &Operand, i: &Operand) -> Fact {
         let time = b.local().map_or(0, |b| self.times.last_change(b));
         Fact::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }

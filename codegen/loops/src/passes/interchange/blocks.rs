@@ -227,7 +227,7 @@ impl<'a> Split<'a> {
 
 impl Blocked {
     /// Returns the loop over blocks, with the sums as they are now, in the place of a nest.
-    pub(super) fn with(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
+    pub(super) fn into_stmts(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
         let Blocked { mut before, fits, inside: mut stmts, mut over, room, terms, release, .. } = self;
         over.body.stmts = room;
         over.body.stmts.push(Stmt::For(Box::new(terms)));

@@ -87,7 +87,7 @@ impl Interchange<'_> {
         let orders = orders.filter(gains)?;
         let mut out = vec![];
         for (sum, order) in nest.sums.iter().zip(&orders) {
-            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
+            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).build_nest(sum, &mut out);
         }
         Some(out)
     }
@@ -100,6 +100,6 @@ impl Interchange<'_> {
         }
         let blocked = Split::find(looped, self.function, &self.aliases)?.blocked(self.function);
         let sums = self.interchange_nest(&Stmt::For(Box::new(blocked.sums.clone())), &blocked.buffers)?;
-        Some(blocked.with(sums, looped, &mut self.function.locals))
+        Some(blocked.into_stmts(sums, looped, &mut self.function.locals))
     }
 }

@@ -71,7 +71,7 @@ impl ChunkBuilder<'_> {
         }
         let length = self.emit_length(&iterations, &looped, plan, out);
         let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
-        let alone = self.alone(&looped);
+        let alone = self.copy_as_one_chunk(&looped);
         let results = looped.results.clone();
         let mut looped = looped;
         looped.results = results.iter().map(|x| self.local(self.ty(*x))).collect();
@@ -82,7 +82,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// The loop as it was, with locals of its own.
-    fn alone(&mut self, looped: &For) -> Block {
+    fn copy_as_one_chunk(&mut self, looped: &For) -> Block {
         let results = looped.results.iter().map(|x| (*x).into()).collect();
         Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results }.copy(self.locals, HashMap::new())
     }

@@ -103,7 +103,7 @@ impl Tabler<'_> {
         let mut replaced = HashMap::new();
         for slice in slices {
             let table = known.remove(&slice.key).unwrap_or_else(|| self.fill_table(&slice, looped, before));
-            replaced.insert(slice.value, self.lookup(&slice, &table));
+            replaced.insert(slice.value, self.emit_lookup(&slice, &table));
             known.insert(slice.key, table);
         }
         let names: HashMap<Local, Local> = replaced.iter().map(|(x, (y, _))| (*x, *y)).collect();
@@ -121,14 +121,14 @@ impl Tabler<'_> {
         out.push(Stmt::Memory(Memory::Alloc { buffer, count, span: slice.span }));
         let table = Table { buffer, counts };
         let runs = self.builder().op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
-        let steps = self.steps(&slice.steps, slice, &table);
+        let steps = self.emit_steps(&slice.steps, slice, &table);
         let fill = Block { stmts: steps, results: vec![] }.copy(self.locals, HashMap::new());
         out.push(Stmt::If(vec![], runs, fill, Block::default()));
         table
     }
 
     /// The steps of a slice, and the store at their end.
-    fn steps(&mut self, steps: &[SliceStep], slice: &TableSlice, table: &Table) -> Vec<Stmt> {
+    fn emit_steps(&mut self, steps: &[SliceStep], slice: &TableSlice, table: &Table) -> Vec<Stmt> {
         let mut out = Vec::new();
         let Some((step, rest)) = steps.split_first() else {
             let place = self.builder().place(&indices(slice), &table.counts, &mut out);
@@ -139,10 +139,10 @@ impl Tabler<'_> {
         match step {
             SliceStep::Stmt(stmt) => {
                 out.push(stmt.clone());
-                out.extend(self.steps(rest, slice, table));
+                out.extend(self.emit_steps(rest, slice, table));
             }
             SliceStep::When(condition, holds) => {
-                let mut arms = [self.steps(rest, slice, table), vec![]];
+                let mut arms = [self.emit_steps(rest, slice, table), vec![]];
                 if !holds {
                     arms.reverse();
                 }
@@ -151,11 +151,11 @@ impl Tabler<'_> {
             }
             SliceStep::Runs(from, to) => {
                 let runs = self.builder().op(Op::LtI, [from.clone(), to.clone()], &mut out);
-                let then = Block { stmts: self.steps(rest, slice, table), results: vec![] };
+                let then = Block { stmts: self.emit_steps(rest, slice, table), results: vec![] };
                 out.push(Stmt::If(vec![], runs, then, Block::default()));
             }
             SliceStep::Each(inner) => {
-                let body = Block { stmts: self.steps(rest, slice, table), results: vec![] };
+                let body = Block { stmts: self.emit_steps(rest, slice, table), results: vec![] };
                 let (index, to) = (inner.index, inner.to.clone());
                 let (results, carried) = (vec![], vec![]);
                 out.push(Stmt::For(Box::new(For {
@@ -175,7 +175,7 @@ impl Tabler<'_> {
     }
 
     /// What comes in place of the value, with its new name.
-    fn lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
+    fn emit_lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
         let mut stmts = Vec::new();
         let mut builder = self.builder();
         let place = builder.place(&indices(slice), &table.counts, &mut stmts);
