@@ -4,7 +4,7 @@ use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{FunId, Local, Memory, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashSet};
 
-/// What a statement does, its blocks included.
+/// Holds the effects of a statement and of its blocks.
 #[derive(Clone, Debug, Default)]
 pub struct StmtEffects {
     /// The locals from outside that it uses.
@@ -23,10 +23,10 @@ pub struct StmtEffects {
     pub releases: BTreeSet<Local>,
 }
 
-/// One way in which memory is touched.
+/// One access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
-    /// By what buffer.
+    /// The buffer through which memory is accessed.
     pub buffer: Local,
     /// Which element, when the index is a local; otherwise any.
     pub at: Option<Local>,
@@ -36,7 +36,7 @@ pub struct Access {
     pub deep: bool,
 }
 
-/// What is known of a module's functions, to tell what calls do.
+/// Holds what is known of a module's functions, to find the effects of calls.
 #[derive(Clone, Copy)]
 pub struct Callees<'a> {
     /// The parameters that each writes to.

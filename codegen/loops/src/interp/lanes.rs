@@ -24,9 +24,9 @@ const ABREAST: usize = 2;
 /// A carried value that each lane has its own of, by its number in order.
 struct Own {
     place: usize,
-    /// Of a sum.
+    /// The operation of a sum; none for other values.
     addition: Option<Op>,
-    /// What it is in each lane.
+    /// The value in each lane.
     words: Vec<Word>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What lanes have their own of, as it is before the first iteration.
+/// Returns the values that each lane has its own copy of, as they are before the first iteration.
 ///
 /// Errors: the loop carries something else.
 fn own(frame: &Frame, looped: &For, init: &[Word]) -> Run<Vec<Own>> {

@@ -14,7 +14,7 @@ use super::word::Word;
 use super::{Failed, Machine, Stop};
 use crate::ir::{Block, Failure, For, Function, Local, Op, Operand, Stmt};
 
-/// What running gives.
+/// The result of running a statement.
 pub(super) type Run<T = ()> = Result<T, Stop>;
 
 impl<'a> Machine<'a> {

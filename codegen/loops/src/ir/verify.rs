@@ -33,7 +33,7 @@ struct Checker<'a> {
     set: Vec<LocalState>,
 }
 
-/// Nothing, or the first violation.
+/// The first violation, if there is one.
 pub type Check = Result<(), String>;
 
 /// A local that a statement sets, and its type.

@@ -165,7 +165,7 @@ impl Body<'_> {
         self.some_or_zero(n, ty, |_| Ok(sum))
     }
 
-    /// What a sum can start from so that it is its first term: -0, since -0 + x is x for 0 and -0, too.
+    /// Returns the neutral start of a sum. For Floats it is -0, since -0 + x is x for both 0 and -0.
     fn neutral(&mut self, ty: &Type) -> Lowered {
         let zero = self.dummy(ty)?.flatten().into_iter();
         let negative = |a| if let Operand::Float(_) = a { Operand::Float(-0.0) } else { a };

@@ -7,7 +7,7 @@ use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 
 type Operands = Result<Vec<Operand>, Error>;
 
-/// Where a loop over the elements of a tensor is.
+/// The position of a loop over the elements of a tensor.
 pub(super) struct ElementPosition {
     /// The index, one number for each dimension.
     pub(super) index: Vec<Operand>,
@@ -130,7 +130,7 @@ impl Body<'_> {
         self.keep(&value, mark)
     }
 
-    /// What is emitted, and what that leaves in the arena.
+    /// Runs `emit`. Returns its value, and what the emitted statements leave in the arena.
     fn tracked<T>(
         &mut self,
         emit: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -242,12 +242,12 @@ impl Body<'_> {
     }
 }
 
-/// What a branch takes from the arena.
+/// Describes what a branch takes from the arena.
 enum Took {
     Nothing,
     /// Only what it yields.
     Results,
-    /// Also what nobody uses afterwards.
+    /// Also buffers that are not used afterwards.
     Garbage,
 }
 

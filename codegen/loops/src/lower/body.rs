@@ -18,22 +18,22 @@ use std::sync::Arc;
 pub(super) struct Body<'a> {
     name: &'a FunName,
     pub(super) wanted: &'a mut Worklist,
-    /// What is done with what nobody reads.
+    /// The treatment of values that are not read.
     pub(super) unread: Unread,
     env: HashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
     /// The numbers that are being summed in registers, so far.
     pub(super) slots: Vec<Operand>,
-    /// What was taken from the arena in the scope at hand, and is still there: the buffer that it is for,
-    /// or none where nobody will use it.
+    /// The arena allocations of the current scope that are still live. Each has its buffer, or none if it will not be
+    /// used.
     pub(super) allocated: Vec<Option<Local>>,
     pub(super) facts: SizeFacts,
     /// The nearest place in the source around the term at hand: errors report it.
     pub(super) span: Span,
 }
 
-/// Whom else the buffers of a new value may belong to.
+/// The possible other owners of a new value's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Other values: it is only read.
@@ -151,7 +151,7 @@ impl<'a> Body<'a> {
         es.iter().map(|e| self.lower_value(e)).collect()
     }
 
-    /// Binds the parameter of a function that stands as an argument; gives its body.
+    /// Binds the parameter of a function argument, and returns the function's body.
     pub(super) fn enter<'e>(&mut self, f: &'e Expr, x: Val) -> Result<&'e Expr, Error> {
         let Kind::Lam(param, body) = f.kind() else { return Err(self.unsupported("a function as a value")) };
         self.bind(param, x);
@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
         self.env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()
     }
 
-    /// What the interpreter's dummy is too: zeros, of a tensor the empty one.
+    /// Returns the dummy value of the interpreter: zeros, and empty tensors.
     pub(super) fn dummy(&mut self, ty: &Type) -> Result<Val, Error> {
         let components = self.components(ty)?;
         let zero = |body: &mut Self, ty: Ty| match ty.as_scalar() {

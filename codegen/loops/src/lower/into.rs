@@ -246,7 +246,7 @@ impl Body<'_> {
         Ok(self.collected(target, &inner))
     }
 
-    /// What `with_zeros` made room for, now that all was added.
+    /// Returns the sums that `with_zeros` made room for, after all additions.
     fn collected(&mut self, target: &Sink, inner: &Sink) -> Val {
         match (target, inner) {
             (Sink::Own, Sink::Add(sum)) => self.sum_value(sum),

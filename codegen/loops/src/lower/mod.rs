@@ -44,7 +44,7 @@ use lm::types::Type;
 use sink::SinkForm;
 use std::collections::HashSet;
 
-/// What an entry is for C; a type that has no form there, otherwise.
+/// The C interface of an entry, or the type that has no form in C.
 pub type Outside = Result<Interface, Type>;
 
 /// Returns the loops of the entries, which come first and in order, of all that they call, and of what C calls.

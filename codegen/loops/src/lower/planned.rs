@@ -57,7 +57,7 @@ impl Body<'_> {
         }
     }
 
-    /// The value with something in place of what nobody looks at in this case.
+    /// Completes a value: replaces the parts that this destination does not read.
     fn filled(&mut self, value: Val, destination: &Destination, given: &Type) -> Lowered {
         match (destination, given) {
             (Destination::Nowhere, given) => self.dummy(given),

@@ -67,7 +67,7 @@ fn to_mark(stmt: &Stmt) -> Option<Local> {
 
 struct Opener<'a> {
     ended: &'a HashSet<Local>,
-    /// What locals are that the ends of scopes set.
+    /// Maps the locals set at the ends of removed scopes to their values.
     replaced: HashMap<Local, Operand>,
 }
 

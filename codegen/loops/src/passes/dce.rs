@@ -29,8 +29,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
     }
 }
 
-/// Drops releases that give nothing back: from the mark to the last release to it, nothing is taken. The marks go
-/// because nobody uses them.
+/// Drops the releases to a mark if nothing is taken between the mark and the last of them. The mark itself is then
+/// unused, and dropped like other unused code.
 fn idle_marks(block: &mut Block, takes: &[bool]) {
     let marks = block.stmts.iter().enumerate().filter_map(|(i, stmt)| match stmt {
         Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),
@@ -70,7 +70,7 @@ fn drop_releases(block: &mut Block, m: Local) {
     });
 }
 
-/// What is used of a function's locals, and the roots of memory that is read.
+/// Holds the used locals of a function, and the roots of memory that is read.
 struct Needed {
     used: HashSet<Local>,
     read: Roots,
@@ -156,7 +156,7 @@ impl Needed {
         a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.roots_of(x)));
     }
 
-    /// What lies in it, too.
+    /// Marks the memory that can be reached from a buffer as read.
     fn mark_reached(&mut self, a: &Operand) {
         a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.reach(x)));
     }

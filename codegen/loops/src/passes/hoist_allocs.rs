@@ -39,7 +39,7 @@ fn rename(function: &mut Function, replaced: &HashMap<Local, Local>) {
 
 struct Joiner<'a> {
     locals: &'a [LocalInfo],
-    /// What the buffers of arms are now.
+    /// Maps the buffers of arms to the buffers made before the conditional.
     replaced: HashMap<Local, Local>,
 }
 

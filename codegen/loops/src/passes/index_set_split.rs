@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
 
-/// A factor in the place of a split is at most this: so the place, of a few terms, fits.
+/// The largest factor in the place of a split, so that a form of a few terms fits into 64 bits.
 const LARGEST_FACTOR: i128 = 1 << 16;
 
 /// All parts of a loop have so many statements at most.
@@ -43,11 +43,11 @@ struct Turn {
 
 #[derive(Clone, Copy, PartialEq)]
 enum SplitKind {
-    /// It holds before.
+    /// Holds before the place.
     Before,
-    /// It holds from there on.
+    /// Holds from the place on.
     From,
-    /// It holds there only.
+    /// Holds at the place only.
     At,
 }
 
@@ -186,9 +186,9 @@ fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
 }
 
 struct SplitCondition {
-    /// What conditionals ask for.
+    /// The conditions of conditionals.
     asked: HashSet<Local>,
-    /// What the loop sets.
+    /// The locals that the loop sets.
     set: HashSet<Local>,
     index: Local,
 }

@@ -71,13 +71,13 @@ struct Inliner<'a> {
     module: &'a Module,
     /// How often each function is called.
     calls: &'a [usize],
-    /// Those of the caller.
+    /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     /// Whether the caller is recursive: then its frame should stay small.
     recursive: bool,
     /// How many statements it may get.
     budget: usize,
-    /// What is in fewer loops stays, for now.
+    /// Calls in fewer loops than this wait for a later round.
     least_depth: usize,
     /// So do longer functions.
     longest: usize,

@@ -50,7 +50,7 @@ fn self_calls(block: &Block, id: FunId) -> usize {
     block.stmts.iter().map(calls).sum()
 }
 
-/// What a call does: ends the recursion, or calls.
+/// The base case of a recursive function.
 struct BaseCase {
     params: Vec<Local>,
     /// Ends with the conditional.
@@ -59,7 +59,7 @@ struct BaseCase {
 }
 
 impl BaseCase {
-    /// That of a function, if it begins with it.
+    /// Returns the base case of a function, if the function begins with it.
     fn find_in(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<BaseCase> {
         let at = body.stmts.iter().position(|stmt| matches!(stmt, Stmt::If(..)))?;
         let Stmt::If(results, condition, then, other) = &body.stmts[at] else { return None };
@@ -92,7 +92,7 @@ impl BaseCase {
     }
 }
 
-/// Nothing is taken, so nothing is given back.
+/// Removes marks and releases from a block that takes nothing from the arena.
 fn without_marks(mut block: Block) -> Block {
     block.stmts.retain(|stmt| !matches!(stmt, Stmt::Memory(Memory::Mark(_) | Memory::Release(_))));
     block.stmts = block.stmts.into_iter().map(inside_without_marks).collect();
@@ -156,7 +156,7 @@ impl Peeler<'_> {
         }
     }
 
-    /// What stands for a call.
+    /// Returns the statements that replace a call.
     fn inline_call(&mut self, xs: Vec<Local>, args: Vec<Operand>) -> Vec<Stmt> {
         let given: HashMap<Local, Operand> = self.end.params.iter().copied().zip(args).collect();
         let mut stmts = self.end.block.copy(self.locals, given).stmts;

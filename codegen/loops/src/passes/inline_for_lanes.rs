@@ -111,7 +111,7 @@ fn full_length(module: &Module, block: &Block) -> Option<usize> {
 struct LoopInliner<'a> {
     module: &'a Module,
     chosen: &'a HashSet<Local>,
-    /// Those of the caller.
+    /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     inlined: Inlined,
 }
@@ -134,7 +134,7 @@ impl LoopInliner<'_> {
         block.results.iter_mut().for_each(|a| self.inlined.rename(a));
     }
 
-    /// What a call does, without calls in it.
+    /// Returns the body of a callee, with all of its calls inlined.
     fn inlined_body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let mut body = body_of(&self.module.functions[callee.0], args, self.locals);
         self.inline_in_block(&mut body, true);

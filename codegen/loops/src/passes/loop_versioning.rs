@@ -40,7 +40,7 @@ struct Versions<'a> {
 /// Ways to know that something is not positive: one form that is not, and what it assumes.
 type Goal = Vec<(Linear, Assumed)>;
 
-/// Checks that hold if goals do: by their numbers, in the order in which they stand in a loop.
+/// The checks that follow from goals, by number, in the order of the loop.
 type Held = HashMap<usize, Vec<Goal>>;
 
 impl Versions<'_> {
@@ -155,7 +155,7 @@ fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
     is_best.then_some(held)
 }
 
-/// What was asked of locals so far.
+/// The conditions that were emitted so far.
 #[derive(Default)]
 struct AskedRanges {
     within: HashMap<Local, Operand>,

@@ -38,7 +38,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     });
 }
 
-/// With what each buffer of a function is made.
+/// Maps each allocated buffer to its length.
 fn alloc_counts(function: &Function) -> HashMap<Local, Operand> {
     let mut made = HashMap::new();
     function.body.visit(&mut |stmt| {
@@ -57,13 +57,13 @@ struct RowPacker<'a> {
     made: HashMap<Local, Operand>,
     /// The size of the rows in a buffer of rows.
     sizes: HashMap<Local, Operand>,
-    /// What is set before the statement at hand, in blocks around it.
+    /// The locals that outer blocks set before the current statement.
     scope: HashSet<Local>,
     keeps_order: bool,
     locals: &'a mut Vec<LocalInfo>,
 }
 
-/// What an iteration does with a row.
+/// The kind of access to a row in an iteration.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Read,
@@ -243,11 +243,11 @@ fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
     looped.body.stmts.iter().filter_map(row).collect()
 }
 
-/// What is done with a row.
+/// Counts the uses of a row.
 struct RowUses {
     row: Local,
     kinds: Vec<Use>,
-    /// In how many loops, at most.
+    /// The largest number of loops around a use.
     deepest: usize,
     /// Whether something else is done.
     others: bool,

@@ -10,7 +10,7 @@ use super::pass::ModuleCx;
 use crate::ir::{FunId, Operand, Stmt};
 use std::collections::HashMap;
 
-/// What a parameter is in the calls seen so far: nothing yet, a number, or different things.
+/// The value of a parameter in the calls seen so far: none yet, one number, or different values.
 #[derive(Clone)]
 enum ArgumentValue {
     Nothing,

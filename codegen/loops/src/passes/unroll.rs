@@ -32,9 +32,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 struct Unroller<'a> {
     locals: &'a mut Vec<LocalInfo>,
-    /// By how many statements the function may grow.
+    /// The number of statements that may still be added to the function.
     budget: usize,
-    /// What the results of unrolled loops are.
+    /// Maps the results of unrolled loops to operands.
     replaced: HashMap<Local, Operand>,
 }
 

@@ -56,7 +56,7 @@ const SUMS: usize = 16;
 /// The longest body of a loop that is copied so often, in statements.
 const MOST_STATEMENTS: usize = 60;
 
-/// What is left of the cost must be no more than this part.
+/// A choice is worth it if at most this fraction of the cost remains.
 const WORTH: f64 = 0.8;
 
 /// How often a loop runs of which that is not known.
@@ -109,7 +109,7 @@ fn most_sums(floats: u32) -> usize {
     if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 }
 }
 
-/// Two vectors in the place of one in loops whose sums then still fit the registers.
+/// Jams twice as many vectors in loops whose sums still fit in the registers.
 fn widen(block: &mut Block, copies: u32, floats: u32) {
     let most = most_sums(floats);
     for stmt in &mut block.stmts {
@@ -161,7 +161,7 @@ struct JamChooser<'a> {
 }
 
 impl JamChooser<'_> {
-    /// Chooses among the loops of a block, which stands in others, outermost first.
+    /// Chooses among the loops of a block inside of the loops `around`, which are outermost first.
     fn choose_in_block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
         for stmt in &block.stmts {
             match stmt {
@@ -291,7 +291,7 @@ fn loops_in(block: &Block) -> Vec<&For> {
 
 /// A loop whose iterations run side by side.
 struct Jam {
-    /// What may be another in each of them.
+    /// The locals that may differ between the iterations.
     own: HashSet<Local>,
     copies: f64,
 }
@@ -302,7 +302,7 @@ impl Jam {
     }
 }
 
-/// What something costs in each iteration: one after the other, and side by side.
+/// The cost of an iteration: one after the other, and side by side.
 #[derive(Clone, Copy, Default)]
 struct JamCost {
     alone: f64,

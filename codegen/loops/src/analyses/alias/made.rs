@@ -35,7 +35,7 @@ struct AllocFinder<'a> {
     made: HashMap<Local, usize>,
     /// The roots in which something lies of which nothing is known yet.
     unknown: Roots,
-    /// Where all else was stored, and when that was allocated.
+    /// The buffers stored elsewhere, each with the time at which its memory was allocated.
     stored: Vec<(Local, usize)>,
 }
 
@@ -89,7 +89,7 @@ impl AllocFinder<'_> {
         }
     }
 
-    /// When what lies in a buffer was allocated.
+    /// Returns the earliest time at which a buffer stored in this one was allocated, if it is known.
     fn order_inside(&self, b: &Operand) -> Option<usize> {
         let made = self.order_of(b)?;
         let roots = self.aliases.roots_of(b.local()?);

@@ -27,18 +27,18 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// What is known of the buffers of a function.
+/// Holds what alias analysis knows of the buffers of a function.
 #[derive(Debug, Default)]
 pub struct Aliases {
     /// The roots of each buffer, by number.
     roots: Vec<Roots>,
-    /// What may lie in a root.
+    /// For each root, the roots that may lie in it.
     contents: Contents,
     /// The place of each local in the order in which they are set.
     order: HashMap<Local, usize>,
-    /// When the buffer, or what it is a part of, was allocated, for those that just were.
+    /// For each buffer allocated in the function, the earliest allocation of the memory that it is part of.
     made: HashMap<Local, usize>,
-    /// What can be reached from buffers, for those that were asked for.
+    /// The roots that can be reached from a buffer, computed on demand.
     reached: RefCell<HashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
     all: OnceCell<Roots>,
@@ -46,7 +46,7 @@ pub struct Aliases {
 
 static NONE: Roots = Roots::new();
 
-/// Of a function, the parameters that it writes to.
+/// The numbers of the parameters that a function writes to.
 pub type Written = BTreeSet<usize>;
 
 impl Aliases {
@@ -269,7 +269,7 @@ impl<'a> AliasFinder<'a> {
         xs.iter().for_each(|x| self.add_roots(*x, &reached));
     }
 
-    /// What may lie in a buffer.
+    /// Returns the roots that may lie in a buffer.
     fn roots_inside(&mut self, b: &Operand) -> Roots {
         let Some(b) = b.local() else { return Roots::new() };
         let Aliases { roots, contents, .. } = &mut self.aliases;

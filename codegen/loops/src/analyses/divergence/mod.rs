@@ -31,29 +31,29 @@ pub enum AllocForm {
     Shared,
     /// W times as large: element k of lane l at k W + l. Where n varies, for the largest n of the lanes that are on.
     Each,
-    /// One for each lane that is on, in order.
+    /// One buffer for each active lane, in order.
     Rows,
 }
 
 /// How the elements of a buffer lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// In order. Each lane does to it what it does: what all add is added up.
+    /// In order. All lanes share the buffer, and each does its own stores and additions.
     Plain,
-    /// In order, made in the loop once for all lanes: what they do to it, which is the same, is done once.
+    /// In order. The loop makes the buffer once for all lanes, and writes it once, since all lanes write the same.
     Shared,
     /// Element k of lane l at k W + l from the buffer's address, which may vary.
     Each,
 }
 
-/// What is known of a loop's body.
+/// Holds what varies between the lanes of a loop.
 #[derive(Debug)]
 pub struct Divergence {
     varying: BTreeSet<Local>,
-    /// Of what is allocated in the loop.
+    /// The form of each buffer that the loop allocates.
     forms: BTreeMap<Local, AllocForm>,
     layouts: HashMap<Local, Layout>,
-    /// Of Integers that vary: by how much, from lane to lane.
+    /// For each varying Integer with a known stride, the difference between neighbouring lanes.
     strides: HashMap<Local, i64>,
 }
 
@@ -90,9 +90,9 @@ impl Divergence {
         self.forms[&allocated]
     }
 
-    /// By how much an Integer differs from lane to lane, where that is the same for all neighbours and a known number:
-    /// 0 where it does not vary. With 1, elements at this index are neighbours; the first is at lane 0's, which is
-    /// computed even if the lane is off.
+    /// Returns the difference of an Integer between neighbouring lanes, if it is one known number; 0 for an Integer
+    /// that does not vary. With stride 1, elements at this index are neighbours. The first is at the index of lane 0,
+    /// which is computed even if the lane is off.
     pub fn stride(&self, index: &Operand) -> Option<i64> {
         stride(index, &self.varying, &self.strides)
     }
@@ -190,12 +190,12 @@ impl<'a> DivergenceFinder<'a> {
         roots.iter().filter_map(made_local).for_each(|x| self.raise(x, form));
     }
 
-    /// Returns the form that several roots must have if somebody could tell them apart.
+    /// Returns the form that several roots must share if a local may be any of them.
     fn joined_form(&self, roots: &Roots) -> AllocForm {
         roots.iter().map(|root| self.form_of(&root).unwrap_or(AllocForm::Rows)).max().unwrap_or(AllocForm::Rows)
     }
 
-    /// What a local may be lies alike. What is `shared` lies like `rows`.
+    /// Gives all roots that one local may be the same form. A `shared` root counts as `rows`.
     fn raise_mixed(&mut self) {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
@@ -321,7 +321,7 @@ impl<'a> DivergenceFinder<'a> {
         }
     }
 
-    /// Something is written to a buffer; other things, or at other places, by other lanes.
+    /// Records a write to a buffer. `differs`: lanes may write different values, or at different places.
     fn visit_write(&mut self, b: &Operand, differs: bool) {
         let roots = b.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
         if self.joined_form(&roots) == AllocForm::Rows {
@@ -335,7 +335,7 @@ impl<'a> DivergenceFinder<'a> {
         }
     }
 
-    /// What is copied may overlap with where it goes, if both lie in the arena: then lanes must lie alike.
+    /// Records a copy. Source and target may overlap if both lie in the arena, so they must have one form.
     fn visit_move(&mut self, to: &Operand, from: &Operand) {
         let own = |a: &Operand| a.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
         let mut roots = own(to);

@@ -22,7 +22,7 @@
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::BTreeSet;
 
-/// When an element takes the place of the best so far.
+/// The rule by which an element replaces the best one so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// If it is larger, not smaller.
@@ -38,13 +38,13 @@ pub struct Taken {
 pub struct Best {
     /// The element.
     pub value: usize,
-    /// What is chosen with it.
+    /// The other carried values that are chosen with the best.
     pub followers: Vec<usize>,
-    /// That of them which is the index where it was found, so that equals are told apart.
+    /// The follower that is the index of the best. It orders equal elements.
     pub place: Option<usize>,
-    /// When it changes.
+    /// The rule by which an element replaces the best.
     pub taken: Taken,
-    /// What it is compared with in each iteration.
+    /// The element that each iteration compares with the best.
     pub element: Operand,
 }
 
@@ -130,14 +130,14 @@ fn is_before_all(a: &Operand) -> bool {
     a.same(&BEFORE_ALL)
 }
 
-/// What a carried value is chosen from.
+/// The operands that a carried value is chosen from.
 struct ChosenFrom {
     /// The carried value that is compared.
     best: usize,
-    /// What it is compared with.
+    /// The element that the best is compared with.
     element: Operand,
     taken: Taken,
-    /// What is chosen if the element is taken; otherwise it stays as it is.
+    /// The new value if the element is taken. Otherwise the carried value stays.
     chosen: Operand,
 }
 

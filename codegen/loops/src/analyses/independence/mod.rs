@@ -35,27 +35,27 @@ use std::collections::{BTreeSet, HashMap};
 pub use sums::Carried;
 pub use sums::carried;
 
-/// What a loop leaves behind, its iterations being independent.
+/// Holds what a loop with independent iterations leaves behind.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Independence {
-    /// What becomes of what is carried, in order.
+    /// The kind of each carried value, in order.
     pub carried: Vec<Carried>,
     /// The buffers from before the loop that are added to, or that hold those that are.
     pub added: BTreeSet<Local>,
-    /// Those of them in which several iterations may add to one element.
+    /// The outer buffers in which several iterations may add to one element.
     pub summed: BTreeSet<Local>,
-    /// Those in which elements are set, or that hold those in which.
+    /// The outer buffers whose elements the loop sets, and the buffers that hold such buffers.
     pub stored: BTreeSet<Local>,
     /// The buffers made in the loop that memory from before the loop gets to hold.
     pub kept: BTreeSet<Local>,
 }
 
-/// What the functions of a module do, as far as others can tell.
+/// Holds the effects of the functions of a module, as callers see them.
 #[derive(Default)]
 pub struct FunctionEffects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
-    /// Those of them to which they add, and do nothing else.
+    /// For each function, the parameters that it only adds to.
     pub added: Vec<Written>,
     /// Whether they print, measure, or call external functions, or others do that they call.
     heard: Vec<bool>,
@@ -124,7 +124,7 @@ impl Independence {
     }
 }
 
-/// What is done to elements.
+/// The kind of an access to elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AccessKind {
     Read,
@@ -138,7 +138,7 @@ struct OutsideAccess {
     buffer: Local,
     /// The buffer from before the loop in which it begins.
     base: Option<Local>,
-    /// Who owns what is reached: at the base, in the buffer found there, and so on.
+    /// The owners of the element, one list for each level: the base, then the buffer loaded from it, and so on.
     owners: Vec<Vec<Owner>>,
     /// Whether all that the buffer holds is reached, too: by a call.
     is_deep: bool,
@@ -146,7 +146,7 @@ struct OutsideAccess {
 
 struct IndependenceFinder<'a> {
     aliases: &'a Aliases,
-    /// What is set in the loop.
+    /// The locals that the loop sets.
     set: BTreeSet<Local>,
     /// The statements of the loop that give buffers from others.
     parts: HashMap<Local, Memory>,

@@ -114,7 +114,7 @@ fn has_jam(block: &Block) -> bool {
     any
 }
 
-/// What the locals of the body are in one of its copies.
+/// Maps the locals of the body to their values in one of its copies.
 type Names = HashMap<Local, Operand>;
 
 struct Expander<'a> {
@@ -223,8 +223,8 @@ impl Expander<'_> {
         stmts
     }
 
-    /// One loop for those of all copies. A carried value that is the same in all copies is carried once. Its next value
-    /// is that of the first copy.
+    /// Makes one loop of the inner loops of all copies. A carried value that is the same in all copies is carried once,
+    /// and its next value is that of the first copy.
     fn jam_inner_loop(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
@@ -244,7 +244,7 @@ impl Expander<'_> {
         For { results, index, from, to, carried, body, ..looped.clone() }
     }
 
-    /// What a local becomes: one in each copy, or one for all where it is the same in all.
+    /// Returns the new locals for a local: one for each copy, or one for all copies if the value is the same in all.
     fn rename_each(&mut self, x: Local, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
         let count = if own.contains(&x) { copies.len() } else { 1 };
         let new: Vec<Local> = (0..count).map(|_| self.like(x)).collect();

@@ -11,7 +11,7 @@ use super::linear::Linear;
 use crate::ir::Local;
 use std::collections::HashMap;
 
-/// What an assumed local is within, on either side of 0.
+/// The bound that assumptions put on the absolute value of a local.
 pub const ASSUMED: i128 = 1 << 40;
 
 /// The locals of which something is assumed, in order.
@@ -36,12 +36,12 @@ pub struct Facts {
 }
 
 struct Fact {
-    /// What is not positive.
+    /// The form that is at most 0.
     form: Linear,
     assumed: Assumed,
 }
 
-/// What may be used to find something out, and how long.
+/// Limits a search: the facts that it may use, and its length.
 #[derive(Clone, Copy)]
 struct Search {
     with_assumptions: bool,
@@ -228,7 +228,7 @@ impl Facts {
     }
 }
 
-/// What a local is to a question that is asked before a loop.
+/// The role of a local in a condition that is tested before a loop.
 #[derive(Clone, Copy, PartialEq)]
 pub enum AskKind {
     /// Known there.

@@ -4,10 +4,10 @@
 
 use crate::ir::Local;
 
-/// A linear form. No coefficient is 0, and each local stands once.
+/// A linear form. No coefficient is 0, and each local occurs once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Linear {
-    /// In order of the locals.
+    /// The terms, in order of their locals.
     terms: Vec<(Local, i128)>,
     constant: i128,
 }

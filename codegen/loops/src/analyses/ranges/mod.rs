@@ -25,10 +25,10 @@ use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Sca
 use facts::{ALL, AskKind, Facts, Range};
 use std::collections::HashMap;
 
-/// What is known at one place of a function.
+/// Holds what is known of Integers at one place of a function.
 #[derive(Default)]
 pub struct Ranges {
-    /// Of each local, whether it is an Integer, and whether it is a size.
+    /// For each local, whether it is an Integer, and whether it is a size.
     locals: Vec<[bool; 2]>,
     facts: Facts,
     /// Integers that are linear forms of others.
@@ -186,7 +186,7 @@ impl Ranges {
         }
     }
 
-    /// Of a comparison, the operation (`eq.i`, `le.i` or `lt.i`) and the difference of its operands.
+    /// Returns the operation of a comparison (`eq.i`, `le.i` or `lt.i`) and the difference of its operands.
     pub fn comparison(&self, condition: Local) -> Option<(Op, Linear)> {
         let (op, args) = self.conditions.get(&condition)?;
         let difference = || self.form(&args[0]).minus(&self.form(&args[1]));

@@ -11,7 +11,7 @@ pub(super) struct Cut<'a> {
     needs: Needs<'a>,
     /// All functions, then the slices.
     pub(super) module: Module,
-    /// What each slice is of.
+    /// For each slice, the function that it was cut out of.
     pub(super) origins: HashMap<usize, usize>,
     /// The slice of each function that has one.
     slices: HashMap<usize, usize>,
@@ -55,7 +55,7 @@ impl<'a> Cut<'a> {
         (0..function.params.len()).filter(|p| facts.uses(function.params[*p])).collect()
     }
 
-    /// Calls slices in the place of functions.
+    /// Makes calls of functions calls of their slices.
     fn redirect_calls(&mut self, functions: &[Function], block: &mut Block) {
         for stmt in &mut block.stmts {
             stmt.blocks_mut().into_iter().for_each(|inner| self.redirect_calls(functions, inner));

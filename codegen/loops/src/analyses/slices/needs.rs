@@ -11,7 +11,7 @@ use crate::analyses::roots::Root;
 use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What stays of some functions.
+/// Holds the statements that the slices of some functions keep.
 #[derive(Debug)]
 pub(super) struct Needs<'a> {
     functions: &'a [Function],
@@ -19,7 +19,7 @@ pub(super) struct Needs<'a> {
     facts: HashMap<usize, SliceFacts<'a>>,
 }
 
-/// What stays of one.
+/// Holds the statements that the slice of one function keeps.
 #[derive(Debug)]
 pub(super) struct SliceFacts<'a> {
     function: &'a Function,
@@ -30,11 +30,11 @@ pub(super) struct SliceFacts<'a> {
     used: HashSet<Local>,
     /// Memory that is read by what stays, through buffers of which type.
     read: HashSet<(Root, Ty)>,
-    /// Which results somebody uses.
+    /// For each result, whether a caller uses it.
     results: Vec<bool>,
-    /// What somebody reads that lies in the results.
+    /// The types of memory inside the results that callers read.
     results_read: HashSet<Ty>,
-    /// What somebody reads later that lies in parameters, as the function left it.
+    /// The parameters whose memory callers read after the call, with the types that they read.
     left: HashSet<(usize, Ty)>,
     /// The indices of loops, and what is computed from them.
     looped: HashSet<Local>,
@@ -42,13 +42,13 @@ pub(super) struct SliceFacts<'a> {
     lengths: HashSet<Local>,
     /// The comparisons of an index with a size, by what they set.
     below: HashMap<Local, Local>,
-    /// What is made of the numbers and sizes that are passed without loading anything.
+    /// The scalars computed from arguments without a load.
     plain: HashSet<Local>,
     /// The statements that stay, by their addresses.
     kept: HashSet<*const Stmt>,
 }
 
-/// What a statement is to those before it.
+/// The needs of a statement that affect the statements before it.
 #[derive(Clone, Copy, Default)]
 struct StmtNeeds {
     /// Whether it stays.
@@ -60,7 +60,7 @@ struct StmtNeeds {
 }
 
 impl<'a> Needs<'a> {
-    /// Of functions by number, some of which are called from outside, where nobody looks at results.
+    /// Finds the needs of functions, given by number. Calls from outside use no results.
     pub(super) fn solve(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
         let is_typed = !all.iter().any(|i| has_casts(&functions[*i]));
         let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, written))).collect();
@@ -148,9 +148,8 @@ impl<'a> SliceFacts<'a> {
         self.read.iter().any(|(root, read)| *read == ty && (roots.is_empty() || roots.contains(root)))
     }
 
-    /// Of a statement without blocks that stays, what it needs of checks. A check of an index that nothing else uses
-    /// tells that a size is not 0. If the access is at an index of a loop over the size, that follows without the
-    /// check.
+    /// Returns which checks a statement needs. The statement is kept and has no blocks. A check of an otherwise unused
+    /// index proves that a size is not 0. An access at an index of a loop over that size needs no such check.
     fn guarded(&self, stmt: &Stmt) -> StmtNeeds {
         let index = match stmt {
             Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),
@@ -169,7 +168,7 @@ impl<'a> SliceFacts<'a> {
         }
     }
 
-    /// Returns the type of a buffer, as far as memory of types is told apart.
+    /// Returns the type of a buffer. All types are one if the functions cast memory.
     fn ty(&self, b: &Operand) -> Ty {
         if self.is_typed { self.function.ty(b) } else { Scalar::Integer.ty().buffer() }
     }
@@ -178,7 +177,7 @@ impl<'a> SliceFacts<'a> {
         self.used.extend(a.local());
     }
 
-    /// Something of these types in a buffer, or in what lies in it, is read.
+    /// Records that memory of these types, in a buffer or inside it, is read.
     fn read_all(&mut self, a: &Operand, types: &HashSet<Ty>) {
         if let Some(x) = a.local() {
             let reach = self.aliases.reach(x);
@@ -248,7 +247,7 @@ fn below_checks(function: &Function) -> HashMap<Local, Local> {
     below
 }
 
-/// One function, from its end to its start, with what is known of the others.
+/// Walks through one function from its end to its start.
 struct Walk<'a, 'b> {
     needs: &'b mut Needs<'a>,
     at: usize,
@@ -256,7 +255,7 @@ struct Walk<'a, 'b> {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// What callers need of the function.
+    /// Records what callers need of the results.
     fn visit_results(&mut self, function: &Function) {
         let facts = &mut self.facts;
         for (i, ty) in facts.left.clone() {
@@ -399,7 +398,7 @@ impl<'a> Walk<'a, '_> {
         StmtNeeds { kept, ..StmtNeeds::default() }
     }
 
-    /// What is known of a callee, which may be the function itself.
+    /// Returns the facts of a callee, which may be the function itself.
     fn theirs(&mut self, callee: usize) -> &mut SliceFacts<'a> {
         if callee == self.at { &mut self.facts } else { self.needs.facts.get_mut(&callee).expect("it is reached") }
     }

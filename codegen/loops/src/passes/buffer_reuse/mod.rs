@@ -56,7 +56,7 @@ struct Reuse<'a> {
     names: HashMap<Local, Local>,
 }
 
-/// When the buffers that a block makes are in use: the statements of the block that use them first and last.
+/// For each buffer that a block makes, the first and the last statement of the block that use it.
 #[derive(Default)]
 struct Spans(HashMap<Local, (usize, usize)>);
 
@@ -168,7 +168,7 @@ impl<'a> Reuse<'a> {
         last < first || last == first && block.stmts.get(*last).is_some_and(in_place)
     }
 
-    /// When what the block makes is in use.
+    /// Returns the live ranges of the buffers that the block makes.
     fn spans(&self, block: &Block) -> Spans {
         let mut spans = Spans::default();
         let is_alloc = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }));
@@ -204,7 +204,7 @@ fn every_operand(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {
     }
 }
 
-/// What a statement gives back is no place any more.
+/// Removes the buffers that a statement releases from those that can be reused.
 fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<SharedBuffer>) {
     let mut own = HashSet::new();
     let mut released = vec![];

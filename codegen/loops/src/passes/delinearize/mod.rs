@@ -179,7 +179,7 @@ impl Nester<'_> {
     }
 }
 
-/// By what a loop shall be divided.
+/// Returns the number by which a loop is to be divided.
 fn divisor(looped: &For) -> Option<i64> {
     if !matches!(looped.from, Operand::Integer(0)) || looped.lanes > 1 || looped.jam > 1 || looped.on_threads {
         return None;

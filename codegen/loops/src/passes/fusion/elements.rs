@@ -33,7 +33,7 @@ pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &
     !finder.changed.is_empty()
 }
 
-/// What is done with a buffer.
+/// Counts the uses of a buffer.
 #[derive(Clone, Copy, Default)]
 struct BufferUses {
     loads: usize,
@@ -82,7 +82,7 @@ struct ElementFinder<'a> {
     uses: HashMap<Local, BufferUses>,
     /// The buffers that are not read as `uses` says any more.
     changed: HashSet<Local>,
-    /// What was loaded, and is computed now.
+    /// Maps loaded values to the values computed for them.
     replaced: HashMap<Local, Operand>,
 }
 
@@ -150,7 +150,7 @@ impl ElementFinder<'_> {
         }
     }
 
-    /// Returns how many statements there are from the loop to the last load, if the recipe can stand for all loads.
+    /// Returns the number of statements up to the last load, if the recipe can replace all loads.
     fn find_region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
         let wanted = self.uses[&recipe.buffer].loads;
         let loaded = recipe.loaded();
@@ -241,7 +241,7 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// That of the elements that a loop stores.
+    /// Returns the recipe of the elements that a loop stores.
     fn of_loop(
         buffer: Local,
         value: &Operand,
@@ -276,7 +276,7 @@ impl Recipe {
         (fits && (recipe.is_cheap() || recipe.is_movable())).then_some(recipe)
     }
 
-    /// That of a copy.
+    /// Returns the recipe of a copy.
     fn of_move(buffer: Local, from: &Operand, locals: &mut Vec<LocalInfo>) -> Option<Recipe> {
         let element = from.ty(locals).element().filter(|ty| ty.as_scalar().is_some())?;
         let [index, x] = [Scalar::Integer.ty(), element].map(|ty| {

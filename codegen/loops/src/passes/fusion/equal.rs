@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub(super) struct Equal {
     /// The conditions that ask for equality, or for two things.
     conditions: HashMap<Local, (Op, Vec<Operand>)>,
-    /// What may stand for a local.
+    /// Maps a local to an equal operand.
     other: HashMap<Local, Operand>,
     /// The locals of that table, in order.
     learnt: Vec<Local>,

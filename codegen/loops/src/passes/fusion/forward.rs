@@ -30,7 +30,7 @@ struct Element {
     buffer: Local,
     index: Operand,
     value: Operand,
-    /// Where it was stored, if that may be left out when it is stored again.
+    /// The place of the store, if it may be dropped when the element is stored again.
     stored: Option<usize>,
 }
 
@@ -38,7 +38,7 @@ struct Forwarder<'a> {
     locals: &'a mut Vec<LocalInfo>,
     aliases: &'a Aliases,
     callees: Callees<'a>,
-    /// What was loaded, and need not be.
+    /// Maps loaded values to known values.
     replaced: HashMap<Local, Operand>,
     known: Vec<Element>,
     changed: bool,

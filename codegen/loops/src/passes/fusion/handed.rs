@@ -44,7 +44,7 @@ impl Fuser<'_> {
         looped
     }
 
-    /// Hands on what a loop writes to a buffer, in the place of loads.
+    /// Passes the value that a loop writes to a buffer on to the next iteration, instead of loading it.
     fn carry_element(&mut self, looped: &mut For, buffer: Local, loads: &[Local]) {
         let ty = self.locals[buffer.0 as usize].ty.element().expect("it is a buffer");
         let zero = if ty.as_scalar() == Some(Scalar::Float) { Operand::Float(0.0) } else { Operand::Integer(0) };

@@ -129,7 +129,7 @@ fn concatenated(mut first: For, second: For, locals: &mut [LocalInfo]) -> For {
     first
 }
 
-/// What both compare is compared once, so that `index_set_split` finds one condition where each of them had its own.
+/// Makes both bodies share their equal comparisons, so that `index_set_split` finds one condition and not two.
 fn ask_once(first: &Block, second: &mut Block) {
     let compared = |stmt: &Stmt| match stmt {
         Stmt::Let(x, op @ (Op::EqI | Op::LtI | Op::LeI), args) => Some((*x, *op, args.clone())),

@@ -39,7 +39,7 @@ impl Way {
     }
 }
 
-/// One way in which a loop touches memory.
+/// One access of a loop to memory.
 pub(super) struct Touch {
     pub(super) buffer: Local,
     /// How far the element is from the index, if that is known.
@@ -196,7 +196,7 @@ pub(super) fn collect_touches(looped: &For) -> Option<Vec<Touch>> {
 }
 
 struct Toucher {
-    /// What the loop sets.
+    /// The locals that the loop sets.
     set: HashSet<Local>,
     /// How far Integers are from the index.
     distances: HashMap<Local, i64>,

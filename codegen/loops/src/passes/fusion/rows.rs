@@ -25,7 +25,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     });
 }
 
-/// What is done with buffers, by what matters here.
+/// Counts the uses of buffers that this pass asks for.
 #[derive(Default)]
 struct BufferFacts {
     /// How often each local is used.
@@ -34,9 +34,9 @@ struct BufferFacts {
     filled: HashMap<Local, Operand>,
     /// The buffers that are made.
     made: HashSet<Local>,
-    /// What is stored in a buffer.
+    /// Maps a buffer to the buffers stored in it.
     stored: HashMap<Local, Vec<Local>>,
-    /// What is loaded, and from where.
+    /// The loaded buffers, each with the buffer that it was loaded from.
     loaded: Vec<(Local, Local)>,
     /// How often elements of a buffer are loaded, or all is moved from it.
     read: HashMap<Local, usize>,
@@ -130,12 +130,12 @@ fn fill<'a>(stmt: &'a Stmt, locals: &[LocalInfo]) -> Option<(Local, &'a Operand,
     }
 }
 
-/// Puts numbers in the place of what is loaded from such rows, and zeros in that of copies.
+/// Replaces loads from such rows by the number, and copies of such rows by zeros.
 struct Replacer {
     /// The buffers of rows, and the rows that were loaded from there.
     known: HashMap<Local, Operand>,
     rows: HashMap<Local, Operand>,
-    /// What was loaded from rows, and need not be.
+    /// Maps values loaded from rows to numbers.
     values: HashMap<Local, Operand>,
 }
 

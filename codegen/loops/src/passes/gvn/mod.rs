@@ -65,7 +65,7 @@ impl Atom {
     }
 }
 
-/// What can be known: operations, elements of buffers as they were at some time, and that something was checked.
+/// A fact: an operation, an element of a buffer at some time, or a passed check.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Fact {
     Op(Op, Vec<Atom>),
@@ -78,17 +78,17 @@ struct Sharer<'a> {
     times: Times<'a>,
     /// The buffers that hold one value throughout.
     uniform: HashMap<Local, Operand>,
-    /// What locals are, that are not needed any more.
+    /// Maps dropped locals to equal operands.
     replaced: HashMap<Local, Operand>,
-    /// Those that checks say, in this block and those around it.
+    /// The locals known from checks, in this block and those around it.
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: HashMap<Local, (Op, Vec<Operand>)>,
-    /// What is known where conditions hold, and where they do not.
+    /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
     known: HashMap<Fact, Operand>,
-    /// What was made known, in order, and what it hides.
+    /// The facts that were added, in order, each with the one that it hides.
     learnt: Vec<(Fact, Option<Operand>)>,
 }
 
@@ -166,7 +166,8 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// What is checked to be a number is that from here on in this block.
+    /// Records that a checked condition holds in the rest of this block. A local compared with a number becomes the
+    /// number.
     fn learn_condition(&mut self, condition: &Operand) {
         let made = condition.local().and_then(|x| self.made.get(&x));
         if let Some((Op::EqI, args)) = made
@@ -177,7 +178,7 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// What is measured is done anew, whatever was known before.
+    /// Numbers a measured block anew, since its work must be done in full.
     fn number_bench(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         let known = std::mem::take(&mut self.known);
         stmt.blocks_mut().into_iter().for_each(|block| self.number_block(block));

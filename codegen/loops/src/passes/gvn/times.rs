@@ -14,12 +14,12 @@ use std::rc::Rc;
 /// Buffers that may be a part of more roots than so many are noted, or look, in one list.
 const FEW: usize = 8;
 
-/// What a statement writes to.
+/// The target of a write.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum WriteTarget {
     /// A buffer.
     Itself(Local),
-    /// What a buffer reaches: it is handed to a function.
+    /// All that a buffer reaches, since a function gets it.
     Reach(Local),
 }
 
@@ -37,7 +37,7 @@ type Log = Vec<NotedWrite>;
 struct Seen {
     /// The buffer's roots, if they are few.
     roots: Option<Vec<Root>>,
-    /// For each of these, and then for `rest`, or else for `all`: how many writes were looked at.
+    /// The number of writes seen in each log: of the roots, then `rest`, or only `all`.
     lengths: Vec<usize>,
     time: usize,
 }
@@ -49,7 +49,7 @@ pub(super) struct Times<'a> {
     now: usize,
     seen: HashMap<Local, Seen>,
     all: Log,
-    /// Of `all`, those to buffers with few roots, by root, and the others.
+    /// The writes of `all` to buffers with few roots, by root.
     by_root: HashMap<Root, Log>,
     rest: Log,
     /// How many writes were looked at.

@@ -26,7 +26,7 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
     own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
 }
 
-/// Where locals are set: in which block, as the how-manieth.
+/// Holds the position of the statement that sets each local: its block, and its number in the block.
 #[derive(Default)]
 struct UniformFinder {
     places: HashMap<Local, (usize, usize)>,

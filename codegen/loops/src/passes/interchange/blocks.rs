@@ -37,15 +37,15 @@ const SIDE_BY_SIDE: i64 = 8;
 pub(super) struct Split<'a> {
     /// The loops around what is expensive, outermost first.
     loops: Vec<&'a For>,
-    /// What is stored.
+    /// The terms that are stored.
     stored: Vec<Local>,
-    /// What the sums need otherwise of what is set in these loops: it is made again.
+    /// The other values of these loops that the sums need. They are computed again.
     again: HashSet<Local>,
 }
 
 /// Such a nest as a loop over blocks.
 pub(super) struct Blocked {
-    /// What stands before.
+    /// The statements before the nest.
     before: Vec<Stmt>,
     /// Whether there is room for a block.
     fits: Operand,
@@ -60,7 +60,7 @@ pub(super) struct Blocked {
     /// Only loads it.
     pub sums: For,
     release: Stmt,
-    /// Where it is stored.
+    /// The buffers of the terms.
     pub buffers: Vec<Local>,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Split<'a> {
 }
 
 impl Blocked {
-    /// Returns the loop over blocks, with the sums as they are now, in the place of a nest.
+    /// Returns the statements that replace a nest: the loop over blocks, with these sums.
     pub(super) fn into_stmts(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
         let Blocked { mut before, fits, inside: mut stmts, mut over, room, terms, release, .. } = self;
         over.body.stmts = room;
@@ -243,7 +243,7 @@ impl Blocked {
     }
 }
 
-/// Where in a block something is stored.
+/// The position of a stored term in its block.
 struct StorePosition<'a> {
     /// The first iteration of the block.
     from: &'a Operand,
@@ -347,7 +347,7 @@ fn loads_nothing_added(looped: &For, aliases: &Aliases) -> bool {
     added.iter().all(|a| loaded.iter().all(|b| !aliases.may_share(*a, *b)))
 }
 
-/// Drops the operations and loads of a block, blocks inside aside, that nobody uses any more.
+/// Drops the unused operations and loads of a block, but not those of inner blocks.
 fn keep_used(block: &mut Block) {
     let mut used: HashSet<Local> = block.results.iter().filter_map(Operand::local).collect();
     let mut kept = vec![];

@@ -63,7 +63,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
         if self.order.in_lanes == Some(place) { self.lanes } else { 1 }
     }
 
-    /// In how many loops a step stands.
+    /// Returns the number of loops around a step.
     fn level(&self, stmt: &Stmt) -> usize {
         let target = Operand::Local(stmt.targets()[0]);
         let depends = self.nest.depends(&target);

@@ -7,15 +7,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Loops around operations, loads and sums.
 pub(super) struct PerfectNest<'a> {
-    /// What is set, in order, by operations and loads.
+    /// The operations and loads of the nest, in order.
     pub steps: Vec<&'a Stmt>,
     /// The sums, in order.
     pub sums: Vec<MemorySum<'a>>,
     /// On the indices of which loops a local depends.
     depends: HashMap<Local, BTreeSet<Local>>,
-    /// What inner loops add up in a register, by what they give.
+    /// The sums that inner loops carry in registers, by their results.
     totals: HashMap<Local, Total<'a>>,
-    /// What nothing but these sums may use.
+    /// The locals that only these sums may use.
     private: HashSet<Local>,
     /// Whether a loop runs at all: its ends.
     runs: HashMap<Local, &'a [Operand]>,
@@ -51,7 +51,7 @@ pub(super) struct LoopOrder<'a> {
     pub in_lanes: Option<usize>,
 }
 
-/// By how much an index grows with that of a loop.
+/// The growth of an operand with the index of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stride {
     Zero,
@@ -221,7 +221,7 @@ impl<'a> PerfectNest<'a> {
         })
     }
 
-    /// By how much an index grows with a loop's.
+    /// Returns how much an operand grows with the index of a loop.
     fn stride(&self, a: &Operand, index: Local) -> Stride {
         let Some(x) = a.local().filter(|_| self.depends(a).contains(&index)) else { return Stride::Zero };
         if x == index {

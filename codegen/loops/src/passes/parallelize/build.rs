@@ -18,9 +18,9 @@ const MOST_CHUNKS: i64 = 64;
 /// Puts plans into action.
 pub(super) struct ChunkBuilder<'a> {
     pub(super) locals: &'a mut Vec<LocalInfo>,
-    /// Where errors of what is added are.
+    /// The place in the source for errors of added statements.
     pub(super) span: Span,
-    /// By the locals that are the indices of loops.
+    /// The plans for loops, by index.
     pub(super) plans: HashMap<Local, Plan>,
 }
 
@@ -30,9 +30,9 @@ struct Division {
     length: Operand,
     /// The number of chunks.
     count: Operand,
-    /// For each sum, the buffer of those of the chunks.
+    /// For each sum, the buffer of the chunks' sums.
     sums: Vec<Local>,
-    /// For each private buffer, the buffer of those of the chunks.
+    /// For each private buffer, the buffer of the chunks' copies.
     private: Vec<Local>,
 }
 
@@ -52,7 +52,7 @@ impl ChunkBuilder<'_> {
         }
     }
 
-    /// What carries a best is made ready first.
+    /// Divides a loop. Prepares the best elements that it carries first.
     fn divide(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let index = looped.index;
         for stmt in prepare(looped, self.locals) {

@@ -31,9 +31,9 @@ enum Trips {
 /// The work that is worth a thread, in units of about a quarter of a nanosecond: about 3 us.
 pub const GRAIN: u64 = 12_500;
 
-/// Where nothing is known.
+/// The assumed number of iterations of a loop with unknown bounds.
 const UNKNOWN: Trips = Trips::Number(8);
-/// What makes a loop long: eight chunks, as `lmc.chunk` has it.
+/// The cost of a long loop: eight chunks, as in `lmc.chunk`.
 const LONG: i64 = 8 * GRAIN as i64;
 /// Calls deeper than that count as much as a few statements.
 const DEPTH: usize = 6;
@@ -85,7 +85,7 @@ fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Loc
     bounds.into_iter().filter(is_integer).filter(set_here).filter_map(slice).collect()
 }
 
-/// What a statement counts: a number times sizes.
+/// The weight of a statement: a number times sizes.
 #[derive(Clone)]
 struct Weight {
     scale: f64,
@@ -114,11 +114,11 @@ impl Weight {
     }
 }
 
-/// What is known of the numbers in a function.
+/// Holds the known numbers of a function.
 struct KnownNumbers<'a> {
     function: &'a Function,
     trips: HashMap<Local, Trips>,
-    /// In the function of the loop, what is not in the loop is known.
+    /// For the function of the loop, the locals set outside of the loop, which are known.
     outside: Option<&'a HashSet<Local>>,
     likely: HashSet<Local>,
 }

@@ -193,8 +193,8 @@ impl Storer<'_> {
         Builder { locals: self.locals }
     }
 
-    /// For the loops that store: where in the block their buffers are made, and where they go. Not for loops whose
-    /// buffers would go too early, or stay too long.
+    /// Returns, for each loop that stores, the life of its buffers: the places of their allocation and of their
+    /// release. Leaves out loops whose buffers would end too early or live too long.
     fn lives(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Life> {
         let mut ends: HashMap<usize, usize> = HashMap::new();
         for again in again {
@@ -252,7 +252,7 @@ fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, siz
     sizes.iter().all(is_known).then_some(start)
 }
 
-/// What comes before and after a statement; the latter with the loops for which it does.
+/// The statements before and after a statement. Those after it have the loops that may store for them.
 #[derive(Default)]
 struct Neighbourhood {
     before: Vec<Stmt>,
@@ -281,7 +281,7 @@ fn is_replaced(stmt: &Stmt, values: &HashSet<Local>) -> bool {
     !targets.is_empty() && targets.iter().all(|x| values.contains(x))
 }
 
-/// What is used by statements that do not only compute such values.
+/// Collects the values that are used by statements other than those that compute them.
 fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
     for stmt in block.stmts.iter().filter(|stmt| !is_replaced(stmt, values)) {
         used.extend(stmt.operands().into_iter().filter_map(Operand::local));
@@ -290,7 +290,7 @@ fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
     used.extend(block.results.iter().filter_map(Operand::local));
 }
 
-/// Puts loads in the place of what computes the values. What that checks was checked the first time.
+/// Replaces the computation of values by loads. The checks of the computation passed the first time.
 fn load_instead(block: &mut Block, values: &HashSet<Local>, loads: &mut HashMap<Local, (Local, Vec<Stmt>)>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         if is_replaced(&stmt, values) {

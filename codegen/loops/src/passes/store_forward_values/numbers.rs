@@ -51,9 +51,9 @@ pub(super) struct Numbers<'a> {
     written: &'a [Written],
     locals: &'a [LocalInfo],
     forward: Forward,
-    /// What is set in the statements.
+    /// The locals that the statements set.
     set: HashSet<Local>,
-    /// What may change memory in them.
+    /// The statements that may change memory.
     changes: Vec<&'a Stmt>,
     known: HashMap<String, usize>,
     named: HashMap<Local, Named>,
@@ -257,7 +257,7 @@ fn is_dear(stmt: &Stmt, forward: Forward) -> bool {
 
 struct Writer<'n, 'a> {
     numbers: &'n Numbers<'a>,
-    /// What is set inside of the statement.
+    /// The locals set inside of the statement.
     own: HashMap<Local, usize>,
     filled: Option<Local>,
     /// How deep in blocks of the statement.

@@ -174,7 +174,7 @@ impl Tabler<'_> {
         out
     }
 
-    /// What comes in place of the value, with its new name.
+    /// Returns the statements that replace the computation of the value, with its new name.
     fn emit_lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
         let mut stmts = Vec::new();
         let mut builder = self.builder();

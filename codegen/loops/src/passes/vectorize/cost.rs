@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// How often a loop runs of which that is not known.
 const ITERATIONS: f64 = 16.0;
 
-/// What likely conditions are worth: the other side runs one time in so many.
+/// The odds of a likely condition: the other side runs one time in so many.
 const LIKELY: f64 = 16.0;
 
 /// Returns how often a loop runs.

@@ -25,7 +25,7 @@ use std::rc::Rc;
 /// A loop in lanes must take no more than this part of what it takes otherwise.
 const WORTH: f64 = 0.75;
 
-/// What LLVM's vectors make of an innermost loop: this part.
+/// The cost of an innermost loop in LLVM's vectors, as a fraction of the scalar cost.
 const PLAIN: f64 = 0.5;
 
 /// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that
@@ -64,7 +64,7 @@ fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalI
     }
 }
 
-/// What was found out of a function.
+/// The choices for one function.
 struct LaneChoice {
     /// The loops that run in lanes, by their indices.
     lanes: HashMap<Local, u32>,
@@ -80,7 +80,7 @@ enum Reason {
     Order,
     /// Fewer iterations than lanes.
     Short,
-    /// What it costs in lanes, and otherwise.
+    /// The cost in lanes, and the cost without them.
     Cost(f64, f64),
 }
 
@@ -135,7 +135,7 @@ impl LaneChooser<'_> {
         self.vectors.lanes.is_some()
     }
 
-    /// What a block costs with the loops that are chosen in it.
+    /// Returns the cost of a block, with the loops that are chosen in it.
     fn choose_in_block(&mut self, block: &Block) -> f64 {
         block.stmts.iter().map(|stmt| self.choose_in_stmt(stmt)).sum()
     }
@@ -270,7 +270,7 @@ fn is_plain(function: &Function, looped: &For) -> bool {
     is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
 }
 
-/// For people: of each loop, how many lanes it has, or why it has none.
+/// Returns messages for users: for each loop, its number of lanes, or why it has none.
 pub fn notes(module: &Module) -> Vec<String> {
     let mut in_order = module.clone();
     in_order.run_in_order();
