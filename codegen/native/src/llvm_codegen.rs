@@ -106,7 +106,7 @@ fn threads() -> usize {
     address_space().map_or(cores, |bytes| cores.min((bytes / ROOM) as usize).max(1))
 }
 
-/// Returns the objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
+/// Returns the objects of the parts, in order. Each thread takes the next part that has not been taken.
 pub(crate) fn objects(
     bitcode: &[u8],
     parts: &[ModulePart],
@@ -141,7 +141,7 @@ pub(crate) fn objects(
     Ok(objects.into_iter().map(|object| object.bytes).collect())
 }
 
-/// What LLVM made of a part, and how long it took.
+/// The object that LLVM made of a part, and the time that it took.
 struct PartObject {
     bytes: Vec<u8>,
     optimisation: Duration,

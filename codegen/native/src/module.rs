@@ -86,12 +86,12 @@ impl Module {
         &self.options
     }
 
-    /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
+    /// Describes, for users, how many iterations of each loop run at once, or why they run one after the other.
     pub fn lanes(&self) -> Vec<String> {
         passes::vectorize::notes(&self.loops)
     }
 
-    /// For people: how Floats are computed.
+    /// Describes, for users, how Floats are computed.
     ///
     /// Errors: those of [`compile`].
     pub fn math(&self) -> Result<String, Error> {

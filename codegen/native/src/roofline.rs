@@ -96,7 +96,7 @@ fn operations(kernel: Arithmetic, lanes: u32) -> f64 {
     })
 }
 
-/// Of arrays with so many elements; a run goes over them so many times.
+/// Measures the rate of a kernel on arrays of `count` elements. A run goes over them `times` times.
 fn bytes(kernel: Triad, count: usize, times: usize) -> f64 {
     const RUNS: usize = 8;
     let [mut a, mut b, mut c] = [(); 3].map(|()| vec![0.0; count]);
@@ -119,7 +119,7 @@ fn triad_length() -> usize {
     wanted.min(memory().map_or(LEAST, |bytes| bytes / 8)) / 24
 }
 
-/// In bytes, where Linux tells.
+/// Returns the size in bytes, if Linux tells it.
 fn largest_cache() -> Option<usize> {
     let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
     let size = |path: std::path::PathBuf| {
@@ -129,7 +129,7 @@ fn largest_cache() -> Option<usize> {
     caches.filter_map(|entry| size(entry.ok()?.path())).max()
 }
 
-/// In bytes, where Linux tells.
+/// Returns the size in bytes, if Linux tells it.
 fn memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -257,7 +257,7 @@ impl<'ctx> Kernels<'ctx> {
     }
 }
 
-/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns the result of a builder. It fails only without a position or for clashing types, and both are bugs of lmc.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("the kernels are well-typed and the builder stands in a block")
 }

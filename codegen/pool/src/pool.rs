@@ -34,7 +34,7 @@ struct Shared {
     begun: AtomicU64,
     /// The helpers that are at the loop: likewise.
     active: AtomicUsize,
-    /// Of the loop that has the threads.
+    /// The shares of the loop that has the threads.
     shares: Shares,
     /// There is a loop, or the end has come.
     wake: Condvar,
@@ -44,7 +44,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The loop, as long as there may be chunks that nobody has begun.
+    /// The loop, as long as chunks may be left to begin.
     job: Option<Job>,
     /// The helpers that sleep.
     asleep: usize,
@@ -88,7 +88,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// What to set in a context, valid as long as the pool.
+    /// Returns the value to set in a context. It is valid as long as the pool.
     pub fn threads(&self) -> Threads {
         let pool = (&raw const *self.shared).cast_mut().cast();
         Threads { parallel_for: Some(parallel_for), pool, workers: self.helpers.len() as i64 + 1 }
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Nothing panics while it has the lock, so the state is whole, whoever died.
+    /// Locks the state. Code with the lock cannot panic, so the state is consistent even after a panic elsewhere.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -244,7 +244,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.unless(entry, bad, |_| body());
     }
 
-    /// Null where nothing is recursive: then nobody looks at it.
+    /// Returns the limit of the stack, or null if nothing is recursive and the limit is unused.
     pub(super) fn limit(&self, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
         let recursive = self.request.module.functions.iter().any(|function| function.recursive);
         if recursive { self.stack_limit(entry, ctx) } else { self.ptr().const_null() }

@@ -137,7 +137,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// One side of a branch: where it ends, and its results.
+    /// Emits one side of a branch. Returns its last block, and its results.
     fn emit_arm(
         &mut self,
         frame: &mut Frame<'ctx, '_>,

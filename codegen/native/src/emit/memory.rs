@@ -231,6 +231,6 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// Of caller's buffers nothing more is known than that their elements are aligned; zeros are written into
-/// the arena, in units of 16 bytes.
+/// The alignment of buffers in the arena. Zeros are written there in units of 16 bytes. A caller's buffers are only
+/// known to have aligned elements.
 pub(super) const ALIGN: u32 = 16;

@@ -70,7 +70,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What to emit.
+/// The module to emit, and the options for it.
 pub(crate) struct Request<'a> {
     /// The functions, entries first.
     pub module: &'a ir::Module,
@@ -78,7 +78,7 @@ pub(crate) struct Request<'a> {
     pub symbols: &'a [Symbol],
     /// The entries as C calls them; those without a form in C are not exported.
     pub interfaces: &'a [Outside],
-    /// Where errors point.
+    /// The source that errors point to.
     pub source: &'a SourceInfo,
     /// The machine.
     pub target: &'a Target,
@@ -131,7 +131,7 @@ struct Emitter<'ctx, 'a> {
     request: &'a Request<'a>,
     functions: Vec<FunctionValue<'ctx>>,
     texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
-    /// What each function of the module writes to.
+    /// For each function of the module, the parameters that it writes to.
     written: Vec<loops::analyses::alias::Written>,
     /// How many alias scopes there are.
     scopes: usize,
@@ -200,8 +200,8 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
     }
 
-    /// While a function runs, the content of a buffer parameter changes only through that parameter. Inputs are not
-    /// changed at all, and what is added to belongs to nobody else.
+    /// Marks the buffer parameters of a function for alias analysis. While the function runs, a buffer changes only
+    /// through its parameter. Inputs do not change, and destinations of sums have no other owner.
     fn mark_buffers(&self, function: &ir::Function, declared: FunctionValue<'ctx>) {
         if function.c_wrapper {
             return;
@@ -276,7 +276,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     }
 }
 
-/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns the result of a builder. It fails only without a position or for clashing types, and both are bugs of lmc.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("loops are well-typed and the builder stands in a block")
 }

@@ -14,7 +14,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};
 use loops::ir::{Block, Local, Operand, Stmt};
 
-/// Where a side of a branch ends, and its results.
+/// The last block of a side of a branch, and its results.
 type ArmEnd<'ctx> = (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>);
 
 impl<'ctx> Emitter<'ctx, '_> {

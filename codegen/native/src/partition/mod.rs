@@ -36,11 +36,11 @@ const SHORT: usize = 40;
 /// A part of a module: the names of the functions that it has.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModulePart {
-    /// Those that it defines.
+    /// The functions that the part defines.
     defined: HashSet<String>,
-    /// Those of them that other parts call.
+    /// The defined functions that other parts call.
     shared: HashSet<String>,
-    /// Those of which it has a copy.
+    /// The functions of which the part has a copy.
     copied: HashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
@@ -50,7 +50,7 @@ pub(crate) struct ModulePart {
 struct Node {
     name: String,
     length: usize,
-    /// Whether nobody outside can call it.
+    /// Whether only this module can call the function.
     internal: bool,
     /// Whether it may be inlined.
     inlines: bool,
@@ -195,13 +195,13 @@ impl ModulePart {
     }
 }
 
-/// Lets the other parts, and nobody else, name a function.
+/// Makes a function visible to the other parts, and hides it from other modules.
 fn publish(function: GlobalValue, linkage: Linkage) {
     function.set_linkage(linkage);
     function.set_visibility(GlobalVisibility::Hidden);
 }
 
-/// What LLVM does first with a part: what it does not have goes.
+/// The LLVM passes that first remove what a part does not define.
 pub(crate) const TAKE_APART: &str = "globaldce,elim-avail-extern,globaldce";
 
 #[cfg(test)]

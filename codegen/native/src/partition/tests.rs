@@ -27,8 +27,8 @@ fn function(head: &str, length: usize, callees: &[&str]) -> String {
     text + &format!("  ret i64 %v{last}\n}}\n")
 }
 
-/// Two entries; long functions that both call, one that is called once, one that calls itself through another, a short
-/// one.
+/// Returns a program with two entries. Both call the same long functions. Another long one is called once, and one
+/// calls itself through another function. Other functions are short.
 fn program() -> String {
     [
         function("i64 @f(i64 %x)", 900, &["a", "b", "once", "short"]),

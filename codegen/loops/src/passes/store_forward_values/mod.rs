@@ -252,7 +252,7 @@ fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, siz
     sizes.iter().all(is_known).then_some(start)
 }
 
-/// The statements before and after a statement. Those after it have the loops that may store for them.
+/// The statements inserted before and after a statement. Each one after it has the number of the storing loop.
 #[derive(Default)]
 struct Neighbourhood {
     before: Vec<Stmt>,

@@ -113,8 +113,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// One side of a conditional where lanes part, skipped if no lane is on: then its results are zeros, which nobody
-    /// uses.
+    /// Emits one side of a conditional where lanes diverge. It is skipped if no lane is active; its results are then
+    /// unused zeros.
     fn if_any(
         &mut self,
         frame: &mut Frame<'ctx, '_>,

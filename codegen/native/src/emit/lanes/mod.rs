@@ -130,7 +130,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// What is known of the loop that a slice has a part of: what the slice takes lies as it does there.
+    /// Returns the divergence of the whole loop of which a slice has a part, so that the slice allocates as the loop
+    /// does.
     fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Divergence, WhySerial> {
         let function = &self.request.module.functions[origin];
         let written = &self.written;
@@ -283,7 +284,7 @@ pub(super) fn addition(scalar: Option<Scalar>) -> Op {
 /// A carried value that each lane has its own of; the others stay what they are.
 struct LaneAccumulator {
     place: usize,
-    /// Of a sum.
+    /// The operation of a sum; none for other values.
     addition: Option<Op>,
 }
 
