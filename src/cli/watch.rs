@@ -53,11 +53,11 @@ impl Watch {
         }
         let mut pipeline = Pipeline::new(checked);
         let watch = self.clone();
-        pipeline.watch(self.timings.clone(), Some(Box::new(move |pass| watch.see(pass))));
+        pipeline.watch(self.timings.clone(), Some(Box::new(move |pass| watch.report_pass(pass))));
         pipeline
     }
 
-    fn see(&self, pass: &PassDone) {
+    fn report_pass(&self, pass: &PassDone) {
         let PassDone { name, def, took } = pass;
         self.say(|| format!("{name:<9} {}: {} nodes, {}", def.fun.name, def.body.size(), milliseconds(*took)));
         if let Some(dump) = &self.dump {

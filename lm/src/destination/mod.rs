@@ -141,7 +141,7 @@ impl Plan {
 pub fn plan(block: &Expr, root: &Destination, unread: Unread) -> Plan {
     let (bindings, result) = block.as_block();
     let mut planner = Planner { uses: HashMap::new(), claims: Claims::new(), bound: HashMap::new(), unread };
-    planner.see(block, false);
+    planner.collect_uses(block, false);
     for (i, b) in bindings.iter().enumerate() {
         planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
     }
@@ -187,22 +187,22 @@ struct Planner {
 }
 
 impl Planner {
-    fn see(&mut self, e: &Expr, inside: bool) {
+    fn collect_uses(&mut self, e: &Expr, inside: bool) {
         if let Some((x, path)) = selection(e) {
             self.uses.entry(x.id()).or_default().push(Use { path, address: e.address(), inside });
             return;
         }
         match e.kind() {
             Kind::Const(_) | Kind::Var(_) => {}
-            Kind::App(_, args) => args.iter().for_each(|a| self.see(a, inside)),
-            Kind::Lam(_, body) => self.see(body, true),
+            Kind::App(_, args) => args.iter().for_each(|a| self.collect_uses(a, inside)),
+            Kind::Lam(_, body) => self.collect_uses(body, true),
             Kind::Let(bindings, body) => {
                 // The block's own ones get their numbers later: what is bound further inside is known
                 // to none of its bindings.
                 let own = bindings.iter().flat_map(|b| b.pattern.vars());
                 self.bound.extend(own.map(|x| (x.id(), usize::MAX)));
-                bindings.iter().for_each(|b| self.see(&b.rhs, inside));
-                self.see(body, inside);
+                bindings.iter().for_each(|b| self.collect_uses(&b.rhs, inside));
+                self.collect_uses(body, inside);
             }
         }
     }
