@@ -10,7 +10,7 @@ thread_local! {
     static SIZE: Cell<usize> = const { Cell::new(LARGE_STACK) };
 }
 
-/// The size of the stack of the thread at hand, if [`with_large_stack`] made it.
+/// Returns the size of this thread's stack, if [`with_large_stack`] made it.
 pub fn stack_size() -> usize {
     SIZE.get()
 }

@@ -7,8 +7,8 @@
 //! C++,JAX,PyTorch.` all but lmc and those whose names start so, or with a point, are so. On a machine with other work,
 //! `-- --processor-time` measures that, with one thread.
 //!
-//! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
-//! there the run says so, and goes on without them.
+//! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are
+//! not there the run says so, and goes on without them.
 
 #[path = "../measure/arguments.rs"]
 #[allow(dead_code)] // each user uses a part

@@ -19,7 +19,7 @@ use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Marks such calls. `recursive` returns the function of a name, whatever of it varies, if it calls itself.
+/// Marks such calls. `recursive` returns the function of a name, with respect to any parameters, if it calls itself.
 pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
     let mut pass = AddDestinations { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }

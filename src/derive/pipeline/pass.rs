@@ -18,7 +18,7 @@ pub(in crate::derive) struct Task {
 }
 
 impl Task {
-    /// Returns the name of what is made.
+    /// Returns the name of the function to make.
     pub(in crate::derive) fn name(&self) -> FunName {
         match &self.derivative {
             Some(derivative) => self.of.derived(derivative.clone()),

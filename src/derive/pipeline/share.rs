@@ -24,7 +24,7 @@ impl Pipeline {
         Ok(self.ruled(&tidy))
     }
 
-    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    /// Does the same as [`Pipeline::finished`], but splits no reverse derivative into halves, and applies no rules.
     pub(in crate::derive) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared_with(def, &[], false)?;
         Ok(self.tidied(&def))
@@ -71,7 +71,7 @@ impl Pipeline {
         Ok(self.watch.pass("cse", || cse::cse(&def, &self.effects)))
     }
 
-    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    /// Returns the definition with the values of recursive functions beside their derivatives, where there are such.
     fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -112,8 +112,8 @@ impl Pipeline {
         self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
-    /// The record's type for each function that is called both for its value and for its
-    /// reverse derivative; its two halves are made for the purpose.
+    /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
+    /// its two halves are made for the purpose.
     fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -142,10 +142,10 @@ impl Pipeline {
         Ok(records)
     }
 
-    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// Returns the type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     pub(in crate::derive) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
-        // Whether a derivative calls itself is seen once all that it calls is there.
+        // Recursion of a derivative shows only when all its callees exist.
         self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
@@ -183,7 +183,7 @@ impl Pipeline {
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
         let once = dce::dce_after_merging(&once, &self.effects);
-        // What inlining brings together, such as a component of a tuple, is simplified again.
+        // Simplifies terms that inlining brings together, such as a component of a tuple.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
         let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);

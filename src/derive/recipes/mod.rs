@@ -32,7 +32,7 @@ use rows::{
 /// A derivative: its type, and how it is made.
 #[derive(Debug)]
 pub struct Entry {
-    /// How the type of the derivative follows from that of f.
+    /// The rule for the type of the derivative.
     pub typing: Typing,
     /// The derivative in a few words.
     pub title: &'static str,
@@ -62,7 +62,8 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
             [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_TANGENT, VALUE_BESIDE_TANGENT]),
         Derivative::Vjp => row!(ReverseWithValue, "the value with the reverse derivative",
             [OF_EXTERNAL, SYMMETRIC_WITH_VALUE, VALUE_AND_COTANGENT, VALUE_BESIDE_COTANGENT]),
-        Derivative::SufFwdPass => row!(FirstHalf, "the value with the record B", [OF_EXTERNAL, RECORDED_HALVES, HALVES]),
+        Derivative::SufFwdPass => row!(FirstHalf, "the value with the record B",
+            [OF_EXTERNAL, RECORDED_HALVES, HALVES]),
         Derivative::SufRevPass => row!(SecondHalf, "the cotangent from the record B",
             [OF_EXTERNAL, RECORDED_HALVES, HALVES]),
         Derivative::SufRev => row!(Reverse, "the reverse derivative by its two halves", [OF_EXTERNAL, BOTH_HALVES]),
@@ -71,7 +72,8 @@ pub fn entry(derivative: &Derivative) -> &'static Entry {
         Derivative::Grad => row!(Gradient, "the gradient", [GRADIENT]),
         Derivative::Hvp => row!(HessianVector, "the product of Hessian and vector", [HESSIAN_VECTOR]),
         Derivative::Hess => row!(Hessian, "the dense Hessian", [HESSIAN]),
-        Derivative::Jac => row!(Blocks, "the dense Jacobian, by columns or rows, whichever are fewer", [DENSE_JACOBIAN]),
+        Derivative::Jac => row!(Blocks, "the dense Jacobian, by columns or rows, whichever are fewer",
+            [DENSE_JACOBIAN]),
         Derivative::JacFwd => row!(Blocks, "the dense Jacobian, by columns", [COLUMNS]),
         Derivative::JacRev => row!(Blocks, "the dense Jacobian, by rows", [ROWS]),
         Derivative::Wrt(_) => row!(Same, "the function with respect to parts of its argument", [PART]),

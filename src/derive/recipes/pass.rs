@@ -62,7 +62,7 @@ pub enum Pass {
     CallHalves,
     /// The derivative of a reverse derivative, from derivatives of the function below.
     Symmetry,
-    /// As `Symmetry`, with the value.
+    /// The derivative by `Symmetry`, with the value.
     SymmetryWithValue,
     /// The shape of the value.
     Shape,

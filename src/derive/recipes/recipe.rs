@@ -40,11 +40,11 @@ pub enum When {
     HalvesWritten,
     /// f is itself a reverse derivative, and symmetry of second derivatives is the way.
     Symmetric,
-    /// As `Symmetric`, and the whole point of that reverse derivative varies.
+    /// The condition `Symmetric`, when the whole point of that reverse derivative varies.
     SymmetricWithValue,
     /// Reverse mode of f keeps records: its derivation is `tupled` or `split`.
     Records,
-    /// As `Records`, with the reverse derivative in two halves: its derivation is `split`.
+    /// The condition `Records`, when the derivation is `split`: the reverse derivative has two halves.
     RecordsInHalves,
     /// Forward mode of f goes by pairs: its derivation is `tupled` or `polymorphic`.
     Pairs,

@@ -15,7 +15,7 @@ const fn quiet(passes: &'static [Pass]) -> Step {
 
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
 const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
-/// As `FINISH`, for a definition whose work is shared already.
+/// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
 const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];

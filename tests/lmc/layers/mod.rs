@@ -66,7 +66,8 @@ fn circles_of_files_are_small() {
     assert!(wrong.is_empty(), "circles of more than {LARGEST} files:\n{}", wrong.join("\n"));
 }
 
-/// A pass is a file or folder in `passes`. The tables name all of them: `mod.rs`, and `laws`. What a pass is says `pass`.
+/// A pass is a file or folder in `passes`. The tables name all of them: `mod.rs`, and `laws`. The file `pass` defines a
+/// pass.
 #[test]
 fn passes_do_not_import_each_other() {
     let mut wrong = Vec::new();

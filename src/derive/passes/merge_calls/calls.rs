@@ -184,7 +184,7 @@ pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
     (role, f.name.without_derivatives(derived))
 }
 
-/// Returns the f of `[jvp f]` or `[vjp f]`, whatever of it varies.
+/// Returns the f of `[jvp f]` or `[vjp f]`, with respect to any parameters.
 pub(super) fn function_of_pair(f: &Fun) -> Option<FunName> {
     let is_one = matches!(f.name.derivative(), Some(Derivative::Jvp | Derivative::Vjp));
     let of = || f.name.without_derivatives(1);
