@@ -15,6 +15,15 @@ pub fn stack_size() -> usize {
     SIZE.get()
 }
 
+/// The part of the stack that native code may use, in bytes. Runaway recursion ends there, when it has touched all of
+/// it. A reverse derivative of a million levels fits.
+const NATIVE_STACK: u64 = 1 << 30;
+
+/// Returns how many bytes of the stack of the thread at hand native code may use: at most half of it.
+pub fn native_stack_size() -> u64 {
+    NATIVE_STACK.min(stack_size() as u64 / 2)
+}
+
 /// Runs `f` on a thread with a stack of 8 GiB, enough for every term that the reader's nesting limit
 /// admits. Where the process may have less address space than 32 GiB, it is a quarter of that, and the limit is less in
 /// proportion. A panic of `f` goes on in the caller.

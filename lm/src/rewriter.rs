@@ -218,8 +218,8 @@ impl<'a> Rewriter<'a> {
         let mut tally = Tally { quantity, next: 0, done: 0, failed: false };
         let new = match e.kind() {
             Kind::Const(_) | Kind::Var(_) => None,
-            Kind::App(op, args) => self.arguments(e, op, args, &mut tally, f)?,
-            Kind::Let(bindings, body) => self.block(bindings, body, &mut tally, f)?,
+            Kind::App(op, args) => self.rewrite_arguments(e, op, args, &mut tally, f)?,
+            Kind::Let(bindings, body) => self.rewrite_in_block(bindings, body, &mut tally, f)?,
             Kind::Lam(x, body) => {
                 let new = self.framed(body, |cx, e| tally.child(cx, e, f))?;
                 new.map(|body| Expr::lam(x.clone(), body).at(e.span()))
@@ -232,7 +232,7 @@ impl<'a> Rewriter<'a> {
         Ok(met.then(|| new.unwrap_or_else(|| e.clone())))
     }
 
-    fn arguments(
+    fn rewrite_arguments(
         &mut self,
         e: &Expr,
         op: &Op,
@@ -259,7 +259,7 @@ impl<'a> Rewriter<'a> {
         Ok(Some(built.unwrap_or_else(|| panic!("a rewritten argument does not fit {op:?}"))))
     }
 
-    fn block(
+    fn rewrite_in_block(
         &mut self,
         bindings: &[Binding],
         body: &Expr,

@@ -71,7 +71,7 @@ fn gradcheck_watched(
     let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
         let mut jit = jit.map_err(|error| input.not_compiled(error))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };

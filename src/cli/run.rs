@@ -50,7 +50,7 @@ fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &m
             let options = options.native.options(watch);
             let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
-            jit.set_stack(crate::stack_size() as u64 / 2);
+            jit.set_stack(crate::native_stack_size());
             if threads != 1 {
                 let refused = |error| Failure::Wrong(format!("{threads} threads cannot be had: {error}"));
                 jit.set_threads(threads).map_err(refused)?;

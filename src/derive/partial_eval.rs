@@ -33,7 +33,7 @@ pub struct Halves {
 
 /// Cuts a block at the dependence on the variables `late`.
 pub fn cut(block: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Halves {
-    Cut { late, supply }.block(block)
+    Cut { late, supply }.cut_block(block)
 }
 
 /// Cuts a conditional on a variable that is not late. Returns its forward half as a binding, and the rest of it;
@@ -61,7 +61,7 @@ struct Cut<'a> {
 }
 
 impl Cut<'_> {
-    fn block(&mut self, e: &Expr) -> Halves {
+    fn cut_block(&mut self, e: &Expr) -> Halves {
         let (bindings, result) = e.as_block();
         let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: result.clone() };
         if result.args_of(&Op::If).is_some() {
@@ -90,7 +90,7 @@ impl Cut<'_> {
 
     /// Cuts the branches; their forward halves become a conditional of their own.
     fn conditional(&mut self, c: &Expr, yes: &Expr, no: &Expr, halves: &mut Halves) -> Expr {
-        let (mut yes, mut no) = (self.block(yes), self.block(no));
+        let (mut yes, mut no) = (self.cut_block(yes), self.cut_block(no));
         copy_trivial(&mut yes, self.supply);
         copy_trivial(&mut no, self.supply);
         let slots = Slots::of(exported(&yes), exported(&no));

@@ -44,7 +44,7 @@ impl Model {
         let info = SourceInfo::new(source.name(), source.text());
         let mut jit = Jit::new(pipeline.program(), &entries, &info, &settings.native())
             .map_err(|error| Error::NotCompiled(error.to_string()))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         if let Some(threads) = settings.threads() {
             jit.set_threads(threads).map_err(|error| Error::NoThreads(error.to_string()))?;
         }

@@ -49,7 +49,7 @@ pub struct Worst {
 }
 
 impl Worst {
-    fn keep_larger(&mut self, error: f64, point: &Value) {
+    fn keep_worse(&mut self, error: f64, point: &Value) {
         // Not `error > self.error`: a NaN is worse than anything.
         let no_worse = error <= self.error;
         if self.point.is_none() || !no_worse {
@@ -219,9 +219,9 @@ impl Check<'_> {
         self.report.points += 1;
         let (one, other) = (dot(&dr, &dy), dot(&back, &ds));
         let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds)).max(CANCELLED * size(&dr) * size(&ds));
-        self.report.forward_reverse.keep_larger(relative(one - other, scale), &whole);
+        self.report.forward_reverse.keep_worse(relative(one - other, scale), &whole);
         let closest = self.step_study(&parts, &direction, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
-        self.report.differences.keep_larger(closest, &whole);
+        self.report.differences.keep_worse(closest, &whole);
     }
 
     /// Returns a call by the interpreter, compared with native code.
@@ -234,7 +234,7 @@ impl Check<'_> {
             (Err(a), Some(Err(b))) if discriminant(&a.kind) == discriminant(&b.kind) => 0.0,
             _ => f64::INFINITY,
         };
-        self.report.native.keep_larger(error, point);
+        self.report.native.keep_worse(error, point);
         interpreted
     }
 

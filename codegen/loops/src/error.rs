@@ -18,7 +18,7 @@ pub enum Error {
         /// Its place in the source.
         span: Span,
     },
-    /// Two functions want the same symbol, and the escape for that case is taken as well.
+    /// Two functions need the same symbol, and its escaped form is taken, too.
     #[error("`{0}` has no free symbol: `{1}` is taken; rename one of the functions")]
     SymbolTaken(String, String),
     /// There is no such pass over loops.
@@ -37,15 +37,15 @@ pub enum Error {
         "`{path}` is no Integer and no size: the parameter is of type {ty}; say `n`, `t.2`, `v.size`, `m.size.2` or `rows.each.size`"
     )]
     NoNumber {
-        /// What was to be specialised.
+        /// The path that was to be specialised.
         path: String,
         /// The type of the parameter.
         ty: String,
     },
-    /// Something of a parameter is to be two numbers.
+    /// One part of a parameter is given two numbers.
     #[error("`{path}` is to be {first} and {second}: say one of them", first = values[0], second = values[1])]
     TwoNumbers {
-        /// What was to be specialised.
+        /// The path that was to be specialised.
         path: String,
         /// The numbers.
         values: [i64; 2],

@@ -14,7 +14,7 @@ use crate::ir::{FunId, Scalar};
 use lm::term::Def;
 use lm::types::Type;
 
-/// One parameter of a C function.
+/// The C form of one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CForm {
     /// A number or a text.
@@ -109,7 +109,7 @@ fn base_name(base: Option<Scalar>) -> &'static str {
 pub struct Parameter {
     /// The name in the program, or one made of it.
     pub name: String,
-    /// What it is in C.
+    /// The form of the parameter in C.
     pub form: CForm,
 }
 
@@ -120,7 +120,7 @@ pub struct Interface {
     pub inputs: Vec<Parameter>,
     /// The parameters through which results are given.
     pub outputs: Vec<Parameter>,
-    /// What is called, with the fields of the structures for arguments.
+    /// The function to call. The fields of argument structures are its arguments.
     pub function: FunId,
 }
 
@@ -180,7 +180,7 @@ fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
     Ok(())
 }
 
-/// One parameter for each component of the elements.
+/// Returns one parameter for each component of the elements.
 fn columns(name: &str, element: &Type, form: &dyn Fn(Option<Scalar>) -> CForm, out: &mut Vec<Parameter>) {
     let mut scalars = Vec::new();
     push(name, element, &mut scalars).expect("what has a fixed shape has a form");

@@ -18,12 +18,12 @@ use lm::term::{Def, Derivative, FunName, Program};
 use lm::types::Type;
 use std::str::FromStr;
 
-/// That a parameter, or a size in one, is a number.
+/// Says that a parameter, or a size in one, is a known number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// The name of the parameter.
     pub parameter: String,
-    /// What of it.
+    /// The part of the parameter, as a path.
     pub path: Vec<String>,
     /// The number.
     pub value: i64,

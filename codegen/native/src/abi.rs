@@ -23,7 +23,7 @@ pub struct Error {
     pub end: u32,
     /// How many numbers there are.
     pub count: u32,
-    /// What the error is about; which numbers depends on the code.
+    /// The numbers of the error. The code decides what they mean.
     pub number: [i64; MOST_NUMBERS],
     /// Static, NUL-terminated.
     pub message: *const c_char,
@@ -44,9 +44,9 @@ pub struct Context {
     pub write: Option<Write>,
     /// How much stack a call may use, in bytes; 0 means [`DEFAULT_STACK`].
     pub stack_bytes: u64,
-    /// Where tensors are made.
+    /// The arena in which tensors are made.
     pub arena: Arena,
-    /// What runs the chunks of loops.
+    /// The threads that run the chunks of loops.
     pub threads: Threads,
     /// The last error.
     pub error: Error,
@@ -66,7 +66,7 @@ pub struct Arena {
     pub peak: u64,
     /// Not 0 where `lmc_context_free` has to give it back.
     pub owned: u64,
-    /// For later versions: 0.
+    /// Reserved for later versions: 0.
     pub reserved: u64,
 }
 
@@ -99,7 +99,7 @@ impl Default for Context {
     }
 }
 
-/// What a written value is.
+/// The type of a written value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Kind {

@@ -30,7 +30,7 @@ pub enum Error {
     Link {
         /// The program.
         linker: String,
-        /// What it said.
+        /// The standard error of the linker.
         stderr: String,
     },
     /// No library has an external function that the program calls.
@@ -44,7 +44,7 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The reason that the operating system gives.
         reason: String,
     },
 }

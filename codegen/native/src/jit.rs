@@ -35,7 +35,7 @@ pub struct Jit {
     linked: Linked,
     module: Module,
     functions: IndexMap<FunName, PackedEntry>,
-    /// Those that tell workspaces.
+    /// The functions that tell workspaces.
     queries: IndexMap<FunName, PackedEntry>,
     free: Free,
     counters: Option<Counters>,
@@ -202,9 +202,10 @@ impl Jit {
         self.prepared(fun, input)
     }
 
-    /// As [`Jit::prepare`], for the result of a call in the place of all arguments: it stays where it is.
+    /// Prepares a call like [`Jit::prepare`], with the result of another call as its only argument. The result stays
+    /// where it is.
     ///
-    /// Panics when that call has not been made, or its result does not have the type of the argument.
+    /// Panics if that call has not been made, or its result does not have the type of the argument.
     pub fn prepare_on<'a>(&'a self, name: &FunName, argument: &'a Prepared) -> Prepared<'a> {
         let fun = self.prepared_fun(name);
         let whole = Type::tuple(fun.params.iter().cloned());
@@ -274,7 +275,7 @@ impl Prepared<'_> {
         if self.has_result { Ok(()) } else { Err(runtime_error(&self.context.error)) }
     }
 
-    /// What [`Jit::workspace`] tells of the call.
+    /// Returns the result of [`Jit::workspace`] for the call.
     pub fn workspace(&mut self) -> Option<Result<u64, RuntimeError>> {
         let mut bytes = 0;
         // SAFETY: the array has a word per component; it and `bytes` outlive the call.

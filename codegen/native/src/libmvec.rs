@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 /// The name under which the dynamic linker finds it.
 const LIBRARY: &str = "libmvec.so.1";
 
-/// What the names of its functions begin with.
+/// The prefix of the names of its functions.
 pub(crate) const PREFIX: &str = "_ZGV";
 
 /// The widths of its functions' vectors, with the letter of the instructions.
@@ -35,7 +35,7 @@ pub(crate) fn variants(f: Libm, widest: u32) -> Vec<(u32, String)> {
     symbols.filter(|(_, symbol)| is_loaded(symbol)).collect()
 }
 
-/// For people: what there is for vectors up to a width.
+/// Describes, for users, which functions there are for vectors up to a width.
 pub(crate) fn note(widest: u32) -> String {
     if !*IS_THERE {
         return format!(

@@ -54,7 +54,7 @@ pub(crate) fn add_alias(module: &Module, function: FunctionValue, name: &str) {
     }
 }
 
-/// Drops, in effect, the second names of some functions, which are told by their first ones: nobody sees them any more.
+/// Makes the aliases of some functions internal, so that they are dropped. `goes` gets the function's own name.
 pub(crate) fn drop_aliases(module: &Module, goes: impl Fn(&str) -> bool) {
     // SAFETY: the module is alive, and so are its aliases; what one stands for is a function, as `add_alias` made it.
     unsafe {
@@ -120,12 +120,12 @@ pub(crate) fn elements<'ctx>(
     unsafe { VectorValue::new(LLVMBuildGEP2(builder, ty, base.as_value_ref(), indices.as_mut_ptr(), 1, c"".as_ptr())) }
 }
 
-/// What LLVM is told of a loop.
+/// A hint for LLVM about a loop.
 #[derive(Clone, Copy)]
 pub(crate) enum Hint {
-    /// It is not unrolled.
+    /// The loop is not unrolled.
     Rolled,
-    /// It is not made vectors of.
+    /// The loop is not vectorised.
     Scalar,
     /// So many vectors side by side, if it is made vectors of.
     Abreast(u32),

@@ -52,7 +52,7 @@ pub(crate) fn generate(request: &Request, form: OutputForm, options: &Options) -
         parts => {
             let bitcode = timings.time("LLVM parts", || module.write_bitcode_to_memory());
             let objects = objects(bitcode.as_slice(), parts, threads(), options)?;
-            Ok(timings.time("LLVM parts", || elf::joined(&objects)))
+            Ok(timings.time("LLVM parts", || elf::join_objects(&objects)))
         }
     }
 }
@@ -106,7 +106,7 @@ fn threads() -> usize {
     address_space().map_or(cores, |bytes| cores.min((bytes / ROOM) as usize).max(1))
 }
 
-/// Returns the objects of the parts, in their order, made on so many threads: each takes the next part that nobody has.
+/// Returns the objects of the parts, in order. Each thread takes the next part that has not been taken.
 pub(crate) fn objects(
     bitcode: &[u8],
     parts: &[ModulePart],
@@ -141,7 +141,7 @@ pub(crate) fn objects(
     Ok(objects.into_iter().map(|object| object.bytes).collect())
 }
 
-/// What LLVM made of a part, and how long it took.
+/// The object that LLVM made of a part, and the time that it took.
 struct PartObject {
     bytes: Vec<u8>,
     optimisation: Duration,
@@ -151,7 +151,7 @@ struct PartObject {
 fn object(bitcode: &[u8], part: &ModulePart, options: &Options) -> Result<PartObject, Error> {
     let start = Instant::now();
     let context = Context::create();
-    let module = part.of(bitcode, &context);
+    let module = part.load(bitcode, &context);
     let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let taken = module.run_passes(TAKE_APART, target.machine(), PassBuilderOptions::create());
     taken.map_err(|e| Error::Llvm(e.to_string()))?;

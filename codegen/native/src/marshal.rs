@@ -84,11 +84,11 @@ pub(crate) fn count(ty: &Type) -> usize {
     layout(ty).len()
 }
 
-/// Returns the value that the words stand for.
+/// Returns the value that the words represent.
 ///
 /// # Safety
 ///
-/// The words are what native code gave for the type, and the memory that they point into is still there.
+/// The words are the result of native code for the type, and the memory that they point to is still valid.
 pub(crate) unsafe fn unpack(ty: &Type, words: &mut dyn Iterator<Item = u64>) -> Value {
     let mut word = || words.next().expect("there is a word per component");
     match ty {

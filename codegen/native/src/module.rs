@@ -50,7 +50,7 @@ pub fn compile(
     let entries: indexmap::IndexSet<FunName> = entries.iter().cloned().collect();
     let entries: Vec<FunName> = entries.into_iter().collect();
     let (mut loops, mut outside) = options.timings.time("lowering", || lower(program, &entries))?;
-    loops.vectors = options.lanes.of(target.doubles());
+    loops.vectors = options.lanes.vectors_for(target.doubles());
     loops.forward = options.forward;
     loops.keeps_order = options.math == Math::Exact;
     specialise(&mut loops, program, &entries, &options.specialise)?;
@@ -86,12 +86,12 @@ impl Module {
         &self.options
     }
 
-    /// For people: of each loop, how many iterations of it run at once, or why it runs one after the other.
+    /// Describes, for users, how many iterations of each loop run at once, or why they run one after the other.
     pub fn lanes(&self) -> Vec<String> {
         passes::vectorize::notes(&self.loops)
     }
 
-    /// For people: how Floats are computed.
+    /// Describes, for users, how Floats are computed.
     ///
     /// Errors: those of [`compile`].
     pub fn math(&self) -> Result<String, Error> {

@@ -15,7 +15,7 @@ pub struct Options {
     /// Objects, archives and libraries that have the program's external functions; the JIT takes shared
     /// libraries only.
     pub link: Vec<PathBuf>,
-    /// Where indices and sizes are checked.
+    /// Decides where indices and sizes are checked.
     pub checks: Checks,
     /// Whether what a derivative needs of the value's computation is stored or computed again.
     pub forward: Forward,
@@ -29,9 +29,9 @@ pub struct Options {
     pub grain: u64,
     /// Which passes over loops run.
     pub passes: Selection,
-    /// What is known of arguments: the entries that have them check it, and are compiled for it.
+    /// The known parts of arguments. Entries with such arguments check them, and are compiled for them.
     pub specialise: Vec<Known>,
-    /// Where the times of lowering, of passes, of LLVM and of linking are added.
+    /// The times of lowering, of passes, of LLVM and of linking.
     pub timings: Timings,
 }
 
@@ -54,10 +54,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What makes a chunk worth a thread: about 3 us.
+    /// The least cost of a chunk for a thread: about 3 us.
     pub const GRAIN: u64 = loops::GRAIN;
 
-    /// For code whose results are the interpreter's to the bit.
+    /// Returns options for code whose results are those of the interpreter to the bit.
     pub fn exact() -> Options {
         Options { math: Math::Exact, lanes: Lanes::Off, ..Options::default() }
     }
@@ -81,7 +81,7 @@ pub enum Lanes {
     /// As many as suit the loop and the processor.
     #[default]
     Auto,
-    /// One after the other.
+    /// Iterations run one after the other.
     Off,
     /// So many, a power of two from 2 to [`Lanes::MOST`], in loops that can.
     Width(u32),
@@ -92,7 +92,7 @@ impl Lanes {
     pub const MOST: u32 = 64;
 
     /// Returns what loops run in, given how many Floats a vector holds.
-    pub(crate) fn of(self, floats: u32) -> Vectors {
+    pub(crate) fn vectors_for(self, floats: u32) -> Vectors {
         match self {
             Lanes::Off => Vectors::default(),
             Lanes::Auto => Vectors { floats, lanes: None },

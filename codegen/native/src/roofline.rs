@@ -96,7 +96,7 @@ fn operations(kernel: Arithmetic, lanes: u32) -> f64 {
     })
 }
 
-/// Of arrays with so many elements; a run goes over them so many times.
+/// Measures the rate of a kernel on arrays of `count` elements. A run goes over them `times` times.
 fn bytes(kernel: Triad, count: usize, times: usize) -> f64 {
     const RUNS: usize = 8;
     let [mut a, mut b, mut c] = [(); 3].map(|()| vec![0.0; count]);
@@ -119,7 +119,7 @@ fn triad_length() -> usize {
     wanted.min(memory().map_or(LEAST, |bytes| bytes / 8)) / 24
 }
 
-/// In bytes, where Linux tells.
+/// Returns the size in bytes, if Linux tells it.
 fn largest_cache() -> Option<usize> {
     let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
     let size = |path: std::path::PathBuf| {
@@ -129,7 +129,7 @@ fn largest_cache() -> Option<usize> {
     caches.filter_map(|entry| size(entry.ok()?.path())).max()
 }
 
-/// In bytes, where Linux tells.
+/// Returns the size in bytes, if Linux tells it.
 fn memory() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -148,8 +148,8 @@ fn object(target: &Target) -> Result<Vec<u8>, Error> {
     module.set_triple(&target.machine().get_triple());
     module.set_data_layout(&target.machine().get_target_data().get_data_layout());
     let kernels = Kernels { context: &context, module, builder: context.create_builder() };
-    LANES.iter().for_each(|lanes| kernels.arithmetic(*lanes));
-    kernels.triad();
+    LANES.iter().for_each(|lanes| kernels.emit_arithmetic(*lanes));
+    kernels.emit_triad();
     for function in kernels.module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
         for (key, value) in [("target-cpu", target.cpu()), ("target-features", target.features())] {
             function.add_attribute(AttributeLoc::Function, context.create_string_attribute(key, value));
@@ -171,7 +171,7 @@ struct Kernels<'ctx> {
 
 impl<'ctx> Kernels<'ctx> {
     /// `double arithmetic(rounds, a, b)`: the sum of all chains, so that none can be left out.
-    fn arithmetic(&self, lanes: u32) {
+    fn emit_arithmetic(&self, lanes: u32) {
         let float = self.context.f64_type();
         let ty = float.fn_type(&[self.context.i64_type().into(), float.into(), float.into()], false);
         let function = self.module.add_function(&arithmetic_name(lanes), ty, None);
@@ -181,7 +181,7 @@ impl<'ctx> Kernels<'ctx> {
         // They start with different values: LLVM would make one of chains that are the same.
         let start = |i: u32| VectorType::const_vector(&vec![float.const_float(f64::from(i + 1)); lanes as usize]);
         let starts: Vec<VectorValue> = (0..CHAINS).map(start).collect();
-        let sums = self.looped(function, &starts, |_, chains| {
+        let sums = self.emit_loop(function, &starts, |_, chains| {
             let [a, b] = [1, 2].map(|i| self.splat(vector, function, i));
             let step = |x: &PhiValue<'ctx>| {
                 let args = [x.as_basic_value().into(), a.into(), b.into()];
@@ -200,14 +200,14 @@ impl<'ctx> Kernels<'ctx> {
     }
 
     /// `void triad(count, s, a, b, c)`.
-    fn triad(&self) {
+    fn emit_triad(&self) {
         let float = self.context.f64_type();
         let ptr = self.context.ptr_type(AddressSpace::default()).into();
         let params = [self.context.i64_type().into(), float.into(), ptr, ptr, ptr];
         let function = self.module.add_function(TRIAD, self.context.void_type().fn_type(&params, false), None);
         let noalias = self.context.create_enum_attribute(Attribute::get_named_enum_kind_id("noalias"), 0);
         (2..5).for_each(|i| function.add_attribute(AttributeLoc::Param(i), noalias));
-        self.looped(function, &[], |i, _| {
+        self.emit_loop(function, &[], |i, _| {
             let params = function.get_params();
             let place = |array: usize| llvm::element(&self.builder, float, params[array].into_pointer_value(), i);
             let load = |array| built(self.builder.build_load(float, place(array), "")).into_float_value();
@@ -220,7 +220,7 @@ impl<'ctx> Kernels<'ctx> {
     }
 
     /// `for i in 0..n carrying (x = start ..)`, n the first parameter; leaves the builder behind the loop.
-    fn looped(
+    fn emit_loop(
         &self,
         function: FunctionValue<'ctx>,
         starts: &[VectorValue<'ctx>],
@@ -257,7 +257,7 @@ impl<'ctx> Kernels<'ctx> {
     }
 }
 
-/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns the result of a builder. It fails only without a position or for clashing types, and both are bugs of lmc.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("the kernels are well-typed and the builder stands in a block")
 }

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn lmc_pool_threads(pool: *mut Pool) -> Threads {
 ///
 /// # Safety
 ///
-/// As [`lmc_pool_threads`], and nobody uses the pool any more.
+/// As for [`lmc_pool_threads`], and the pool is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lmc_pool_free(pool: *mut Pool) {
     if !pool.is_null() {

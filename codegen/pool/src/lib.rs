@@ -17,7 +17,7 @@ pub use pool::Pool;
 
 use std::ffi::c_void;
 
-/// One chunk of a loop: what they share, the number of the chunk, the number of the thread.
+/// Runs one chunk of a loop. Gets what the chunks share, the number of the chunk, and the number of the thread.
 pub type Body = unsafe extern "C" fn(env: *mut c_void, chunk: i64, worker: i64);
 
 /// Runs chunks 0 to one before the last argument.

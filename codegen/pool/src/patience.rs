@@ -20,8 +20,8 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// That of so many threads.
-    pub(crate) fn of(threads: usize) -> Patience {
+    /// Returns the patience for this many threads.
+    pub(crate) fn for_threads(threads: usize) -> Patience {
         Patience { looks: thread::available_parallelism().is_ok_and(|processors| threads <= processors.get()) }
     }
 

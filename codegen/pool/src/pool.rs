@@ -34,7 +34,7 @@ struct Shared {
     begun: AtomicU64,
     /// The helpers that are at the loop: likewise.
     active: AtomicUsize,
-    /// Of the loop that has the threads.
+    /// The shares of the loop that has the threads.
     shares: Shares,
     /// There is a loop, or the end has come.
     wake: Condvar,
@@ -44,7 +44,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The loop, as long as there may be chunks that nobody has begun.
+    /// The loop, as long as chunks may be left to begin.
     job: Option<Job>,
     /// The helpers that sleep.
     asleep: usize,
@@ -88,7 +88,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// What to set in a context, valid as long as the pool.
+    /// Returns the value to set in a context. It is valid as long as the pool.
     pub fn threads(&self) -> Threads {
         let pool = (&raw const *self.shared).cast_mut().cast();
         Threads { parallel_for: Some(parallel_for), pool, workers: self.helpers.len() as i64 + 1 }
@@ -118,7 +118,7 @@ unsafe extern "C" fn parallel_for(pool: *mut c_void, body: Body, env: *mut c_voi
 impl Shared {
     fn new(threads: usize) -> Shared {
         Shared {
-            patience: Patience::of(threads),
+            patience: Patience::for_threads(threads),
             turn: Mutex::default(),
             state: Mutex::default(),
             begun: AtomicU64::new(0),
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Nothing panics while it has the lock, so the state is whole, whoever died.
+    /// Locks the state. Code with the lock cannot panic, so the state is consistent even after a panic elsewhere.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,7 +150,7 @@ impl Shared {
         self.shares.begin(chunks);
         state.job = Some(job);
         self.announce(state);
-        job.work(self.shares.of(0), 0);
+        job.work(self.shares.take_chunks(0), 0);
         // Who has not begun by now is not waited for.
         self.state().job = None;
         if self.patience.until(|| self.active.load(Ordering::Acquire) == 0) {
@@ -183,7 +183,7 @@ impl Shared {
             let Some(job) = state.job else { continue };
             self.active.fetch_add(1, Ordering::Relaxed);
             drop(state);
-            job.work(self.shares.of(worker), worker as i64);
+            job.work(self.shares.take_chunks(worker), worker as i64);
             // The caller may go on once this is 0: what the chunks wrote is to be there.
             if self.active.fetch_sub(1, Ordering::Release) == 1 && self.state().caller_sleeps {
                 self.left.notify_all();

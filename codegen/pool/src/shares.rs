@@ -8,7 +8,7 @@ use std::iter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// What is left of each worker's share.
+/// The rest of each worker's share.
 #[derive(Debug)]
 pub(crate) struct Shares {
     shares: Box<[Share]>,
@@ -24,12 +24,12 @@ struct Share {
 }
 
 impl Shares {
-    /// Nothing, for so many workers.
+    /// Returns empty shares for this many workers.
     pub(crate) fn new(workers: usize) -> Shares {
         Shares { shares: iter::repeat_with(Share::default).take(workers).collect() }
     }
 
-    /// Divides the chunks of a loop, when nobody takes any.
+    /// Divides the chunks of a loop. No worker may be taking chunks.
     pub(crate) fn begin(&self, chunks: i64) {
         for (worker, share) in self.shares.iter().enumerate() {
             let Range { start, end } = divided(chunks, worker, self.shares.len());
@@ -38,8 +38,8 @@ impl Shares {
         }
     }
 
-    /// What a worker is to run: of its own share, then of those behind it.
-    pub(crate) fn of(&self, worker: usize) -> impl Iterator<Item = i64> {
+    /// Takes the chunks that a worker is to run: first those of its own share, then those of the shares behind it.
+    pub(crate) fn take_chunks(&self, worker: usize) -> impl Iterator<Item = i64> {
         let (before, own) = self.shares.split_at(worker);
         own.iter().chain(before).flat_map(|share| iter::from_fn(|| share.take()))
     }
@@ -52,7 +52,7 @@ impl Share {
     }
 }
 
-/// One of some parts, as long as the others but for one chunk.
+/// Returns one of some parts, whose lengths differ by one chunk at most.
 fn divided(chunks: i64, part: usize, parts: usize) -> Range<i64> {
     let at = |part: usize| (i128::from(chunks) * part as i128 / parts as i128) as i64;
     at(part)..at(part + 1)
@@ -72,8 +72,8 @@ mod tests {
             assert!(parts.windows(2).all(|parts| parts[0].end == parts[1].start));
             if chunks < 10 {
                 let all = [1, 2, 0].into_iter().flat_map(|worker| parts[worker].clone());
-                assert_eq!(shares.of(1).collect::<Vec<_>>(), all.collect::<Vec<_>>());
-                assert_eq!(shares.of(0).next(), None);
+                assert_eq!(shares.take_chunks(1).collect::<Vec<_>>(), all.collect::<Vec<_>>());
+                assert_eq!(shares.take_chunks(0).next(), None);
             }
         }
     }

@@ -63,7 +63,7 @@ impl Evaluator<'_> {
                 elements[at] = x.clone();
                 Ok(Val::tensor_of(w.tensor().size.clone(), elements))
             }
-            (Prim::Loop, [n, f, start, w]) => self.run_loop(n.integer(), f, start, w),
+            (Prim::Loop, [n, f, start, w]) => self.eval_loop(n.integer(), f, start, w),
             (Prim::Into, [w, e]) => into(w, e),
             (Prim::Bench, [f]) => {
                 let start = Instant::now();
@@ -74,9 +74,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Computes `(s, z) = f(i, s)` for each `i` below `n`. Returns the last `s`, and the sum of the `z`,
-    /// which are like `w`.
-    fn run_loop(&self, n: i64, f: &Val, start: &Val, w: &Val) -> Outcome {
+    /// `(s, z) = f(i, s)` for each `i` below `n`: the last `s`, and the sum of the `z`, which are like `w`.
+    fn eval_loop(&self, n: i64, f: &Val, start: &Val, w: &Val) -> Outcome {
         let (mut state, mut sum) = (start.clone(), neutral_unless_empty(n, w));
         for i in 0..n {
             let pair = f.call(self, Val::Tuple(vec![Val::Integer(i), state]))?;

@@ -66,11 +66,11 @@ fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
     let sequences = lhs.sequences();
     let mut types =
         Types { bound: HashMap::new(), metas: HashMap::new(), binders: HashMap::new(), fresh: 0, domain: None };
-    let left = types.of(&expand(lhs, count, &sequences))?;
+    let left = types.type_of(&expand(lhs, count, &sequences))?;
     if let Scheme::LM(s, t) = types.resolve(&left) {
         types.domain = Some((*s, *t));
     }
-    let right = types.of(&expand(rhs, count, &sequences))?;
+    let right = types.type_of(&expand(rhs, count, &sequences))?;
     types.unify(&left, &right)?;
     Ok(types)
 }
@@ -125,7 +125,7 @@ impl Types {
     }
 
     /// Returns the type of an expanded pattern.
-    fn of(&mut self, p: &Pat) -> Result<Scheme, String> {
+    fn type_of(&mut self, p: &Pat) -> Result<Scheme, String> {
         match p {
             Pat::Meta(name) => {
                 if !self.metas.contains_key(name) {
@@ -138,19 +138,19 @@ impl Types {
             Pat::Bound(x) => Ok(self.binders[x].clone()),
             Pat::Lam(x, body) => {
                 self.binders.insert(x.clone(), Scheme::Known(Type::Integer));
-                let body = self.of(body)?;
+                let body = self.type_of(body)?;
                 Ok(Scheme::Lam(Box::new(Scheme::Known(Type::Integer)), Box::new(body)))
             }
             Pat::Prelude(_, args) => {
                 for a in args {
-                    let t = self.of(a)?;
+                    let t = self.type_of(a)?;
                     self.unify(&t, &Scheme::Known(Type::Float))?;
                 }
                 Ok(Scheme::Known(Type::Float))
             }
             Pat::Total(parts) => {
                 let Pat::App(Op::Tuple, parts) = &**parts else { panic!("a sum is expanded") };
-                let types = parts.iter().map(|p| self.of(p)).collect::<Result<Vec<_>, _>>()?;
+                let types = parts.iter().map(|p| self.type_of(p)).collect::<Result<Vec<_>, _>>()?;
                 types.windows(2).try_for_each(|w| self.unify(&w[0], &w[1]))?;
                 Ok(types[0].clone())
             }
@@ -160,7 +160,7 @@ impl Types {
             Pat::Codomain => Ok(self.domain.clone().map(|d| d.1).unwrap_or_else(|| self.new_var())),
             Pat::FloatWitness => Ok(if self.domain.is_some() { Scheme::Known(Type::Float) } else { self.new_var() }),
             Pat::App(op, args) => {
-                let args = args.iter().map(|a| self.of(a)).collect::<Result<Vec<_>, _>>()?;
+                let args = args.iter().map(|a| self.type_of(a)).collect::<Result<Vec<_>, _>>()?;
                 self.app(op, &args)
             }
             Pat::Repeat(_) | Pat::Component(_) => panic!("{p:?} is not expanded"),
@@ -168,7 +168,7 @@ impl Types {
     }
 
     fn side_of(&mut self, m: &Pat, domain: bool) -> Result<Scheme, String> {
-        let m = self.of(m)?;
+        let m = self.type_of(m)?;
         let (s, t) = (self.new_var(), self.new_var());
         self.unify(&m, &Scheme::LM(Box::new(s.clone()), Box::new(t.clone())))?;
         Ok(if domain { s } else { t })

@@ -35,7 +35,7 @@ pub fn definition(def: &Def, format: Format, width: usize) -> String {
     let names = Names::of(def);
     let printer = Printer { format, names: &names };
     let params: Vec<String> = def.params.iter().map(|p| names.of_var(p)).collect();
-    let body = printer.block(&def.body);
+    let body = printer.print_block(&def.body);
     let doc = RcDoc::text(format!("fun {}({})", function_name(&def.fun.name), params.join(", ")))
         .append(RcDoc::hardline().append(RcDoc::text("= ")).append(body.nest(2)).nest(2));
     render(doc, width)
@@ -43,7 +43,7 @@ pub fn definition(def: &Def, format: Format, width: usize) -> String {
 
 /// Returns a term, on lines of `width` characters; `names` says how its variables are called.
 pub fn term(e: &Expr, names: &Names, format: Format, width: usize) -> String {
-    render(Printer { format, names }.block(e), width)
+    render(Printer { format, names }.print_block(e), width)
 }
 
 fn render(doc: Doc, width: usize) -> String {
@@ -74,11 +74,11 @@ fn text(s: impl Into<String>) -> Doc {
 
 impl Printer<'_> {
     /// Returns a term over as many lines as it wants: one per binding.
-    fn block(&self, e: &Expr) -> Doc {
+    fn print_block(&self, e: &Expr) -> Doc {
         match e.kind() {
             Kind::Let(bindings, body) => {
                 let lines = bindings.iter().map(|b| self.binding(b).append(RcDoc::hardline()));
-                RcDoc::concat(lines).append(self.block(body))
+                RcDoc::concat(lines).append(self.print_block(body))
             }
             Kind::App(Op::If, args) => self.conditional(args),
             Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.at(e, 0),
@@ -93,7 +93,7 @@ impl Printer<'_> {
                 format!("({})", xs.join(", "))
             }
         };
-        let rhs = self.block(&b.rhs);
+        let rhs = self.print_block(&b.rhs);
         let has_lines = matches!(b.rhs.kind(), Kind::Let(..) | Kind::App(Op::If, _));
         let head = text(format!("let {{ {pattern} ="));
         let indent = 6 + pattern.chars().count() as isize + 3;
@@ -105,7 +105,7 @@ impl Printer<'_> {
     }
 
     fn conditional(&self, args: &[Expr]) -> Doc {
-        let branch = |word: &str, e: &Expr| text(format!("{word} ")).append(self.block(e).nest(5));
+        let branch = |word: &str, e: &Expr| text(format!("{word} ")).append(self.print_block(e).nest(5));
         let has_block = args[1..].iter().any(|a| matches!(a.kind(), Kind::Let(..) | Kind::App(Op::If, _)));
         let line = if has_block { RcDoc::hardline() } else { RcDoc::line() };
         let parts =
@@ -120,10 +120,10 @@ impl Printer<'_> {
             Kind::Var(x) => text(self.names.of_var(x)),
             Kind::Lam(x, body) => {
                 let head = if self.format == Format::Signs { "λ" } else { "\\" };
-                let doc = text(format!("{head}{}. ", self.names.of_var(x))).append(self.block(body).nest(2));
+                let doc = text(format!("{head}{}. ", self.names.of_var(x))).append(self.print_block(body).nest(2));
                 parenthesised(doc, level > 0)
             }
-            Kind::Let(..) | Kind::App(Op::If, _) => parenthesised(self.block(e).nest(1), level > 0),
+            Kind::Let(..) | Kind::App(Op::If, _) => parenthesised(self.print_block(e).nest(1), level > 0),
             Kind::App(op, args) => self.application(op, args, level),
         }
     }

@@ -112,7 +112,7 @@ impl<'a> Printer<'a> {
                 let head = self.operator(op, &types);
                 self.form(head, args.iter(), depth)
             }
-            Kind::Let(bindings, body) => self.block(bindings, body, depth),
+            Kind::Let(bindings, body) => self.print_block(bindings, body, depth),
             Kind::Lam(x, body) => {
                 let head = format!("lam ({} : {})", self.names.of_var(x), x.ty());
                 self.form(head, [body], depth)
@@ -140,13 +140,13 @@ impl<'a> Printer<'a> {
         inner.append(")").nest(indent).group()
     }
 
-    fn block(&self, bindings: &[Binding], body: &Expr, depth: usize) -> Doc<'a> {
+    fn print_block(&self, bindings: &[Binding], body: &Expr, depth: usize) -> Doc<'a> {
         // `((a b) (c d))` could be read as a tuple pattern and a call; see the reader's checker.
         if let [first @ Binding { pattern: Pattern::Var(_), rhs }, second] = bindings
             && rhs.as_var().is_some()
         {
             let first = self.binding(first, depth);
-            let rest = self.block(std::slice::from_ref(second), body, depth);
+            let rest = self.print_block(std::slice::from_ref(second), body, depth);
             return self.lets(first, rest, depth);
         }
         let docs: Vec<Doc<'a>> = bindings.iter().map(|b| self.binding(b, depth)).collect();

@@ -106,7 +106,7 @@ impl Subject {
     pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         Ok(jit)
     }
 

@@ -45,7 +45,7 @@ pub struct NotDifferentiable {
 /// functions whose derivatives are written by hand: those are taken as they are.
 pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
     let mut cx = Nabla::of_parameters(def, supply, written);
-    let result = cx.block(&def.body).map_err(|reason| refused(def, reason))?;
+    let result = cx.nabla_block(&def.body).map_err(|reason| refused(def, reason))?;
     is_between_values(def)?;
     Ok(Def::new(def.fun.name.derived(Derivative::D), def.params.clone(), Expr::block(cx.out, result)))
 }
@@ -124,7 +124,7 @@ impl<'a> Nabla<'a> {
 
 impl Nabla<'_> {
     /// ∇ of a block: its bindings go to `out`.
-    pub(super) fn block(&mut self, e: &Expr) -> Result<Expr, String> {
+    pub(super) fn nabla_block(&mut self, e: &Expr) -> Result<Expr, String> {
         let (bindings, result) = e.as_block();
         bindings.iter().try_for_each(|b| self.binding(b))?;
         if !has_tensor(result) || result.is_atom() {
@@ -139,7 +139,7 @@ impl Nabla<'_> {
     /// ∇ of a block as a block.
     pub(super) fn branch(&mut self, e: &Expr) -> Result<Expr, String> {
         let outer = std::mem::take(&mut self.out);
-        let result = self.block(e);
+        let result = self.nabla_block(e);
         let bindings = std::mem::replace(&mut self.out, outer);
         Ok(Expr::block(bindings, result?))
     }

@@ -89,7 +89,7 @@ impl Nabla<'_> {
         let i = self.supply.fresh("i", Type::Integer);
         let state = Expr::prim(Prim::Index, [Expr::var(&i), r.states.clone()]);
         let mut inner = self.step(&r, &i, state)?;
-        let result = inner.block(function(r.f).1)?;
+        let result = inner.nabla_block(function(r.f).1)?;
         let result = finish(&mut inner, result, &i);
         let step = Expr::block(std::mem::take(&mut inner.out), result);
         self.steps(&r, i, step)

@@ -194,7 +194,7 @@ impl<'a> Shapes<'a> {
             None => Expr::app(Op::Call(Arc::new(shape_function(f))), args.to_vec()),
             Some(def) => {
                 let by = def.params.iter().map(Var::id).zip(args.iter().cloned()).collect();
-                let body = anf::block(&substitute(&renamed(&def.body, self.supply), &by), self.supply);
+                let body = anf::normalise_block(&substitute(&renamed(&def.body, self.supply), &by), self.supply);
                 self.inside.get_or_insert_default().push(f.name.clone());
                 let shape = self.shape_of_block(&body);
                 self.inside.get_or_insert_default().pop();
@@ -226,7 +226,7 @@ impl<'a> Shapes<'a> {
     pub fn uniform_of(&mut self, f: &Expr) -> Option<Expr> {
         let copy = renamed(f, self.supply);
         let Kind::Lam(i, body) = copy.kind() else { return None };
-        let body = anf::block(body, self.supply);
+        let body = anf::normalise_block(body, self.supply);
         let outer = self.inside.take();
         self.inside = Some(outer.clone().unwrap_or_default());
         let shape = self.pruned(&body);

@@ -12,11 +12,11 @@ use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply};
 
 /// Returns the definition in normal form.
 pub fn anf(def: &Def, supply: &mut Supply) -> Def {
-    Def { body: block(&def.body, supply), ..def.clone() }
+    Def { body: normalise_block(&def.body, supply), ..def.clone() }
 }
 
 /// Returns the normal form of a term, as a block of its own.
-pub fn block(e: &Expr, supply: &mut Supply) -> Expr {
+pub fn normalise_block(e: &Expr, supply: &mut Supply) -> Expr {
     let mut bindings = Vec::new();
     let result = simple(e, supply, &mut bindings);
     Expr::block(bindings, result)
@@ -33,10 +33,10 @@ fn simple(e: &Expr, supply: &mut Supply, out: &mut Vec<Binding>) -> Expr {
             }
             simple(body, supply, out)
         }
-        Kind::Lam(x, body) => Expr::lam(x.clone(), block(body, supply)).at(e.span()),
+        Kind::Lam(x, body) => Expr::lam(x.clone(), normalise_block(body, supply)).at(e.span()),
         Kind::App(Op::If, args) => {
             let c = atom(&args[0], supply, out);
-            let branches = [block(&args[1], supply), block(&args[2], supply)];
+            let branches = [normalise_block(&args[1], supply), normalise_block(&args[2], supply)];
             let [a, b] = branches;
             Expr::conditional(c, a, b).at(e.span())
         }

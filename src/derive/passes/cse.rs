@@ -23,12 +23,12 @@ use std::collections::HashMap;
 /// Shares common subexpressions of a definition.
 pub fn cse(def: &Def, effects: &Effects) -> Def {
     let mut pass = Cse { effects, names: HashMap::new(), seen: HashMap::new() };
-    Def { body: pass.block(&def.body), ..def.clone() }
+    Def { body: pass.share_in_block(&def.body), ..def.clone() }
 }
 
 /// Shares common subexpressions of a term, whatever is around it.
 pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
-    Cse { effects, names: HashMap::new(), seen: HashMap::new() }.block(e)
+    Cse { effects, names: HashMap::new(), seen: HashMap::new() }.share_in_block(e)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,7 +63,7 @@ struct Cse<'a> {
 }
 
 impl Cse<'_> {
-    fn block(&mut self, e: &Expr) -> Expr {
+    fn share_in_block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let mut out = Vec::with_capacity(bindings.len());
         let mut added = Vec::new();
@@ -170,14 +170,14 @@ impl Cse<'_> {
         match e.kind() {
             Kind::Const(_) => e.clone(),
             Kind::Var(x) => self.names.get(&x.id()).unwrap_or(e).clone(),
-            Kind::Let(..) => self.block(e),
+            Kind::Let(..) => self.share_in_block(e),
             Kind::Lam(_, body) => {
-                let shared = self.block(body);
+                let shared = self.share_in_block(body);
                 e.map_children(|_| shared.clone())
             }
             Kind::App(Op::If, args) => {
                 let c = self.simple(&args[0]);
-                let (yes, no) = (self.block(&args[1]), self.block(&args[2]));
+                let (yes, no) = (self.share_in_block(&args[1]), self.share_in_block(&args[2]));
                 Expr::conditional(c, yes, no).at(e.span())
             }
             Kind::App(..) => e.map_children(|a| self.simple(a)),

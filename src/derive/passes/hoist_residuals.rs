@@ -27,7 +27,7 @@ use std::collections::HashSet;
 /// Stores the residuals of loops in tensors of their own. `late` are the directions.
 pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let late = late.iter().map(Var::id).collect();
-    Def { body: HoistResiduals { late, effects, supply }.block(&def.body), ..def.clone() }
+    Def { body: HoistResiduals { late, effects, supply }.hoist_in_block(&def.body), ..def.clone() }
 }
 
 struct HoistResiduals<'a> {
@@ -38,7 +38,7 @@ struct HoistResiduals<'a> {
 }
 
 impl HoistResiduals<'_> {
-    fn block(&mut self, e: &Expr) -> Expr {
+    fn hoist_in_block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let mut out = Vec::new();
         for b in bindings {
@@ -60,7 +60,7 @@ impl HoistResiduals<'_> {
         match e.kind() {
             Kind::App(Op::If, args) => {
                 let [c, yes, no] = args.as_slice() else { panic!("a conditional has two branches") };
-                Expr::conditional(c.clone(), self.block(yes), self.block(no)).at(e.span())
+                Expr::conditional(c.clone(), self.hoist_in_block(yes), self.hoist_in_block(no)).at(e.span())
             }
             Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) => match args.as_slice() {
                 [.., n, f] if !depends_on(n, &self.late) => self.hoist_from_loop(e, n, f, out),
@@ -72,7 +72,7 @@ impl HoistResiduals<'_> {
 
     fn hoist_from_loop(&mut self, e: &Expr, n: &Expr, f: &Expr, out: &mut Vec<Binding>) -> Expr {
         let (Kind::Lam(i, body), Kind::App(op, args)) = (f.kind(), e.kind()) else { return e.clone() };
-        let body = self.block(body);
+        let body = self.hoist_in_block(body);
         let halves = cut(&body, self.late.clone(), self.supply);
         let (kept, again) = stored_and_recomputed(&halves);
         let body = if kept.is_empty() { body } else { self.with_tensor(n, i, halves, (&kept, again), out) };

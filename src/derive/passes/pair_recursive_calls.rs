@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Pairs the calls of the functions `recursive`.
 pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
     let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
-    Def { body: pass.block(&def.body), ..def.clone() }
+    Def { body: pass.pair_calls_in_block(&def.body), ..def.clone() }
 }
 
 struct PairRecursiveCalls<'a> {
@@ -43,7 +43,7 @@ struct PairRecursiveCalls<'a> {
 }
 
 impl PairRecursiveCalls<'_> {
-    fn block(&mut self, e: &Expr) -> Expr {
+    fn pair_calls_in_block(&mut self, e: &Expr) -> Expr {
         let (bindings, result) = e.as_block();
         let last = self.supply.fresh("t", result.ty().clone());
         let mut all: Vec<Binding> = bindings.to_vec();
@@ -62,12 +62,12 @@ impl PairRecursiveCalls<'_> {
     fn pair_in_branches(&mut self, b: Binding) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
-                let (yes, no) = (self.block(&args[1]), self.block(&args[2]));
+                let (yes, no) = (self.pair_calls_in_block(&args[1]), self.pair_calls_in_block(&args[2]));
                 Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
             }
             Kind::App(..) => b.rhs.map_children(|e| match e.kind() {
                 Kind::Lam(_, body) => {
-                    let body = self.block(body);
+                    let body = self.pair_calls_in_block(body);
                     e.map_children(|_| body.clone())
                 }
                 _ => e.clone(),

@@ -37,7 +37,7 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     let mut naming = false;
     for _ in 0..SWEEPS {
         let mut sweep = Sweep { uses: occurrences(&body), by: HashMap::new(), naming, strategy, cx };
-        let next = sweep.block(&body)?;
+        let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
         }
@@ -56,7 +56,7 @@ struct Sweep<'a, 'b> {
 }
 
 impl Sweep<'_, '_> {
-    fn block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+    fn simplify_block(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
         let (bindings, result) = e.as_block();
         let mut out = Vec::with_capacity(bindings.len());
         for b in bindings {
@@ -80,7 +80,7 @@ impl Sweep<'_, '_> {
         let mut failure = None;
         let new = e.map_children(|child| {
             let swept = match child.kind() {
-                Kind::Let(..) => self.block(child),
+                Kind::Let(..) => self.simplify_block(child),
                 Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.conditionals(child),
             };
             swept.unwrap_or_else(|error| {

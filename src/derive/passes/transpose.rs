@@ -54,7 +54,7 @@ fn closed(body: &Expr, to: Expr, strategy: &Strategy, cx: &mut Rewriter) -> Resu
     let start = Expr::prim(Prim::LmOne, [from.clone()]);
     let mut pass = Transpose { strategy, cx, from, to };
     let mut scope = Scope::default();
-    pass.block(body, start, &mut scope)?;
+    pass.transpose_block(body, start, &mut scope)?;
     let zero = Expr::prim(Prim::LmZero, [pass.from.clone(), pass.to.clone()]);
     let result = sum(std::mem::take(&mut scope.direct)).unwrap_or(zero);
     let result = pass.normal(&result, &mut scope)?;
@@ -82,7 +82,7 @@ struct Scope {
 
 impl Transpose<'_, '_> {
     /// Sends the cotangent map `c` through a block.
-    fn block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+    fn transpose_block(&mut self, e: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let (bindings, result) = e.as_block();
         let (maps, values): (Vec<&Binding>, Vec<&Binding>) =
             bindings.iter().partition(|b| b.rhs.ty().as_lm().is_some());
@@ -117,7 +117,7 @@ impl Transpose<'_, '_> {
                 scope.reached.entry(dx.id()).or_insert_with(|| (dx.clone(), Vec::new())).1.push(c);
                 Ok(())
             }
-            Kind::Let(..) => self.block(m, c, scope),
+            Kind::Let(..) => self.transpose_block(m, c, scope),
             Kind::App(Op::If, args) => self.conditional(args, c, scope),
             Kind::App(Op::Prim(Prim::LmZero), _) => Ok(()),
             Kind::App(Op::Prim(Prim::LmAdd), args) => {
@@ -176,8 +176,8 @@ impl Transpose<'_, '_> {
     fn conditional(&mut self, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let c = self.bind_as("R", c, scope);
         let (mut yes, mut no) = (Scope::default(), Scope::default());
-        self.block(&args[1], c.clone(), &mut yes)?;
-        self.block(&args[2], c, &mut no)?;
+        self.transpose_block(&args[1], c.clone(), &mut yes)?;
+        self.transpose_block(&args[2], c, &mut no)?;
         let targets = self.targets(&[&yes, &no]);
         if targets.0.is_empty() {
             return Ok(());
@@ -202,8 +202,8 @@ impl Transpose<'_, '_> {
     fn transpose_family(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let mut inner = Scope::default();
         let c = self.normal(&c, &mut inner)?;
-        let c = self.bind_as("R", c, &mut inner);
-        self.block(map, c, &mut inner)?;
+        let c = self.named("R", c, &mut inner);
+        self.transpose_block(map, c, &mut inner)?;
         let targets = self.targets(&[&inner]);
         if targets.0.is_empty() {
             return Ok(());

@@ -34,7 +34,7 @@ pub struct Copy {
 
 impl Copies {
     /// Returns the copies, in the order in which they were asked for.
-    pub fn definitions(&self) -> impl Iterator<Item = &Def> {
+    pub fn defs(&self) -> impl Iterator<Item = &Def> {
         self.all.iter().filter_map(|copy| copy.def.as_ref())
     }
 }

@@ -46,7 +46,7 @@ impl Checker {
         }
         let record = self.options.record?;
         let mut checked = self.checked.clone();
-        checked.program.defs.extend(self.copies.definitions().map(|def| (def.fun.name.clone(), def.clone())));
+        checked.program.defs.extend(self.copies.defs().map(|def| (def.fun.name.clone(), def.clone())));
         checked.program.supply = self.supply.clone();
         match record(checked, &f.name) {
             Ok(record) => Some(record),

@@ -61,7 +61,7 @@ impl Checker {
         self.checked.prelude = prelude;
         let Checked { program, places, .. } = &mut checked;
         program.defs.sort_by_key(|name, _| places.get(name).map(|place| place.start));
-        program.defs.extend(self.copies.definitions().map(|def| (def.fun.name.clone(), def.clone())));
+        program.defs.extend(self.copies.defs().map(|def| (def.fun.name.clone(), def.clone())));
         checked
     }
 

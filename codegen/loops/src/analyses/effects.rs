@@ -4,7 +4,7 @@ use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{FunId, Local, Memory, Op, Operand, Stmt};
 use std::collections::{BTreeSet, HashSet};
 
-/// What a statement does, its blocks included.
+/// Holds the effects of a statement and of its blocks.
 #[derive(Clone, Debug, Default)]
 pub struct StmtEffects {
     /// The locals from outside that it uses.
@@ -23,10 +23,10 @@ pub struct StmtEffects {
     pub releases: BTreeSet<Local>,
 }
 
-/// One way in which memory is touched.
+/// One access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Access {
-    /// By what buffer.
+    /// The buffer through which memory is accessed.
     pub buffer: Local,
     /// Which element, when the index is a local; otherwise any.
     pub at: Option<Local>,
@@ -36,7 +36,7 @@ pub struct Access {
     pub deep: bool,
 }
 
-/// What is known of a module's functions, to tell what calls do.
+/// Holds what is known of a module's functions, to find the effects of calls.
 #[derive(Clone, Copy)]
 pub struct Callees<'a> {
     /// The parameters that each writes to.
@@ -49,7 +49,7 @@ impl StmtEffects {
     /// Returns those of a statement.
     pub fn of(stmt: &Stmt, aliases: &Aliases, callees: Callees) -> StmtEffects {
         let mut effects = StmtEffects::default();
-        effects.add(stmt, callees);
+        effects.add_stmt(stmt, callees);
         let StmtEffects { used, set, accesses, releases, .. } = &mut effects;
         used.retain(|x| !set.contains(x));
         releases.retain(|m| !set.contains(m));
@@ -62,44 +62,44 @@ impl StmtEffects {
         effects
     }
 
-    fn add(&mut self, stmt: &Stmt, callees: Callees) {
+    fn add_stmt(&mut self, stmt: &Stmt, callees: Callees) {
         self.used.extend(stmt.operands().into_iter().filter_map(Operand::local));
         self.set.extend(stmt.bound().into_iter().chain(stmt.targets()));
         match stmt {
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Memory(memory) => self.add_memory(memory),
             Stmt::Let(_, Op::DivI, args) => self.needs_checks |= !matches!(args[1], Operand::Integer(k) if k != 0),
             Stmt::Call(_, callee, args) => {
                 self.may_leave = true;
                 for (i, a) in args.iter().enumerate() {
-                    self.deep(a, callees.written[callee.0].contains(&i));
+                    self.add_deep_access(a, callees.written[callee.0].contains(&i));
                 }
             }
             Stmt::External { .. } => {
                 self.may_leave = true;
-                stmt.operands().into_iter().for_each(|a| self.deep(a, false));
+                stmt.operands().into_iter().for_each(|a| self.add_deep_access(a, false));
             }
             Stmt::Bench { .. } => {
                 self.may_leave = true;
-                stmt.operands().into_iter().for_each(|a| self.deep(a, true));
+                stmt.operands().into_iter().for_each(|a| self.add_deep_access(a, true));
             }
             Stmt::Check { .. } | Stmt::Write(_) => self.may_leave = true,
             Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) => {}
         }
         for block in stmt.blocks() {
-            block.stmts.iter().for_each(|stmt| self.add(stmt, callees));
+            block.stmts.iter().for_each(|stmt| self.add_stmt(stmt, callees));
             self.used.extend(block.results.iter().filter_map(Operand::local));
         }
     }
 
-    fn memory(&mut self, memory: &Memory) {
+    fn add_memory(&mut self, memory: &Memory) {
         match memory {
-            Memory::Load(_, b, i) => self.access(b, Some(i), false),
-            Memory::Store(b, i, _) => self.access(b, Some(i), true),
-            Memory::Add(b, i, _) => self.access(b, Some(i), true),
-            Memory::Zero(b, _) => self.access(b, None, true),
+            Memory::Load(_, b, i) => self.add_access(b, Some(i), false),
+            Memory::Store(b, i, _) => self.add_access(b, Some(i), true),
+            Memory::Add(b, i, _) => self.add_access(b, Some(i), true),
+            Memory::Zero(b, _) => self.add_access(b, None, true),
             Memory::Move { to, from, .. } => {
-                self.access(from, None, false);
-                self.access(to, None, true);
+                self.add_access(from, None, false);
+                self.add_access(to, None, true);
             }
             Memory::Release(m) => self.releases.extend(m.local()),
             Memory::Slide(_, from, to) => self.releases.extend(from.local().into_iter().chain(to.local())),
@@ -115,13 +115,13 @@ impl StmtEffects {
         }
     }
 
-    fn access(&mut self, buffer: &Operand, at: Option<&Operand>, writes: bool) {
+    fn add_access(&mut self, buffer: &Operand, at: Option<&Operand>, writes: bool) {
         self.needs_checks = true;
         let at = at.and_then(Operand::local);
         self.accesses.extend(buffer.local().map(|buffer| Access { buffer, at, writes, deep: false }));
     }
 
-    fn deep(&mut self, a: &Operand, writes: bool) {
+    fn add_deep_access(&mut self, a: &Operand, writes: bool) {
         self.accesses.extend(a.local().map(|buffer| Access { buffer, at: None, writes, deep: true }));
     }
 

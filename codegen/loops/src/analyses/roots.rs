@@ -8,9 +8,9 @@ use crate::ir::Local;
 /// Memory that is taken at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Root {
-    /// What the local is set to there.
+    /// The memory that a statement makes for the local.
     Made(Local),
-    /// What lies in a parameter, however deep.
+    /// The memory inside a parameter, at any depth.
     Inside(Local),
 }
 
@@ -42,7 +42,7 @@ impl Roots {
     }
 
     /// One.
-    pub fn of(root: Root) -> Roots {
+    pub fn single(root: Root) -> Roots {
         Roots { words: vec![(root.number() / 64, 1 << (root.number() % 64))] }
     }
 
@@ -128,7 +128,7 @@ impl Roots {
         self.words.binary_search_by_key(&place, |(at, _)| *at).map_or(0, |at| self.words[at].1)
     }
 
-    /// One after the other.
+    /// Iterates over the roots in order.
     pub fn iter(&self) -> impl Iterator<Item = Root> {
         let bits = |(place, word): &(u64, u64)| {
             let (place, word) = (*place, *word);
@@ -161,7 +161,7 @@ mod tests {
 
     fn set(numbers: &[u64]) -> Roots {
         let mut set = Roots::new();
-        numbers.iter().for_each(|number| set.extend(&Roots::of(Root::numbered(*number))));
+        numbers.iter().for_each(|number| set.extend(&Roots::single(Root::numbered(*number))));
         set
     }
 

@@ -3,7 +3,7 @@
 use crate::ir::{Local, Stmt};
 use std::fmt::{self, Display, Formatter};
 
-/// What stands in the way of running iterations at once, in lanes or in threads.
+/// The reason why iterations cannot run at once, in lanes or in threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WhySerial {
     /// A statement that has no meaning for several iterations at once: its name.
@@ -16,7 +16,7 @@ pub enum WhySerial {
     Carried(Local),
     /// An iteration writes to the first buffer where another one may see it, in the second.
     Conflict(Local, Local),
-    /// What is written to may be any of several buffers.
+    /// A write goes to a buffer that may be any of several.
     Unknown(Local),
     /// Memory is compared with a mark from before the loop, or given back to it.
     Mark(Local),

@@ -18,17 +18,17 @@ use std::collections::BTreeMap;
 /// A stack of objects.
 #[derive(Debug)]
 pub(super) struct Arena {
-    /// Where the next object will lie.
+    /// The address of the next object.
     pub(super) top: u64,
     /// The bytes in use, also in the arenas below.
     pub(super) used: u64,
     /// The objects in order of their addresses.
     pub(super) live: Vec<ObjectId>,
-    /// Those that were released, and not covered by others that were released later: by their addresses.
+    /// The released objects, by address. An object that covers older ones hides them.
     released: BTreeMap<u64, ObjectId>,
 }
 
-/// What an `alloc` gives: nothing where so many bytes were asked for, and only so many are free.
+/// The result of an `alloc`: the buffer, or the bytes that were requested and the bytes that are free.
 pub(super) type Taken = Result<Word, [i64; 2]>;
 
 impl Arena {
@@ -84,7 +84,7 @@ impl Space {
         Ok(popped)
     }
 
-    /// What it covers that was released before is forgotten.
+    /// Records a released object, and forgets the older released objects that it covers.
     fn released(&mut self, arena: usize, id: ObjectId) {
         let object = self.object_mut(id);
         object.state = State::Released;
@@ -140,9 +140,9 @@ impl Space {
         self.arenas[arena].live.push(new);
     }
 
-    /// Where a buffer is after a slide.
+    /// Returns the address of a buffer after a slide.
     ///
-    /// Errors: it lay in the piece, but was not its own any more.
+    /// Errors: it lay in the piece, but was no longer live there.
     pub(super) fn slid(&self, arena: usize, buffer: Word, piece: u64, distance: i64) -> Checked<Word> {
         let (id, address) = buffer.buffer()?;
         let end = self.arenas[arena].top + distance as u64;

@@ -11,7 +11,7 @@ use super::{Machine, Stop};
 use crate::ir::For;
 
 impl<'a> Machine<'a> {
-    pub(super) fn on_threads(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
+    pub(super) fn run_on_threads(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
         let to = self.operand(frame, &looped.to, 0).integer()?;
         let mut order: Vec<i64> = (0..to).collect();
         if self.options.last_chunk_first {
@@ -24,7 +24,7 @@ impl<'a> Machine<'a> {
             if watches {
                 self.watch(chunk);
             }
-            match self.chunk(frame, looped, chunk) {
+            match self.run_chunk(frame, looped, chunk) {
                 Ok(()) => {}
                 Err(stop @ Stop::Failed(_)) if self.options.last_chunk_first => outcome = Err(stop),
                 Err(stop) => return Err(stop),
@@ -41,12 +41,12 @@ impl<'a> Machine<'a> {
         self.space.races.get_mut().get_or_insert_with(|| Races::new(next)).chunk = chunk;
     }
 
-    fn chunk(&mut self, frame: &mut Frame<'a>, looped: &'a For, chunk: i64) -> Run {
+    fn run_chunk(&mut self, frame: &mut Frame<'a>, looped: &'a For, chunk: i64) -> Run {
         let (below, stack) = (frame.arena, frame.stack.len());
         frame.arena = self.space.open(below, 0);
         let around = std::mem::replace(&mut frame.in_chunk, true);
         frame.set(looped.index, 0, Word::Integer(chunk))?;
-        let ran = self.block(frame, &[0], &looped.body);
+        let ran = self.run_block(frame, &[0], &looped.body);
         frame.in_chunk = around;
         frame.stack.drain(stack..).for_each(|(.., object)| self.space.forget(object));
         frame.arena = below;

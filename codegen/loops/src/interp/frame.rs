@@ -3,7 +3,7 @@
 use super::word::{ObjectId, Word};
 use crate::ir::{Function, Local, MOST_ELEMENTS};
 
-/// What a local holds.
+/// The value of a local.
 #[derive(Clone, Debug)]
 enum Slot {
     /// The same in all lanes.
@@ -21,7 +21,7 @@ pub(super) struct Frame<'a> {
     pub(super) arena: usize,
     /// How many calls there are below it.
     pub(super) depth: usize,
-    /// What `stack` has made, with the local and the lane that it is for.
+    /// The objects made by `stack`, each with its local and its lane.
     pub(super) stack: Vec<(Local, usize, ObjectId)>,
     /// Whether it is in a chunk of a loop on threads.
     pub(super) in_chunk: bool,
@@ -34,7 +34,7 @@ impl<'a> Frame<'a> {
         Frame { function, width: 1, arena, depth, stack: vec![], in_chunk: false, slots }
     }
 
-    /// What a local holds in a lane.
+    /// Returns the value of a local in a lane.
     pub(super) fn get(&self, Local(i): Local, lane: usize) -> Word {
         match &self.slots[i as usize] {
             Slot::One(word) => *word,

@@ -24,19 +24,19 @@ const ABREAST: usize = 2;
 /// A carried value that each lane has its own of, by its number in order.
 struct Own {
     place: usize,
-    /// Of a sum.
+    /// The operation of a sum; none for other values.
     addition: Option<Op>,
-    /// What it is in each lane.
+    /// The value in each lane.
     words: Vec<Word>,
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn in_lanes(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
+    pub(super) fn run_in_lanes(&mut self, frame: &mut Frame<'a>, looped: &'a For) -> Run {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a, 0).integer());
         let init: Vec<Word> = looped.carried.iter().map(|(_, a)| self.operand(frame, a, 0)).collect();
         set_carried(frame, 0, looped, &init)?;
         let mut own = own(frame, looped, &init)?;
-        self.all_iterations(frame, looped, &mut own, from?, to?)?;
+        self.run_all_iterations(frame, looped, &mut own, from?, to?)?;
         let mut results = init;
         for sum in &own {
             if let Some(op) = sum.addition {
@@ -51,7 +51,14 @@ impl<'a> Machine<'a> {
         Ok(looped.results.iter().zip(results).try_for_each(|(x, word)| frame.set(*x, 0, word))?)
     }
 
-    fn all_iterations(&mut self, frame: &mut Frame<'a>, looped: &'a For, own: &mut [Own], from: i64, to: i64) -> Run {
+    fn run_all_iterations(
+        &mut self,
+        frame: &mut Frame<'a>,
+        looped: &'a For,
+        own: &mut [Own],
+        from: i64,
+        to: i64,
+    ) -> Run {
         let width = looped.lanes as usize;
         let narrow = ABREAST * self.floats;
         if width <= narrow || own.iter().any(|own| own.addition.is_none()) {
@@ -99,7 +106,7 @@ impl<'a> Machine<'a> {
             frame.set(looped.index, *lane, Word::Integer(first + *lane as i64))?;
             own.iter().try_for_each(|own| frame.set(looped.carried[own.place].0, *lane, own.words[*lane]))?;
         }
-        let ran = self.block(frame, on, &looped.body);
+        let ran = self.run_block(frame, on, &looped.body);
         for own in own.iter_mut() {
             on.iter().for_each(|lane| own.words[*lane] = self.operand(frame, &looped.body.results[own.place], *lane));
         }
@@ -109,7 +116,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What lanes have their own of, as it is before the first iteration.
+/// Returns the values that each lane has its own copy of, as they are before the first iteration.
 ///
 /// Errors: the loop carries something else.
 fn own(frame: &Frame, looped: &For, init: &[Word]) -> Run<Vec<Own>> {

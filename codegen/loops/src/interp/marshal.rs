@@ -12,9 +12,9 @@ use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
 
-/// Appends the words of a value. Its buffers are arguments, which nobody may write.
+/// Appends the words of a value. Its buffers are arguments, which are read-only.
 ///
-/// Panics when the value is none of the type.
+/// Panics if the value does not have the type.
 pub(super) fn pack(space: &mut Space, texts: &mut Texts, ty: &Type, value: &Value, words: &mut Vec<Word>) {
     match (ty, value) {
         (Type::Float, Value::Float(x)) => words.push(Word::Float(*x)),
@@ -39,7 +39,7 @@ pub(super) fn pack(space: &mut Space, texts: &mut Texts, ty: &Type, value: &Valu
     }
 }
 
-/// The value that the words stand for.
+/// Returns the value that the words represent.
 ///
 /// Errors: some of its memory cannot be read.
 pub(super) fn unpack(

@@ -72,16 +72,16 @@ impl Default for Options {
 pub struct Failed {
     /// Which error it is.
     pub failure: Failure,
-    /// What is reported with it.
+    /// The numbers that are reported with the failure.
     pub numbers: Vec<i64>,
-    /// Where it is in the source.
+    /// The place in the source.
     pub span: Span,
 }
 
 /// Loops that do what native code leaves undefined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// What they do.
+    /// The description of the fault.
     pub what: String,
     /// The function, and the statement in it.
     pub place: Option<String>,
@@ -134,7 +134,7 @@ impl Display for Stop {
     }
 }
 
-/// What a call gave, and what it printed until then.
+/// The result of a call, and the text that it printed.
 #[derive(Debug)]
 pub struct Outcome {
     /// The value, or why there is none.
@@ -183,11 +183,11 @@ pub fn expanded(module: &Module) -> Vec<Function> {
         .collect()
 }
 
-/// What runs the functions of a module: with the memory and the output of a call.
+/// Runs the functions of a module. Holds the memory and the output of a call.
 pub struct Machine<'a> {
     /// All memory.
     pub space: Space,
-    /// What was printed.
+    /// The text printed so far.
     pub output: String,
     module: &'a Module,
     functions: &'a [Function],
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
     ///
     /// Errors: a failure or a fault.
     pub fn run(&mut self, function: FunId, args: &[Word]) -> Result<Vec<Word>, Stop> {
-        self.function(function.0, args, 0, 0)
+        self.run_function(function.0, args, 0, 0)
     }
 
     fn write(&mut self, frame: &Frame, value: &Operand) -> Result<(), Stop> {

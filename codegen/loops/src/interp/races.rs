@@ -3,7 +3,7 @@
 use super::word::ObjectId;
 use std::collections::HashMap;
 
-/// What chunks do to memory that was there before the loop.
+/// Records the accesses of chunks to memory that existed before the loop.
 #[derive(Debug)]
 pub(super) struct Races {
     /// Objects from this one on were made in the loop.
@@ -13,7 +13,7 @@ pub(super) struct Races {
     cells: HashMap<(ObjectId, usize), Touch>,
 }
 
-/// Who has used a cell.
+/// The chunks that have used a cell.
 #[derive(Debug)]
 struct Touch {
     /// The first chunk that has.

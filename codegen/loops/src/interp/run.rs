@@ -14,12 +14,12 @@ use super::word::Word;
 use super::{Failed, Machine, Stop};
 use crate::ir::{Block, Failure, For, Function, Local, Op, Operand, Stmt};
 
-/// What running gives.
+/// The result of running a statement.
 pub(super) type Run<T = ()> = Result<T, Stop>;
 
 impl<'a> Machine<'a> {
     /// Runs a function on words.
-    pub(super) fn function(&mut self, index: usize, args: &[Word], arena: usize, depth: usize) -> Run<Vec<Word>> {
+    pub(super) fn run_function(&mut self, index: usize, args: &[Word], arena: usize, depth: usize) -> Run<Vec<Word>> {
         let function: &'a Function = &self.functions[index];
         if function.recursive && depth > self.options.depth {
             let numbers = vec![depth as i64];
@@ -29,38 +29,38 @@ impl<'a> Machine<'a> {
         for (x, word) in function.params.iter().zip(args) {
             frame.set(*x, 0, *word).map_err(|what| Stop::fault(what).at(function, "its parameters"))?;
         }
-        self.block(&mut frame, &[0], &function.body)?;
+        self.run_block(&mut frame, &[0], &function.body)?;
         let results = function.body.results.iter().map(|a| self.operand(&frame, a, 0)).collect();
         frame.stack.into_iter().for_each(|(.., object)| self.space.forget(object));
         Ok(results)
     }
 
-    pub(super) fn block(&mut self, frame: &mut Frame<'a>, on: &[usize], block: &'a Block) -> Run {
-        block.stmts.iter().try_for_each(|stmt| self.stmt(frame, on, stmt))
+    pub(super) fn run_block(&mut self, frame: &mut Frame<'a>, on: &[usize], block: &'a Block) -> Run {
+        block.stmts.iter().try_for_each(|stmt| self.run_stmt(frame, on, stmt))
     }
 
-    fn stmt(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
+    fn run_stmt(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
         let function = frame.function;
-        self.stmt_anywhere(frame, on, stmt).map_err(|stop| match stop {
+        self.run_stmt_anywhere(frame, on, stmt).map_err(|stop| match stop {
             Stop::Fault(fault) if fault.place.is_none() => Stop::Fault(fault).at(function, &self.shown(function, stmt)),
             stop => stop,
         })
     }
 
-    fn stmt_anywhere(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
+    fn run_stmt_anywhere(&mut self, frame: &mut Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
         self.steps = self.steps.checked_sub(1).ok_or_else(|| Stop::fault("too many statements run"))?;
         match stmt {
-            Stmt::Let(x, op, args) => on.iter().try_for_each(|lane| self.operation(frame, *lane, *x, *op, args)),
-            Stmt::If(xs, condition, then, other) => self.conditional(frame, on, xs, condition, [then, other]),
-            Stmt::For(looped) if looped.on_threads && frame.width == 1 => self.on_threads(frame, looped),
-            Stmt::For(looped) if looped.lanes > 1 && frame.width == 1 => self.in_lanes(frame, looped),
-            Stmt::For(looped) => self.looped(frame, on, looped),
-            Stmt::Check { .. } => self.check(frame, on, stmt),
-            Stmt::Memory(memory) => self.memory_stmt(frame, on, memory),
+            Stmt::Let(x, op, args) => on.iter().try_for_each(|lane| self.run_operation(frame, *lane, *x, *op, args)),
+            Stmt::If(xs, condition, then, other) => self.run_conditional(frame, on, xs, condition, [then, other]),
+            Stmt::For(looped) if looped.on_threads && frame.width == 1 => self.run_on_threads(frame, looped),
+            Stmt::For(looped) if looped.lanes > 1 && frame.width == 1 => self.run_in_lanes(frame, looped),
+            Stmt::For(looped) => self.run_loop(frame, on, looped),
+            Stmt::Check { .. } => self.run_check(frame, on, stmt),
+            Stmt::Memory(memory) => self.run_memory(frame, on, memory),
             _ if frame.width > 1 => Err(Stop::fault("a statement that does not run in lanes")),
             Stmt::Call(xs, callee, args) => {
                 let args: Vec<Word> = args.iter().map(|a| self.operand(frame, a, 0)).collect();
-                let results = self.function(callee.0, &args, frame.arena, frame.depth + 1)?;
+                let results = self.run_function(callee.0, &args, frame.arena, frame.depth + 1)?;
                 set_all(frame, 0, xs, results)
             }
             Stmt::Write(_) | Stmt::Bench { .. } | Stmt::External { .. } if frame.in_chunk => {
@@ -71,21 +71,21 @@ impl<'a> Machine<'a> {
                 // Any number of seconds may be right.
                 let words = given.iter().map(|(_, a)| self.operand(frame, a, 0)).collect::<Vec<_>>();
                 given.iter().zip(words).try_for_each(|((x, _), word)| frame.set(*x, 0, word))?;
-                self.block(frame, on, body)?;
+                self.run_block(frame, on, body)?;
                 Ok(frame.set(*seconds, 0, Word::Float(0.0))?)
             }
             Stmt::External { symbol, .. } => Err(Stop::fault(format!("{symbol} is implemented elsewhere"))),
         }
     }
 
-    fn operation(&mut self, frame: &mut Frame<'a>, lane: usize, x: Local, op: Op, args: &'a [Operand]) -> Run {
+    fn run_operation(&mut self, frame: &mut Frame<'a>, lane: usize, x: Local, op: Op, args: &'a [Operand]) -> Run {
         let mut words = [Word::Unset; 4];
         words.iter_mut().zip(args).for_each(|(word, a)| *word = self.operand(frame, a, lane));
         let value = apply(op, &words[..args.len()], self.options.grain)?;
         Ok(frame.set(x, lane, value)?)
     }
 
-    fn conditional(
+    fn run_conditional(
         &mut self,
         frame: &mut Frame<'a>,
         on: &[usize],
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
             sides[usize::from(!holds)].push(*lane);
         }
         for (arm, side) in arms.into_iter().zip(sides).filter(|(_, side)| !side.is_empty()) {
-            self.block(frame, &side, arm)?;
+            self.run_block(frame, &side, arm)?;
             for lane in side {
                 let words: Vec<Word> = arm.results.iter().map(|a| self.operand(frame, a, lane)).collect();
                 set_all(frame, lane, xs, words)?;
@@ -108,7 +108,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn check(&mut self, frame: &Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
+    fn run_check(&mut self, frame: &Frame<'a>, on: &[usize], stmt: &'a Stmt) -> Run {
         let Stmt::Check { condition, failure, numbers, span } = stmt else { panic!("{stmt:?} is no check") };
         for lane in on {
             if !self.operand(frame, condition, *lane).boolean()? {
@@ -120,7 +120,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    pub(super) fn looped(&mut self, frame: &mut Frame<'a>, on: &[usize], looped: &'a For) -> Run {
+    pub(super) fn run_loop(&mut self, frame: &mut Frame<'a>, on: &[usize], looped: &'a For) -> Run {
         let mut on = on.to_vec();
         let all = on.clone();
         let mut ranges = vec![(0, 0); frame.width];
@@ -139,7 +139,7 @@ impl<'a> Machine<'a> {
                 frame.set(looped.index, *lane, Word::Integer(ranges[*lane].0))?;
                 ranges[*lane].0 += 1;
             }
-            self.block(frame, &on, &looped.body)?;
+            self.run_block(frame, &on, &looped.body)?;
             for lane in &on {
                 let next: Vec<Word> = looped.body.results.iter().map(|a| self.operand(frame, a, *lane)).collect();
                 set_carried(frame, *lane, looped, &next)?;

@@ -15,21 +15,21 @@ use super::word::{ObjectId, Word};
 use crate::ir::Ty;
 use std::cell::RefCell;
 
-/// What has gone wrong, in words.
+/// A result, or the description of a fault.
 pub(super) type Checked<T> = Result<T, String>;
 
-/// What may be done with an object.
+/// The state of an object, which decides what accesses are allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
-    /// It can be read and written.
+    /// Readable and writable.
     Live,
-    /// It is an argument, which can be read only.
+    /// Read-only, since it is an argument.
     Argument,
     /// The arena has it back, but may not have used it again.
     Released,
-    /// It lies elsewhere, as another object.
+    /// Moved: another object holds the elements now.
     Slid(ObjectId),
-    /// Nothing is known of it any more.
+    /// Overwritten or gone.
     Gone,
 }
 
@@ -50,7 +50,7 @@ impl Object {
     }
 }
 
-/// Where arguments begin, where what lies on the stack does, and where the arena does.
+/// The first addresses of arguments, of the stack, and of the arena.
 const ARGUMENTS: u64 = 1 << 20;
 const STACK: u64 = 1 << 48;
 const ARENA: u64 = 1 << 56;
@@ -58,7 +58,7 @@ const ARENA: u64 = 1 << 56;
 /// Objects lie at multiples of so many bytes.
 const UNIT: u64 = 16;
 
-/// What an object of so many bytes takes.
+/// Returns the bytes that an object of this length takes.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.next_multiple_of(UNIT)
 }
@@ -71,7 +71,7 @@ pub struct Space {
     pub(super) arenas: Vec<Arena>,
     /// How many bytes there are for all of them.
     pub(super) capacity: u64,
-    /// What chunks do to memory that was there before them, while a loop on threads runs.
+    /// The accesses of chunks to older memory, while a loop on threads runs.
     pub(super) races: RefCell<Option<Races>>,
     next_argument: u64,
     next_on_stack: u64,

@@ -22,11 +22,11 @@ struct Lane<'m, 'a, 'f> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn memory_stmt(&mut self, frame: &mut Frame<'a>, on: &[usize], memory: &'a Memory) -> Run {
+    pub(super) fn run_memory(&mut self, frame: &mut Frame<'a>, on: &[usize], memory: &'a Memory) -> Run {
         if let Memory::Move { to, from, count } = memory {
             return self.move_all(frame, on, [to, from, count]);
         }
-        on.iter().try_for_each(|lane| Lane { machine: self, frame, lane: *lane }.memory(memory))
+        on.iter().try_for_each(|lane| Lane { machine: self, frame, lane: *lane }.run_memory(memory))
     }
 
     fn move_all(&mut self, frame: &Frame<'a>, on: &[usize], [to, from, count]: [&Operand; 3]) -> Run {
@@ -44,7 +44,7 @@ impl<'a> Machine<'a> {
 }
 
 impl Lane<'_, '_, '_> {
-    fn memory(&mut self, memory: &Memory) -> Run {
+    fn run_memory(&mut self, memory: &Memory) -> Run {
         match memory {
             Memory::Alloc { .. } | Memory::Stack(..) => self.take(memory),
             Memory::Zero(..) | Memory::Store(..) | Memory::Add(..) => self.write(memory),
@@ -64,7 +64,7 @@ impl Lane<'_, '_, '_> {
                 self.set(*x, Word::Bool(b?.1 < c?.1))
             }
             Memory::Mark(_) | Memory::Release(_) | Memory::Above(..) | Memory::Slide(..) | Memory::Slid { .. } => {
-                self.arena(memory)
+                self.run_arena(memory)
             }
             Memory::Move { .. } => panic!("all lanes move at once"),
         }
@@ -116,7 +116,7 @@ impl Lane<'_, '_, '_> {
         Ok(())
     }
 
-    fn arena(&mut self, memory: &Memory) -> Run {
+    fn run_arena(&mut self, memory: &Memory) -> Run {
         let arena = self.frame.arena_of(self.lane);
         match memory {
             Memory::Mark(m) => self.set(*m, self.machine.space.mark(arena)),

@@ -6,10 +6,10 @@ use crate::ir::{Scalar, Ty};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId(pub(super) u32);
 
-/// What a local or a cell of memory holds.
+/// The value of a local or of a cell of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Word {
-    /// Nothing yet.
+    /// Not yet set.
     Unset,
     /// A Float.
     Float(f64),
@@ -29,7 +29,7 @@ impl Word {
     /// The address that `zero` writes into a buffer of buffers.
     pub const NULL: Word = Word::Buffer(ObjectId(0), 0);
 
-    /// What `zero` writes into a buffer with elements of a type.
+    /// Returns the word that `zero` writes into a buffer with elements of a type.
     ///
     /// Errors: texts have no zero.
     pub(super) fn zero(ty: Ty) -> Result<Word, String> {

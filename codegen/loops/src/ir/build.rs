@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// Makes locals of a function, and statements that set them.
 pub struct Builder<'a> {
-    /// Those of the function.
+    /// The locals of the function.
     pub locals: &'a mut Vec<LocalInfo>,
 }
 
@@ -28,7 +28,7 @@ impl Builder<'_> {
         Operand::Local(x)
     }
 
-    /// One of two operands of a type.
+    /// Emits a choice between two operands of a type.
     pub fn choice(&mut self, condition: Operand, arms: [Operand; 2], ty: Ty, out: &mut Vec<Stmt>) -> Operand {
         let chosen = self.local(ty);
         let [then, other] = arms.map(|a| Block { stmts: vec![], results: vec![a] });

@@ -10,7 +10,7 @@ impl Module {
         components.into_iter().flatten().map(|node| FunId(node.index())).collect()
     }
 
-    /// Leaves out the functions that nobody calls; the others keep their order.
+    /// Drops the functions without calls. The others keep their order.
     pub fn drop_unused(&mut self) {
         let mut used = vec![false; self.functions.len()];
         let mut waiting = self.exported.clone();
@@ -42,8 +42,8 @@ impl Module {
         calls
     }
 
-    /// Of each function, whether it may run more than once in a call of an exported one: it is recursive, or called in
-    /// a loop, or by one that may. What is called from a few places does not count.
+    /// Returns, for each function, whether one call of an exported function may run it repeatedly. Such a function is
+    /// recursive, called in a loop, or called by a repeated one. Several separate calls do not count.
     pub fn repeated(&self) -> Vec<bool> {
         let mut repeated: Vec<bool> = self.functions.iter().map(|function| function.recursive).collect();
         for caller in self.callees_first().into_iter().rev() {
@@ -59,7 +59,7 @@ impl Module {
         self.mark_allocating();
     }
 
-    /// A function is recursive when it stands on a cycle of calls.
+    /// Marks the functions on cycles of calls as recursive.
     fn mark_recursive(&mut self) {
         let calls = self.calls();
         for component in petgraph::algo::tarjan_scc(&calls) {

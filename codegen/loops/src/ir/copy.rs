@@ -8,7 +8,7 @@ impl Block {
     /// from outside.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: HashMap<Local, Operand>) -> Block {
         let mut copy = self.clone();
-        Copier { theirs: None, locals, known: given }.block(&mut copy);
+        Copier { theirs: None, locals, known: given }.copy_block(&mut copy);
         copy
     }
 
@@ -20,7 +20,7 @@ impl Block {
         given: HashMap<Local, Operand>,
     ) -> Block {
         let mut copy = self.clone();
-        Copier { theirs: Some(theirs), locals, known: given }.block(&mut copy);
+        Copier { theirs: Some(theirs), locals, known: given }.copy_block(&mut copy);
         copy
     }
 }
@@ -44,23 +44,23 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn copy_block(&mut self, block: &mut Block) {
         for stmt in &mut block.stmts {
-            stmt.operands_mut().into_iter().for_each(|a| self.operand(a));
-            stmt.bound_mut().into_iter().for_each(|x| self.fresh(x));
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
-            stmt.targets_mut().into_iter().for_each(|x| self.fresh(x));
+            stmt.operands_mut().into_iter().for_each(|a| self.rename_operand(a));
+            stmt.bound_mut().into_iter().for_each(|x| self.rename_target(x));
+            stmt.blocks_mut().into_iter().for_each(|block| self.copy_block(block));
+            stmt.targets_mut().into_iter().for_each(|x| self.rename_target(x));
         }
-        block.results.iter_mut().for_each(|a| self.operand(a));
+        block.results.iter_mut().for_each(|a| self.rename_operand(a));
     }
 
-    fn operand(&self, a: &mut Operand) {
+    fn rename_operand(&self, a: &mut Operand) {
         if let Some(other) = a.local().and_then(|x| self.known.get(&x)) {
             *a = other.clone();
         }
     }
 
-    fn fresh(&mut self, x: &mut Local) {
+    fn rename_target(&mut self, x: &mut Local) {
         let old = *x;
         *x = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
         let info = self.theirs.unwrap_or(self.locals)[old.0 as usize].clone();

@@ -7,19 +7,19 @@
 use super::{Block, Function, Local, LocalInfo, Operand};
 use std::collections::HashMap;
 
-/// What the results of inlined calls are.
+/// Maps the results of inlined calls to operands.
 #[derive(Default)]
 pub struct Inlined(HashMap<Local, Operand>);
 
 impl Inlined {
-    /// What stands for an operand now.
+    /// Replaces a result of an inlined call by its value.
     pub fn rename(&self, a: &mut Operand) {
         if let Some(other) = a.local().and_then(|x| self.0.get(&x)) {
             *a = other.clone();
         }
     }
 
-    /// A body in the place of a call with these results, at the end of a block.
+    /// Appends an inlined body to a block. The results are those of the call that it replaces.
     pub fn put(&mut self, body: Block, results: Vec<Local>, block: &mut Block) {
         block.stmts.extend(body.stmts);
         self.0.extend(results.into_iter().zip(body.results));

@@ -17,7 +17,7 @@ pub enum Memory {
         buffer: Local,
         /// The number of elements, not negative.
         count: Operand,
-        /// Where an error is in the source.
+        /// The place of an error in the source.
         span: Span,
     },
     /// `x = stack n`: a buffer of n elements, not set, on the stack of the function: another one, or the same, each

@@ -78,32 +78,32 @@ pub enum Stmt {
     Bench {
         /// The seconds.
         seconds: Local,
-        /// What the block uses from outside, and its names in there.
+        /// The outer operands that the block uses, each with its name in the block.
         given: Vec<(Local, Operand)>,
-        /// What is measured.
+        /// The block that is measured.
         body: Block,
     },
     /// Goes on when the condition holds, else leaves the function with an error.
     Check {
-        /// What must hold.
+        /// The condition that must hold.
         condition: Operand,
         /// The error.
         failure: Failure,
         /// The Integers to report with it: so many as [`Failure::numbers`] says.
         numbers: Vec<Operand>,
-        /// Where the error is in the source.
+        /// The place of the error in the source.
         span: Span,
     },
     /// `x.. = external f(a..)`: a call of a C function with the interface of ours; its status other than 0 is an
     /// error. It gets a context with what is free of the arena where there are tensors, and none otherwise.
     External {
-        /// What is set from its outputs.
+        /// The locals set from the outputs of the call.
         results: Vec<Returned>,
         /// Its name in C.
         symbol: Arc<str>,
-        /// What it takes.
+        /// The arguments of the call.
         args: Vec<Argument>,
-        /// Where the call is in the source.
+        /// The place of the call in the source.
         span: Span,
     },
     /// Hands a value to the context's `write`.
@@ -115,15 +115,15 @@ pub enum Stmt {
 /// A loop over the Integers from `from` to one before `to`.
 #[derive(Clone, Debug, Hash)]
 pub struct For {
-    /// What the carried values are in the end.
+    /// The final values of the carried locals.
     pub results: Vec<Local>,
     /// Set anew in each iteration.
     pub index: Local,
     /// The first index.
     pub from: Operand,
-    /// One past the last.
+    /// The end of the range, exclusive.
     pub to: Operand,
-    /// What one iteration hands to the next, with the initial values.
+    /// The values that an iteration passes to the next one, with their initial values.
     pub carried: Vec<(Local, Operand)>,
     /// Yields the next values of what is carried.
     pub body: Block,
@@ -136,10 +136,10 @@ pub struct For {
     pub on_threads: bool,
 }
 
-/// What an external function takes.
+/// An argument of an external function.
 #[derive(Clone, Debug, Hash)]
 pub enum Argument {
-    /// By value.
+    /// A scalar, passed by value.
     Scalar(Operand),
     /// A structure of the data and the sizes.
     Tensor(Operand, Vec<Operand>),
@@ -148,16 +148,16 @@ pub enum Argument {
 /// Statements, and the values they are for.
 #[derive(Clone, Debug, Default, Hash)]
 pub struct Block {
-    /// In order.
+    /// The statements, in order.
     pub stmts: Vec<Stmt>,
-    /// What the block gives.
+    /// The results of the block.
     pub results: Vec<Operand>,
 }
 
 /// A local's type and, for people, the name of the variable that it holds.
 #[derive(Clone, Debug)]
 pub struct LocalInfo {
-    /// What it holds.
+    /// The type of the local.
     pub ty: Ty,
     /// Not unique.
     pub name: Option<Arc<str>>,
@@ -174,14 +174,13 @@ pub struct Function {
     pub locals: Vec<LocalInfo>,
     /// The first locals: one per component of the parameters.
     pub params: Vec<Local>,
-    /// One per component of the result.
+    /// The types of the results, one for each component.
     pub results: Vec<Ty>,
-    /// What is done.
+    /// The body of the function.
     pub body: Block,
     /// Whether it may call itself, directly or not: then it watches the stack.
     pub recursive: bool,
-    /// Whether it stands between C and another function, so that its buffers are the caller's, who may have
-    /// passed one of them twice.
+    /// Whether the function is a wrapper for C. Its buffers are the caller's, who may have passed one of them twice.
     pub c_wrapper: bool,
     /// Whether it hardly ever runs, so that no pass should spend code on it.
     pub cold: bool,
@@ -191,14 +190,14 @@ pub struct Function {
     pub row_sizes: Vec<(Local, Operand)>,
     /// Parameters that are buffers of one number throughout, as is checked at the start.
     pub filled: Vec<(Local, i64)>,
-    /// Where the body stands in the source.
+    /// The place of the body in the source.
     pub span: Span,
 }
 
-/// What becomes of values that a reverse derivative needs, and that were computed for the value itself.
+/// Decides whether values that the primal computes are stored for the reverse derivative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Forward {
-    /// Those that are more expensive than a store and a load are stored.
+    /// Stores the values that cost more than a store and a load.
     #[default]
     Auto,
     /// All are stored.
@@ -210,14 +209,13 @@ pub enum Forward {
 /// Functions that call none but each other.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
-    /// What becomes of values that a later loop needs again.
+    /// Decides whether values are stored for a later loop that needs them again.
     pub forward: Forward,
-    /// By number.
+    /// The functions, by number.
     pub functions: Vec<Function>,
-    /// Those that are called from outside: each entry, and after them the functions that C calls for each, where it
-    /// can be called.
+    /// The functions that are called from outside: each entry, followed by its wrappers for C, if there are any.
     pub exported: Vec<FunId>,
-    /// What loops may run in lanes of.
+    /// The vectors in whose lanes loops may run.
     pub vectors: Vectors,
     /// Whether the terms of sums are added in the order of the program.
     pub keeps_order: bool,
@@ -239,7 +237,7 @@ impl Default for Vectors {
     }
 }
 
-/// What an external function gives.
+/// A result of an external function.
 #[derive(Clone, Debug, Hash)]
 pub enum Returned {
     /// Through a pointer.
@@ -309,7 +307,7 @@ impl Module {
     }
 }
 
-/// Floats are told apart by their bits.
+/// Floats are hashed by their bits.
 impl Hash for Operand {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::mem::discriminant(self).hash(state);

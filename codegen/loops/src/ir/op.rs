@@ -6,10 +6,11 @@ use super::Scalar::{self, Bool, Float, Integer, Text};
 use lm::libm::{self, Libm};
 use std::sync::LazyLock;
 
-/// What an operation costs. Passes price each class in their own measure, so a new operation has a price everywhere.
+/// The cost class of an operation. Passes price each class in their own measure, so a new operation has a price
+/// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Nothing: a hint.
+    /// No cost: a hint.
     Free,
     /// No longer than to load what it gives.
     Cheap,

@@ -15,7 +15,7 @@ pub fn parse(text: &str) -> Module {
     let names = headers.iter().map(|header| parts(header).0).collect();
     let results = headers.iter().map(|header| list(parts(header).2).map(ty).collect()).collect();
     let mut reader = Reader { lines: lines.into_iter(), names, results, locals: vec![] };
-    let functions = headers.iter().enumerate().map(|(i, header)| reader.function(i, header)).collect();
+    let functions = headers.iter().enumerate().map(|(i, header)| reader.read_function(i, header)).collect();
     let vectors = Vectors { floats: 4, lanes: None };
     let mut module = Module { functions, exported: vec![FunId(0)], vectors, ..Module::default() };
     module.mark();
@@ -69,11 +69,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn function(&mut self, i: usize, header: &str) -> Function {
+    fn read_function(&mut self, i: usize, header: &str) -> Function {
         self.lines.next();
         let (name, params, _) = parts(header);
-        let params = list(params).map(|param| self.param(param)).collect();
-        let body = self.block();
+        let params = list(params).map(|param| self.read_param(param)).collect();
+        let body = self.read_block();
         assert_eq!(self.lines.next(), Some("}"), "a function ends");
         Function {
             name: FunName::base(name),
@@ -91,36 +91,36 @@ impl Reader<'_> {
         }
     }
 
-    fn param(&mut self, text: &str) -> Local {
+    fn read_param(&mut self, text: &str) -> Local {
         let (x, name) = text.split_once(": ").expect("a parameter has a type");
         self.set(x, ty(name))
     }
 
-    fn block(&mut self) -> Block {
+    fn read_block(&mut self) -> Block {
         let mut stmts = Vec::new();
         loop {
             let line = self.lines.next().expect("a block ends");
             if let Some(results) = line.strip_prefix("yield") {
-                return Block { stmts, results: self.operands(results.trim()) };
+                return Block { stmts, results: self.read_operands(results.trim()) };
             }
-            stmts.push(self.stmt(line));
+            stmts.push(self.read_stmt(line));
         }
     }
 
-    fn stmt(&mut self, line: &str) -> Stmt {
+    fn read_stmt(&mut self, line: &str) -> Stmt {
         let (targets, right) = line.split_once(" = ").unwrap_or(("", line));
         let is_target = |x: &str| x.rsplit_once(['%', '#']).is_some_and(|(_, i)| i.parse::<u32>().is_ok());
         if !targets.is_empty() && !list(targets).all(is_target) {
-            return self.effect(line);
+            return self.read_effect(line);
         }
         let words: Vec<&str> = right.split(' ').collect();
         match words[0] {
-            "for" => self.looped(targets, right),
+            "for" => self.read_loop(targets, right),
             "if" => {
-                let condition = self.operand(words[1]);
-                let then = self.block();
+                let condition = self.read_operand(words[1]);
+                let then = self.read_block();
                 assert_eq!(self.lines.next(), Some("} else {"));
-                let other = self.block();
+                let other = self.read_block();
                 assert_eq!(self.lines.next(), Some("}"));
                 let types: Vec<Ty> = then.results.iter().map(|a| a.ty(&self.locals)).collect();
                 Stmt::If(self.set_all(targets, &types), condition, then, other)
@@ -129,24 +129,24 @@ impl Reader<'_> {
                 let (name, args) =
                     right["call ".len()..].strip_suffix(')').expect("a call").rsplit_once('(').expect("a call");
                 let callee = self.names.iter().position(|known| *known == name).expect("a function of the module");
-                let args = self.operands(args);
+                let args = self.read_operands(args);
                 let types = self.results[callee].clone();
                 Stmt::Call(self.set_all(targets, &types), FunId(callee), args)
             }
-            _ if targets.is_empty() => self.effect(line),
+            _ if targets.is_empty() => self.read_effect(line),
             word => match ALL_OPS.iter().find(|op| op.name() == word) {
-                Some(op) => self.operation(targets, *op, &right[word.len() + 1..]),
-                None => Stmt::Memory(self.memory(targets, right, &words)),
+                Some(op) => self.read_operation(targets, *op, &right[word.len() + 1..]),
+                None => Stmt::Memory(self.read_memory(targets, right, &words)),
             },
         }
     }
 
-    fn operation(&mut self, target: &str, op: Op, args: &str) -> Stmt {
-        let args = self.operands(args);
+    fn read_operation(&mut self, target: &str, op: Op, args: &str) -> Stmt {
+        let args = self.read_operands(args);
         Stmt::Let(self.set(target, op.result().ty()), op, args)
     }
 
-    fn looped(&mut self, targets: &str, text: &str) -> Stmt {
+    fn read_loop(&mut self, targets: &str, text: &str) -> Stmt {
         let text = text["for ".len()..].strip_suffix(" {").expect("a loop begins");
         let (range, carried) = text.strip_suffix(')').and_then(|t| t.split_once(" carrying (")).unwrap_or((text, ""));
         let (index, range) = range.split_once(" in ").expect("a loop has a range");
@@ -155,101 +155,101 @@ impl Reader<'_> {
         let (range, lanes) = range.split_once(" lanes ").unwrap_or((range, "1"));
         let [lanes, jam] = [lanes, jam].map(|n| n.parse().expect("iterations are counted"));
         let (from, to) = range.split_once("..").expect("a range has two ends");
-        let [from, to] = [from, to].map(|a| self.operand(a));
+        let [from, to] = [from, to].map(|a| self.read_operand(a));
         let carried: Vec<(&str, Operand)> = list(carried)
             .map(|pair| pair.split_once(" = ").expect("what is carried starts with something"))
-            .map(|(x, init)| (x, self.operand(init)))
+            .map(|(x, init)| (x, self.read_operand(init)))
             .collect();
         let types: Vec<Ty> = carried.iter().map(|(_, init)| init.ty(&self.locals)).collect();
         let index = self.set(index, Scalar::Integer.ty());
         let carried = carried.into_iter().zip(&types).map(|((x, init), ty)| (self.set(x, *ty), init)).collect();
-        let body = self.block();
+        let body = self.read_block();
         assert_eq!(self.lines.next(), Some("}"));
         let results = self.set_all(targets, &types);
         Stmt::For(Box::new(For { results, index, from, to, carried, body, lanes, jam, on_threads }))
     }
 
     /// A statement that sets nothing.
-    fn effect(&mut self, line: &str) -> Stmt {
+    fn read_effect(&mut self, line: &str) -> Stmt {
         let (word, rest) = line.split_once(' ').expect("a statement");
         match word {
             "check" => {
                 let (condition, rest) = rest.split_once(" else ").expect("a check has a failure");
                 let (failure, numbers) = rest.strip_suffix(')').and_then(|r| r.split_once('(')).expect("a failure");
                 let failure = ALL_FAILURES.iter().find(|known| format!("{known:?}") == failure);
-                let (condition, numbers) = (self.operand(condition), self.operands(numbers));
+                let (condition, numbers) = (self.read_operand(condition), self.read_operands(numbers));
                 Stmt::Check { condition, failure: *failure.expect("a failure"), numbers, span: Span::default() }
             }
-            "write" => Stmt::Write(self.operand(rest)),
-            "release" => Stmt::Memory(Memory::Release(self.operand(rest))),
+            "write" => Stmt::Write(self.read_operand(rest)),
+            "release" => Stmt::Memory(Memory::Release(self.read_operand(rest))),
             "zero" => {
                 let (b, n) = range(rest);
-                Stmt::Memory(Memory::Zero(self.operand(b), self.operand(n)))
+                Stmt::Memory(Memory::Zero(self.read_operand(b), self.read_operand(n)))
             }
             "move" => {
                 let (to, from) = rest.split_once(" <- ").expect("a move goes somewhere");
                 let ((to, count), (from, _)) = (range(to), range(from));
-                let [to, from, count] = [to, from, count].map(|a| self.operand(a));
+                let [to, from, count] = [to, from, count].map(|a| self.read_operand(a));
                 Stmt::Memory(Memory::Move { to, from, count })
             }
             "store" | "add" => {
                 let (cell, a) = rest.split_once(if word == "add" { " += " } else { " = " }).expect("a value");
-                let ((b, i), a) = (self.cell(cell), self.operand(a));
+                let ((b, i), a) = (self.read_cell(cell), self.read_operand(a));
                 Stmt::Memory(if word == "add" { Memory::Add(b, i, a) } else { Memory::Store(b, i, a) })
             }
             other => panic!("no statement: {other}"),
         }
     }
 
-    fn memory(&mut self, target: &str, text: &str, words: &[&str]) -> Memory {
+    fn read_memory(&mut self, target: &str, text: &str, words: &[&str]) -> Memory {
         let [boolean, mark] = [Scalar::Bool, Scalar::Mark].map(Scalar::ty);
         match words {
             ["alloc", element, count] => {
-                let count = self.operand(count);
+                let count = self.read_operand(count);
                 Memory::Alloc { buffer: self.set(target, ty(element)), count, span: Span::default() }
             }
             ["stack", element, count] => {
-                let count = self.operand(count);
+                let count = self.read_operand(count);
                 Memory::Stack(self.set(target, ty(element)), count)
             }
             ["mark"] => Memory::Mark(self.set(target, mark)),
             ["load", ..] => {
-                let (b, i) = self.cell(&text["load ".len()..]);
+                let (b, i) = self.read_cell(&text["load ".len()..]);
                 let element = b.ty(&self.locals).element().expect("a buffer");
                 Memory::Load(self.set(target, element), b, i)
             }
             [b, "above", m] => {
-                let [b, m] = [b, m].map(|a| self.operand(a));
+                let [b, m] = [b, m].map(|a| self.read_operand(a));
                 Memory::Above(self.set(target, boolean), b, m)
             }
             [b, "before", c] => {
-                let [b, c] = [b, c].map(|a| self.operand(a));
+                let [b, c] = [b, c].map(|a| self.read_operand(a));
                 Memory::Before(self.set(target, boolean), b, c)
             }
             [b, "as", element] => {
-                let b = self.operand(b);
+                let b = self.read_operand(b);
                 Memory::Cast(self.set(target, ty(element)), b)
             }
             ["slide", piece, "to", m] => {
-                let [piece, m] = [piece, m].map(|a| self.operand(a));
+                let [piece, m] = [piece, m].map(|a| self.read_operand(a));
                 Memory::Slide(self.set(target, Scalar::Integer.ty()), piece, m)
             }
             [b, "after", "slide", piece, "by", distance] => {
-                let [buffer, piece, distance] = [b, piece, distance].map(|a| self.operand(a));
+                let [buffer, piece, distance] = [b, piece, distance].map(|a| self.read_operand(a));
                 let target = self.set(target, buffer.ty(&self.locals));
                 Memory::Slid { target, buffer, piece, distance }
             }
             _ => {
                 let (b, i) = text.strip_suffix("..]").and_then(|t| t.split_once('[')).expect("a statement on memory");
-                let [b, i] = [b, i].map(|a| self.operand(a));
+                let [b, i] = [b, i].map(|a| self.read_operand(a));
                 Memory::View(self.set(target, b.ty(&self.locals)), b, i)
             }
         }
     }
 
-    fn cell(&self, text: &str) -> (Operand, Operand) {
+    fn read_cell(&self, text: &str) -> (Operand, Operand) {
         let (b, i) = text.strip_suffix(']').and_then(|text| text.split_once('[')).expect("an element");
-        (self.operand(b), self.operand(i))
+        (self.read_operand(b), self.read_operand(i))
     }
 
     fn set_all(&mut self, targets: &str, types: &[Ty]) -> Vec<Local> {
@@ -266,11 +266,11 @@ impl Reader<'_> {
         Local(i)
     }
 
-    fn operands(&self, text: &str) -> Vec<Operand> {
-        list(text).map(|a| self.operand(a)).collect()
+    fn read_operands(&self, text: &str) -> Vec<Operand> {
+        list(text).map(|a| self.read_operand(a)).collect()
     }
 
-    fn operand(&self, text: &str) -> Operand {
+    fn read_operand(&self, text: &str) -> Operand {
         if let Some(i) = text.rsplit_once(['%', '#']).and_then(|(_, i)| i.parse().ok()) {
             return Operand::Local(Local(i));
         }

@@ -1,13 +1,13 @@
 //! Defines the types of locals.
 
-/// What is no buffer.
+/// A type that is not a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scalar {
     /// IEEE binary64.
     Float,
     /// 64-bit two's complement.
     Integer,
-    /// One bit; in a buffer, a byte.
+    /// One bit, or a byte in a buffer.
     Bool,
     /// The address of NUL-terminated UTF-8 text that lives as long as the code.
     Text,

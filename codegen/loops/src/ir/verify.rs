@@ -16,7 +16,7 @@ pub fn well_formed(module: &Module) -> Check {
 /// Errors: those of [`well_formed`].
 pub fn is_well_formed(module: &Module, function: &Function) -> Check {
     let mut checker = Checker { module, function, set: vec![LocalState::Unset; function.locals.len()] };
-    checker.function().map_err(|violation| format!("loops of {}: {violation}", function.name))
+    checker.check_function().map_err(|violation| format!("loops of {}: {violation}", function.name))
 }
 
 /// A local whose block has ended is out of scope for good, and may not be set again.
@@ -33,7 +33,7 @@ struct Checker<'a> {
     set: Vec<LocalState>,
 }
 
-/// Nothing, or the first violation.
+/// The first violation, if there is one.
 pub type Check = Result<(), String>;
 
 /// A local that a statement sets, and its type.
@@ -43,72 +43,72 @@ type Set = (Local, Ty);
 type TypedOperand<'o> = (&'o Operand, Ty);
 
 impl Checker<'_> {
-    fn function(&mut self) -> Check {
+    fn check_function(&mut self) -> Check {
         for &x in &self.function.params {
             self.set(x)?;
         }
-        self.block(&self.function.body, &self.function.results)
+        self.check_block(&self.function.body, &self.function.results)
     }
 
-    fn block(&mut self, block: &Block, results: &[Ty]) -> Check {
+    fn check_block(&mut self, block: &Block, results: &[Ty]) -> Check {
         let mut own = Vec::new();
         for stmt in &block.stmts {
-            own.extend(self.stmt(stmt)?);
+            own.extend(self.check_stmt(stmt)?);
         }
-        self.operands(&block.results, results)?;
+        self.check_operands(&block.results, results)?;
         own.into_iter().for_each(|Local(i)| self.set[i as usize] = LocalState::OutOfScope);
         Ok(())
     }
 
     /// The locals that the statement sets.
-    fn stmt(&mut self, stmt: &Stmt) -> Result<Vec<Local>, String> {
+    fn check_stmt(&mut self, stmt: &Stmt) -> Result<Vec<Local>, String> {
         let targets = match stmt {
             Stmt::Let(x, op, args) => {
                 let types: Vec<Ty> = op.operands().iter().map(|scalar| scalar.ty()).collect();
-                self.operands(args, &types)?;
-                self.targets(&[*x], &[op.result().ty()])?;
+                self.check_operands(args, &types)?;
+                self.set_targets(&[*x], &[op.result().ty()])?;
                 vec![*x]
             }
             Stmt::Call(xs, callee, args) => {
                 let callee = self.module.functions.get(callee.0).ok_or("call of no function")?;
                 let params: Vec<Ty> = callee.params.iter().map(|x| callee.locals[x.0 as usize].ty).collect();
-                self.operands(args, &params)?;
-                self.targets(xs, &callee.results)?;
+                self.check_operands(args, &params)?;
+                self.set_targets(xs, &callee.results)?;
                 xs.clone()
             }
             Stmt::If(xs, condition, then, other) => {
-                self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
+                self.check_operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
                 let types: Vec<Ty> = xs.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
-                self.block(then, &types)?;
-                self.block(other, &types)?;
-                self.targets(xs, &types)?;
+                self.check_block(then, &types)?;
+                self.check_block(other, &types)?;
+                self.set_targets(xs, &types)?;
                 xs.clone()
             }
             Stmt::Bench { seconds, given, body } => {
                 let (xs, given): (Vec<Local>, Vec<Operand>) = given.iter().cloned().unzip();
                 let types: Vec<Ty> = xs.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
-                self.operands(&given, &types)?;
-                self.targets(&xs, &types)?;
+                self.check_operands(&given, &types)?;
+                self.set_targets(&xs, &types)?;
                 let results: Vec<Ty> = body.results.iter().map(|a| self.function.ty(a)).collect();
-                self.block(body, &results)?;
+                self.check_block(body, &results)?;
                 xs.iter().for_each(|Local(i)| self.set[*i as usize] = LocalState::OutOfScope);
-                self.targets(&[*seconds], &[Scalar::Float.ty()])?;
+                self.set_targets(&[*seconds], &[Scalar::Float.ty()])?;
                 vec![*seconds]
             }
             Stmt::Check { condition, numbers, .. } => {
-                self.operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
-                self.operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;
+                self.check_operands(std::slice::from_ref(condition), &[Scalar::Bool.ty()])?;
+                self.check_operands(numbers, &vec![Scalar::Integer.ty(); numbers.len()])?;
                 vec![]
             }
             Stmt::External { results, args, .. } => {
                 for arg in args {
                     match arg {
                         Argument::Scalar(a) => {
-                            self.operands(std::slice::from_ref(a), &[self.function.ty(a)])?;
+                            self.check_operands(std::slice::from_ref(a), &[self.function.ty(a)])?;
                         }
                         Argument::Tensor(data, sizes) => {
-                            self.operands(std::slice::from_ref(data), &[self.buffer(data)?])?;
-                            self.operands(sizes, &vec![Scalar::Integer.ty(); sizes.len()])?;
+                            self.check_operands(std::slice::from_ref(data), &[self.buffer(data)?])?;
+                            self.check_operands(sizes, &vec![Scalar::Integer.ty(); sizes.len()])?;
                         }
                     }
                 }
@@ -116,26 +116,26 @@ impl Checker<'_> {
                     if let Returned::Tensor(data, sizes) = result {
                         self.buffer(&Operand::Local(*data))?;
                         let is_size =
-                            |x: &Local| self.same(self.function.locals[x.0 as usize].ty, Scalar::Integer.ty());
+                            |x: &Local| self.check_type(self.function.locals[x.0 as usize].ty, Scalar::Integer.ty());
                         sizes.iter().try_for_each(is_size)?;
                     }
                 }
                 let results: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
                 let types: Vec<Ty> = results.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
-                self.targets(&results, &types)?;
+                self.set_targets(&results, &types)?;
                 results
             }
             Stmt::Write(value) => {
-                self.operands(std::slice::from_ref(value), &[self.function.ty(value)])?;
+                self.check_operands(std::slice::from_ref(value), &[self.function.ty(value)])?;
                 vec![]
             }
-            Stmt::For(looped) => self.looped(looped)?,
-            Stmt::Memory(memory) => self.memory(memory)?.into_iter().collect(),
+            Stmt::For(looped) => self.check_loop(looped)?,
+            Stmt::Memory(memory) => self.check_memory(memory)?.into_iter().collect(),
         };
         Ok(targets)
     }
 
-    fn looped(&mut self, looped: &For) -> Result<Vec<Local>, String> {
+    fn check_loop(&mut self, looped: &For) -> Result<Vec<Local>, String> {
         let For { results, index, from, to, carried, body, lanes, jam, on_threads } = looped;
         if *on_threads && !(carried.is_empty() && from.same(&Operand::Integer(0))) {
             return Err("a loop on threads carries something, or starts elsewhere than at 0".into());
@@ -144,20 +144,20 @@ impl Checker<'_> {
             return Err("the iterations of a loop run side by side, and in lanes or on threads".into());
         }
         let integer = Scalar::Integer.ty();
-        self.operands(&[from.clone(), to.clone()], &[integer; 2])?;
+        self.check_operands(&[from.clone(), to.clone()], &[integer; 2])?;
         let (carried, init): (Vec<Local>, Vec<Operand>) = carried.iter().cloned().unzip();
         let types: Vec<Ty> = carried.iter().map(|x| self.function.locals[x.0 as usize].ty).collect();
-        self.operands(&init, &types)?;
-        self.targets(&[*index], &[integer])?;
-        self.targets(&carried, &types)?;
-        self.block(body, &types)?;
+        self.check_operands(&init, &types)?;
+        self.set_targets(&[*index], &[integer])?;
+        self.set_targets(&carried, &types)?;
+        self.check_block(body, &types)?;
         carried.iter().chain([index]).for_each(|Local(i)| self.set[*i as usize] = LocalState::OutOfScope);
-        self.targets(results, &types)?;
+        self.set_targets(results, &types)?;
         Ok(results.clone())
     }
 
     /// The local that the statement sets.
-    fn memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
+    fn check_memory(&mut self, memory: &Memory) -> Result<Option<Local>, String> {
         let [integer, mark, boolean] = [Scalar::Integer, Scalar::Mark, Scalar::Bool].map(Scalar::ty);
         let (target, given): (Option<Set>, Vec<TypedOperand>) = match memory {
             Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
@@ -191,8 +191,8 @@ impl Checker<'_> {
             }
         };
         let (operands, types): (Vec<Operand>, Vec<Ty>) = given.into_iter().map(|(a, ty)| (a.clone(), ty)).unzip();
-        self.operands(&operands, &types)?;
-        target.map_or(Ok(()), |(x, ty)| self.targets(&[x], &[ty]))?;
+        self.check_operands(&operands, &types)?;
+        target.map_or(Ok(()), |(x, ty)| self.set_targets(&[x], &[ty]))?;
         Ok(target.map(|(x, _)| x))
     }
 
@@ -205,17 +205,17 @@ impl Checker<'_> {
         ty.element().ok_or_else(|| format!("{ty} where a buffer belongs"))
     }
 
-    fn targets(&mut self, xs: &[Local], types: &[Ty]) -> Check {
+    fn set_targets(&mut self, xs: &[Local], types: &[Ty]) -> Check {
         if xs.len() != types.len() {
             return Err(format!("{} locals for {} values", xs.len(), types.len()));
         }
         xs.iter().zip(types).try_for_each(|(x, ty)| {
             self.set(*x)?;
-            self.same(*ty, self.function.locals[x.0 as usize].ty)
+            self.check_type(*ty, self.function.locals[x.0 as usize].ty)
         })
     }
 
-    fn operands(&self, operands: &[Operand], types: &[Ty]) -> Check {
+    fn check_operands(&self, operands: &[Operand], types: &[Ty]) -> Check {
         if operands.len() != types.len() {
             return Err(format!("{} operands for {} places", operands.len(), types.len()));
         }
@@ -225,11 +225,11 @@ impl Checker<'_> {
             {
                 return Err(format!("%{i} is not in scope"));
             }
-            self.same(self.function.ty(operand), *ty)
+            self.check_type(self.function.ty(operand), *ty)
         })
     }
 
-    fn same(&self, found: Ty, wanted: Ty) -> Check {
+    fn check_type(&self, found: Ty, wanted: Ty) -> Check {
         if found == wanted { Ok(()) } else { Err(format!("{found} where {wanted} belongs")) }
     }
 

@@ -14,28 +14,28 @@ type Lowered = Result<Val, Error>;
 
 impl Body<'_> {
     /// The value of `p(args)`, of type `ty`; `None` when `p` is no primitive on tensors.
-    pub(super) fn array(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Option<Lowered> {
+    pub(super) fn lower_array_prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Option<Lowered> {
         Some(match p {
-            Prim::Build => self.build(args, ty, sharing),
-            Prim::SumBuild => self.sum_build(args, ty),
-            Prim::Sum => self.sum(&args[0], ty),
-            Prim::Size => self.value(&args[0]).map(|v| size(v.tensor())),
-            Prim::CommonSize => self.common_size(args),
-            Prim::Unzip => self.unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
-            Prim::Index => self.index(args).and_then(|x| self.copy_for(sharing, x)),
-            Prim::VecInit => self.literal(args, sharing),
-            Prim::Fold => self.fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
-            Prim::Scanl => self.scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
-            Prim::AddAt => self.add_at(args),
-            Prim::DeltaAt => self.delta_at(args, ty, sharing),
-            Prim::Loop => self.loop_into(args, &Sink::Own).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Build => self.lower_build(args, ty, sharing),
+            Prim::SumBuild => self.lower_sum_build(args, ty),
+            Prim::Sum => self.lower_sum(&args[0], ty),
+            Prim::Size => self.lower_value(&args[0]).map(|v| size(v.tensor())),
+            Prim::CommonSize => self.lower_common_size(args),
+            Prim::Unzip => self.lower_unzip(&args[0], ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Index => self.lower_index(args).and_then(|x| self.copy_for(sharing, x)),
+            Prim::VecInit => self.lower_literal(args, sharing),
+            Prim::Fold => self.lower_fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Scanl => self.lower_scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::AddAt => self.lower_add_at(args),
+            Prim::DeltaAt => self.lower_delta_at(args, ty, sharing),
+            Prim::Loop => self.lower_loop_into(args, &Sink::Own).and_then(|x| self.copy_for(sharing, x)),
             _ => return None,
         })
     }
 
     /// A tensor is a structure of arrays already: its buffers, in groups.
-    fn unzip(&mut self, e: &Expr, ty: &Type) -> Lowered {
-        let zipped = self.value(e)?;
+    fn lower_unzip(&mut self, e: &Expr, ty: &Type) -> Lowered {
+        let zipped = self.lower_value(e)?;
         let mut buffers = zipped.tensor().buffers.iter().cloned();
         let parts = ty.as_tuple().expect("`unzip` gives a tuple").iter().map(|part| {
             let Type::Tensor(_, element) = part else { panic!("`unzip` gives tensors") };
@@ -46,8 +46,8 @@ impl Body<'_> {
         Ok(Val::tuple(parts.collect::<Vec<_>>()))
     }
 
-    fn build(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
-        let n = self.value(&args[0])?.numbers();
+    fn lower_build(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
+        let n = self.lower_value(&args[0])?.numbers();
         self.check_size(&n);
         let result = self.alloc_tensor(element(ty), &n)?;
         self.for_each(&n, vec![], &mut |body, place, _| {
@@ -59,20 +59,20 @@ impl Body<'_> {
         Ok(result.val())
     }
 
-    fn index(&mut self, args: &[Expr]) -> Lowered {
-        let index = self.value(&args[0])?.numbers();
-        let value = self.value(&args[1])?;
+    fn lower_index(&mut self, args: &[Expr]) -> Lowered {
+        let index = self.lower_value(&args[0])?.numbers();
+        let value = self.lower_value(&args[1])?;
         let offset = self.offset(&value.tensor().sizes, &index);
         Ok(self.load_element(value.tensor(), &offset))
     }
 
-    fn common_size(&mut self, args: &[Expr]) -> Lowered {
-        let values = self.values(args)?;
+    fn lower_common_size(&mut self, args: &[Expr]) -> Lowered {
+        let values = self.lower_values(args)?;
         self.check_same_size(&values[0].tensor().sizes, &values[1].tensor().sizes);
         Ok(size(values[0].tensor()))
     }
 
-    fn literal(&mut self, args: &[Expr], sharing: Sharing) -> Lowered {
+    fn lower_literal(&mut self, args: &[Expr], sharing: Sharing) -> Lowered {
         let values = args.iter().map(|arg| self.produce(arg, sharing)).collect::<Result<Vec<_>, _>>()?;
         let result = self.alloc_tensor(args[0].ty(), &[Operand::Integer(args.len() as i64)])?;
         for (i, value) in values.iter().enumerate() {
@@ -82,9 +82,9 @@ impl Body<'_> {
     }
 
     /// Zeros of the shape of w, with x at i.
-    fn delta_at(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
-        let w = self.value(&args[0])?;
-        let index = self.value(&args[1])?.numbers();
+    fn lower_delta_at(&mut self, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
+        let w = self.lower_value(&args[0])?;
+        let index = self.lower_value(&args[1])?.numbers();
         let x = self.produce(&args[2], sharing)?;
         let offset = self.offset(&w.tensor().sizes, &index);
         let zero = self.zero(&w, ty)?;
@@ -93,9 +93,9 @@ impl Body<'_> {
     }
 
     /// The sum of f(i). From zeros of a shape; without one, from f(0).
-    fn sum_build(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let witness = if args.len() == 3 { Some(self.value(&args[0])?) } else { None };
-        let n = self.value(&args[args.len() - 2])?.numbers();
+    fn lower_sum_build(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let witness = if args.len() == 3 { Some(self.lower_value(&args[0])?) } else { None };
+        let n = self.lower_value(&args[args.len() - 2])?.numbers();
         let f = &args[args.len() - 1];
         self.check_size(&n);
         if let Some(witness) = witness {
@@ -115,7 +115,7 @@ impl Body<'_> {
             let start = body.produce(&term, Sharing::Owned)?;
             body.sum_after_first(&n, &start, &mut |body, index, target| {
                 let term = body.enter(f, index)?.clone();
-                body.value_into(&term, target, None).map(drop)
+                body.lower_into(&term, target, None).map(drop)
             })
         })
     }
@@ -124,7 +124,7 @@ impl Body<'_> {
         let sum = self.sum_of(start);
         self.add_each(n, &Sink::Add(sum.clone()), &mut |body, place, target| {
             let term = body.enter(f, place.index())?.clone();
-            body.value_into(&term, target, None).map(drop)
+            body.lower_into(&term, target, None).map(drop)
         })?;
         Ok(self.sum_value(&sum))
     }
@@ -165,7 +165,7 @@ impl Body<'_> {
         self.some_or_zero(n, ty, |_| Ok(sum))
     }
 
-    /// What a sum can start from so that it is its first term: -0, since -0 + x is x for 0 and -0, too.
+    /// Returns the neutral start of a sum. For Floats it is -0, since -0 + x is x for both 0 and -0.
     fn neutral(&mut self, ty: &Type) -> Lowered {
         let zero = self.dummy(ty)?.flatten().into_iter();
         let negative = |a| if let Operand::Float(_) = a { Operand::Float(-0.0) } else { a };
@@ -173,21 +173,21 @@ impl Body<'_> {
     }
 
     /// The sum of the elements. Those of a `build` are added as they come, and not stored.
-    fn sum(&mut self, v: &Expr, ty: &Type) -> Lowered {
+    fn lower_sum(&mut self, v: &Expr, ty: &Type) -> Lowered {
         if let (Some([n, f]), true) = (v.args_of_prim(Prim::Build), ty.has_fixed_shape()) {
-            let n = self.value(n)?.numbers();
+            let n = self.lower_value(n)?.numbers();
             self.at(v.span(), |body| body.check_size(&n));
             let start = self.neutral(ty)?;
             let sum = self.sum_of(&start);
             self.add_each(&n, &Sink::Add(sum.clone()), &mut |body, place, target| {
                 let term = body.enter(f, place.index())?.clone();
-                let x = body.value(&term)?;
+                let x = body.lower_value(&term)?;
                 body.distribute(&x, target).map(drop)
             })?;
             let sum = self.sum_value(&sum);
             return self.or_zero(&n, sum, ty);
         }
-        let value = self.value(v)?;
+        let value = self.lower_value(v)?;
         let tensor = value.tensor().clone();
         let n = [self.count(&tensor.sizes)];
         let add = |body: &mut Self, i: &Operand, target: &Sink| {
@@ -208,21 +208,21 @@ impl Body<'_> {
         })
     }
 
-    fn fold(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let start = self.value(&args[1])?;
-        let value = self.value(&args[2])?;
+    fn lower_fold(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let start = self.lower_value(&args[1])?;
+        let value = self.lower_value(&args[2])?;
         let tensor = value.tensor().clone();
         self.iterate(&tensor.sizes[0], &start, ty, &[], |body, i, state| {
             let x = body.load_element(&tensor, &i);
             let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
-            body.value(&term)
+            body.lower_value(&term)
         })
     }
 
     /// All states of a fold, the first one included.
-    fn scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let start = self.value(&args[1])?;
-        let value = self.value(&args[2])?;
+    fn lower_scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
+        let start = self.lower_value(&args[1])?;
+        let value = self.lower_value(&args[2])?;
         let tensor = value.tensor().clone();
         let n = self.op(Op::AddI, [tensor.sizes[0].clone(), Operand::Integer(1)]);
         self.check_size(std::slice::from_ref(&n));
@@ -233,7 +233,7 @@ impl Body<'_> {
             body.new_sizes(&state, 0);
             let x = body.load_element(&tensor, &i);
             let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
-            let next = body.scoped(|body| body.value(&term))?;
+            let next = body.scoped(|body| body.lower_value(&term))?;
             let after = body.op(Op::AddI, [i, Operand::Integer(1)]);
             body.store_element(&result, &after, &next);
             Ok(next.flatten())
@@ -242,10 +242,10 @@ impl Body<'_> {
     }
 
     /// `v` with every `(i, x)` of a tensor of pairs added at i, in order.
-    fn add_at(&mut self, args: &[Expr]) -> Lowered {
+    fn lower_add_at(&mut self, args: &[Expr]) -> Lowered {
         let sum = self.produce(&args[0], Sharing::Owned)?;
         let target = sum.tensor().clone();
-        let pairs = self.value(&args[1])?;
+        let pairs = self.lower_value(&args[1])?;
         let pairs = pairs.tensor().clone();
         let count = self.count(&pairs.sizes);
         self.count_to(&count, vec![], |body, k, _| {

@@ -7,7 +7,7 @@ use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 
 type Operands = Result<Vec<Operand>, Error>;
 
-/// Where a loop over the elements of a tensor is.
+/// The position of a loop over the elements of a tensor.
 pub(super) struct ElementPosition {
     /// The index, one number for each dimension.
     pub(super) index: Vec<Operand>,
@@ -63,9 +63,9 @@ impl Body<'_> {
         other: impl FnOnce(&mut Self) -> Operands,
     ) -> Operands {
         let slots = self.slots.clone();
-        let (mut then, then_took) = self.arm(then)?;
+        let (mut then, then_took) = self.lower_arm(then)?;
         let then_slots = std::mem::replace(&mut self.slots, slots.clone());
-        let (mut other, other_took) = self.arm(other)?;
+        let (mut other, other_took) = self.lower_arm(other)?;
         let other_slots = std::mem::replace(&mut self.slots, slots);
         let count = then.results.len();
         then.results.extend(then_slots.into_iter().take(self.slots.len()));
@@ -101,7 +101,7 @@ impl Body<'_> {
         self.allocated.extend(buffers.map(|x| Some(*x)));
     }
 
-    fn arm(&mut self, emit: impl FnOnce(&mut Self) -> Operands) -> Result<(Block, Took), Error> {
+    fn lower_arm(&mut self, emit: impl FnOnce(&mut Self) -> Operands) -> Result<(Block, Took), Error> {
         let outer = std::mem::take(&mut self.allocated);
         let emitted = self.nested(emit);
         let allocated = std::mem::replace(&mut self.allocated, outer);
@@ -130,7 +130,7 @@ impl Body<'_> {
         self.keep(&value, mark)
     }
 
-    /// What is emitted, and what that leaves in the arena.
+    /// Runs `emit`. Returns its value, and what the emitted statements leave in the arena.
     fn tracked<T>(
         &mut self,
         emit: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -242,12 +242,12 @@ impl Body<'_> {
     }
 }
 
-/// What a branch takes from the arena.
+/// Describes what a branch takes from the arena.
 enum Took {
     Nothing,
     /// Only what it yields.
     Results,
-    /// Also what nobody uses afterwards.
+    /// Also buffers that are not used afterwards.
     Garbage,
 }
 

@@ -18,22 +18,22 @@ use std::sync::Arc;
 pub(super) struct Body<'a> {
     name: &'a FunName,
     pub(super) wanted: &'a mut Worklist,
-    /// What is done with what nobody reads.
+    /// The treatment of values that are not read.
     pub(super) unread: Unread,
     env: HashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
     /// The numbers that are being summed in registers, so far.
     pub(super) slots: Vec<Operand>,
-    /// What was taken from the arena in the scope at hand, and is still there: the buffer that it is for,
-    /// or none where nobody will use it.
+    /// The arena allocations of the current scope that are still live. Each has its buffer, or none if it will not be
+    /// used.
     pub(super) allocated: Vec<Option<Local>>,
     pub(super) facts: SizeFacts,
     /// The nearest place in the source around the term at hand: errors report it.
     pub(super) span: Span,
 }
 
-/// Whom else the buffers of a new value may belong to.
+/// The possible other owners of a new value's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sharing {
     /// Other values: it is only read.
@@ -60,7 +60,7 @@ impl<'a> Body<'a> {
     }
 
     /// Emits the statements that compute a term, which is then only read.
-    pub(super) fn value(&mut self, e: &Expr) -> Result<Val, Error> {
+    pub(super) fn lower_value(&mut self, e: &Expr) -> Result<Val, Error> {
         self.produce(e, Sharing::Shared)
     }
 
@@ -74,7 +74,7 @@ impl<'a> Body<'a> {
             }
             Kind::Let(bindings, body) => {
                 for binding in bindings {
-                    let value = self.value(&binding.rhs)?;
+                    let value = self.lower_value(&binding.rhs)?;
                     self.bind_pattern(&binding.pattern, value);
                 }
                 self.produce(body, sharing)
@@ -82,7 +82,7 @@ impl<'a> Body<'a> {
             Kind::Lam(..) => Err(self.unsupported("a function as a value")),
             Kind::App(op, args) => {
                 let slots = self.slots.len();
-                let value = self.at(e.span(), |body| body.app(e, op, args, sharing));
+                let value = self.at(e.span(), |body| body.lower_app(e, op, args, sharing));
                 // Sums on the way are in the value now.
                 self.slots.truncate(slots);
                 value
@@ -99,41 +99,41 @@ impl<'a> Body<'a> {
         result
     }
 
-    fn app(&mut self, e: &Expr, op: &term::Op, args: &[Expr], sharing: Sharing) -> Result<Val, Error> {
+    fn lower_app(&mut self, e: &Expr, op: &term::Op, args: &[Expr], sharing: Sharing) -> Result<Val, Error> {
         match op {
             term::Op::Tuple => {
                 let parts = args.iter().map(|arg| self.produce(arg, sharing)).collect::<Result<Vec<_>, _>>()?;
                 Ok(Val::tuple(parts))
             }
             term::Op::Get(i, _) => {
-                let value = self.value(&args[0])?.parts()[i - 1].clone();
+                let value = self.lower_value(&args[0])?.parts()[i - 1].clone();
                 self.copy_for(sharing, value)
             }
             term::Op::If => {
-                let condition = self.value(&args[0])?.leaf();
+                let condition = self.lower_value(&args[0])?.leaf();
                 let arm = |e: &Expr, body: &mut Self| body.produce(e, sharing);
                 self.choose_value(condition, |body| arm(&args[1], body), |body| arm(&args[2], body))
             }
             term::Op::Assert => {
-                self.assert(&args[0])?;
+                self.lower_assert(&args[0])?;
                 self.produce(&args[1], sharing)
             }
             term::Op::Dummy => self.dummy(e.ty()),
-            term::Op::Prim(p) => self.prim(*p, args, e.ty(), sharing),
+            term::Op::Prim(p) => self.lower_prim(*p, args, e.ty(), sharing),
             term::Op::Call(fun) => {
-                let args = self.values(args)?;
-                let result = self.call_into(fun, &args, &Sink::Own)?;
+                let args = self.lower_values(args)?;
+                let result = self.lower_call_into(fun, &args, &Sink::Own)?;
                 self.copy_for(sharing, result)
             }
             term::Op::JacobianOf(p) => Err(self.unsupported(&format!("the Jacobian of `{}`", p.name()))),
             term::Op::JacobianOfFun(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
             term::Op::JacobianAt(fun) => Err(self.unsupported(&format!("the Jacobian of `{}`", fun.name))),
             term::Op::Pack(_) => {
-                let value = self.value(&args[0])?;
+                let value = self.lower_value(&args[0])?;
                 Ok(self.pack(&value))
             }
             term::Op::Unpack(ty) => {
-                let record = self.value(&args[0])?.leaf();
+                let record = self.lower_value(&args[0])?.leaf();
                 let value = self.unpack(&record, ty)?;
                 self.copy_for(sharing, value)
             }
@@ -141,17 +141,17 @@ impl<'a> Body<'a> {
         }
     }
 
-    pub(super) fn assert(&mut self, condition: &Expr) -> Result<(), Error> {
-        let condition = self.value(condition)?.leaf();
+    pub(super) fn lower_assert(&mut self, condition: &Expr) -> Result<(), Error> {
+        let condition = self.lower_value(condition)?.leaf();
         self.check(condition, Failure::AssertFailed, []);
         Ok(())
     }
 
-    pub(super) fn values(&mut self, es: &[Expr]) -> Result<Vec<Val>, Error> {
-        es.iter().map(|e| self.value(e)).collect()
+    pub(super) fn lower_values(&mut self, es: &[Expr]) -> Result<Vec<Val>, Error> {
+        es.iter().map(|e| self.lower_value(e)).collect()
     }
 
-    /// Binds the parameter of a function that stands as an argument; gives its body.
+    /// Binds the parameter of a function argument, and returns the function's body.
     pub(super) fn enter<'e>(&mut self, f: &'e Expr, x: Val) -> Result<&'e Expr, Error> {
         let Kind::Lam(param, body) = f.kind() else { return Err(self.unsupported("a function as a value")) };
         self.bind(param, x);
@@ -184,7 +184,7 @@ impl<'a> Body<'a> {
         self.env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()
     }
 
-    /// What the interpreter's dummy is too: zeros, of a tensor the empty one.
+    /// Returns the dummy value of the interpreter: zeros, and empty tensors.
     pub(super) fn dummy(&mut self, ty: &Type) -> Result<Val, Error> {
         let components = self.components(ty)?;
         let zero = |body: &mut Self, ty: Ty| match ty.as_scalar() {

@@ -14,7 +14,7 @@ use lm::term::{Def, Fun, Version};
 impl<'a> Body<'a> {
     /// Returns the loops of a definition whose result goes to targets of a form; functions that it calls are added to
     /// `wanted`.
-    pub(super) fn of(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
+    pub(super) fn lower_function(def: &'a Def, form: &SinkForm, wanted: &mut Worklist) -> Result<Function, Error> {
         let (span, result) = (def.body.span(), &def.fun.result);
         let mut body = Body::new(&def.fun.name, wanted, span);
         for param in &def.params {
@@ -29,7 +29,7 @@ impl<'a> Body<'a> {
         let params = (0..body.locals.len() as u32).map(Local).collect();
         let mut results = body.components(&form.given_back(result))?;
         let target = form.target(&mut sums.iter().cloned());
-        let value = body.scoped(|body| body.value_into(&def.body, &target, None))?;
+        let value = body.scoped(|body| body.lower_into(&def.body, &target, None))?;
         let slots = sums.iter().flat_map(Accumulator::slots).map(|slot| body.slots[slot].clone());
         let block_results: Vec<Operand> = value.flatten().into_iter().chain(slots).collect();
         results.extend(block_results[results.len()..].iter().map(|a| body.ty_of(a)).collect::<Vec<Ty>>());
@@ -57,9 +57,9 @@ impl<'a> Body<'a> {
     }
 
     /// Calls a function whose result goes to a target; gives what goes back to the caller.
-    pub(super) fn call_into(&mut self, fun: &Fun, args: &[Val], target: &Sink) -> Result<Val, Error> {
+    pub(super) fn lower_call_into(&mut self, fun: &Fun, args: &[Val], target: &Sink) -> Result<Val, Error> {
         if self.wanted.externals.contains(&fun.name) {
-            let value = self.external(fun, args)?;
+            let value = self.lower_external_call(fun, args)?;
             return self.distribute(&value, target);
         }
         let form = target.form();

@@ -13,11 +13,11 @@ use lm::types::Type;
 
 impl Body<'_> {
     /// The result of a call.
-    pub(super) fn external(&mut self, fun: &Fun, args: &[Val]) -> Result<Val, Error> {
+    pub(super) fn lower_external_call(&mut self, fun: &Fun, args: &[Val]) -> Result<Val, Error> {
         let mut passed = Vec::new();
-        args.iter().try_for_each(|arg| self.pass(fun, arg, &mut passed))?;
+        args.iter().try_for_each(|arg| self.pass_argument(fun, arg, &mut passed))?;
         let mut results = Vec::new();
-        let value = self.returned(fun, &fun.result, &mut results)?;
+        let value = self.take_result(fun, &fun.result, &mut results)?;
         let locals: Vec<_> = results.iter().flat_map(Returned::locals).collect();
         self.own_buffers(&locals);
         let (symbol, span) = (c_symbol(&fun.name).into(), self.span);
@@ -26,10 +26,10 @@ impl Body<'_> {
         Ok(value)
     }
 
-    fn pass(&mut self, fun: &Fun, value: &Val, out: &mut Vec<Argument>) -> Result<(), Error> {
+    fn pass_argument(&mut self, fun: &Fun, value: &Val, out: &mut Vec<Argument>) -> Result<(), Error> {
         match value {
             Val::Leaf(operand) => out.push(Argument::Scalar(operand.clone())),
-            Val::Tuple(parts) => parts.iter().try_for_each(|part| self.pass(fun, part, out))?,
+            Val::Tuple(parts) => parts.iter().try_for_each(|part| self.pass_argument(fun, part, out))?,
             Val::Tensor(tensor) if tensor.is_flat() && !tensor.buffers.is_empty() => {
                 out.extend(tensor.buffers.iter().map(|data| Argument::Tensor(data.clone(), tensor.sizes.clone())));
             }
@@ -39,10 +39,10 @@ impl Body<'_> {
     }
 
     /// The value that the outputs make: of the tensors for a tensor of tuples, the first one has its sizes.
-    fn returned(&mut self, fun: &Fun, ty: &Type, out: &mut Vec<Returned>) -> Result<Val, Error> {
+    fn take_result(&mut self, fun: &Fun, ty: &Type, out: &mut Vec<Returned>) -> Result<Val, Error> {
         match ty {
             Type::Tuple(parts) => {
-                let parts = parts.iter().map(|part| self.returned(fun, part, out));
+                let parts = parts.iter().map(|part| self.take_result(fun, part, out));
                 Ok(Val::tuple(parts.collect::<Result<Vec<_>, _>>()?))
             }
             Type::Tensor(rank, element) => {

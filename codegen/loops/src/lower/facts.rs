@@ -12,9 +12,9 @@ pub(super) struct SizeFacts {
     sizes: HashSet<Local>,
     /// 0 <= index < size. An index is known nowhere outside of its loop.
     below: HashMap<Local, Operand>,
-    /// Two equal numbers: the second stands for the first.
+    /// Maps a number to an equal one that replaces it.
     equal: HashMap<Local, Operand>,
-    /// What was learnt, in order.
+    /// The facts, in the order in which they were learnt.
     learnt: Vec<SizeFact>,
 }
 
@@ -24,7 +24,7 @@ enum SizeFact {
 }
 
 impl SizeFacts {
-    /// These are sizes of a tensor.
+    /// Records that these numbers are the sizes of a tensor.
     pub(super) fn are_sizes(&mut self, sizes: &[Operand]) {
         for x in sizes.iter().filter_map(Operand::local) {
             if self.sizes.insert(x) {
@@ -55,7 +55,7 @@ impl SizeFacts {
         bound.is_some_and(|bound| self.known_equal(bound, size))
     }
 
-    /// Two numbers were found equal.
+    /// Records that two numbers are equal.
     pub(super) fn are_equal(&mut self, a: &Operand, b: &Operand) {
         let (a, b) = (self.resolved(a), self.resolved(b));
         let (x, stands) = match (a.local(), b.local()) {
@@ -78,7 +78,7 @@ impl SizeFacts {
         self.learnt.len()
     }
 
-    /// What was learnt since in a block that ends.
+    /// Forgets the facts that were learnt in a block, at its end.
     pub(super) fn forget_since(&mut self, then: usize) {
         for fact in self.learnt.drain(then..) {
             match fact {

@@ -26,7 +26,7 @@ const INTEGER: Ty = Scalar::Integer.ty();
 struct Fields {
     /// Its number, from 1.
     number: i64,
-    /// Of a result, whether there is storage for it.
+    /// For a result, whether there is storage for it.
     has_storage: Option<Operand>,
     sizes: Vec<Operand>,
     offsets: Option<Operand>,
@@ -59,7 +59,7 @@ pub(super) fn interface(
     for ty in &def.fun.params {
         args.push(body.inward(ty, &mut given)?);
     }
-    let value = body.call_into(&def.fun, &args, &Sink::Own)?;
+    let value = body.lower_call_into(&def.fun, &args, &Sink::Own)?;
     let mut results = VecDeque::new();
     outward(&def.fun.result, &value, &mut results);
     storage.iter().zip(&results).try_for_each(|(fields, result)| body.check_storage(fields, result))?;
@@ -206,7 +206,7 @@ impl Body<'_> {
         Ok(result.val())
     }
 
-    /// Where element i of a jagged tensor starts, and its size.
+    /// Returns the start of element i of a jagged tensor, and its size.
     fn element(&mut self, column: &Fields, rank: usize, i: &Operand) -> (Operand, Vec<Operand>) {
         let offsets = column.offsets.as_ref().expect("a jagged tensor has offsets");
         let start = self.load_cell(offsets, i);
@@ -220,13 +220,13 @@ impl Body<'_> {
         (start, places.iter().map(|place| self.load_cell(sizes, place)).collect())
     }
 
-    /// Where the sizes of element i are.
+    /// Returns the positions of the sizes of element i.
     fn places(&mut self, rank: usize, i: &Operand) -> Vec<Operand> {
         let first = self.op(Op::MulI, [i.clone(), Operand::Integer(rank as i64)]);
         (0..rank).map(|j| self.op(Op::AddI, [first.clone(), Operand::Integer(j as i64)])).collect()
     }
 
-    /// Where there is storage, it must have the size of the result.
+    /// Checks that the storage, if there is any, has the size of the result.
     fn check_storage(&mut self, fields: &Fields, result: &Column) -> Result<(), Error> {
         let Some(has_storage) = fields.has_storage.clone() else { return Ok(()) };
         let check = |body: &mut Self| match result {

@@ -26,21 +26,21 @@ use lm::types::Type;
 pub(super) type Lowered = Result<Val, Error>;
 impl Body<'_> {
     /// Evaluates into a target; gives what goes back to the caller. `planned` holds what was added before.
-    pub(super) fn value_into(&mut self, e: &Expr, target: &Sink, planned: Option<&Planned>) -> Lowered {
+    pub(super) fn lower_into(&mut self, e: &Expr, target: &Sink, planned: Option<&Planned>) -> Lowered {
         match target {
-            Sink::Own => self.value(e),
+            Sink::Own => self.lower_value(e),
             Sink::Nowhere => {
                 if !self.unread.is_idle(e, &self.wanted.effects) {
                     let passes_on = self.unread.passes_on(e);
                     if passes_on {
                         self.spread(e, target, planned)?
                     } else {
-                        self.value(e)?
+                        self.lower_value(e)?
                     };
                 }
                 Ok(Val::nothing())
             }
-            Sink::Add(_) | Sink::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.value(e),
+            Sink::Add(_) | Sink::Parts(_) if planned.is_some_and(|planned| planned.has_added(e)) => self.lower_value(e),
             Sink::Add(_) | Sink::Parts(_) => self.spread(e, target, planned),
         }
     }
@@ -48,13 +48,13 @@ impl Body<'_> {
     /// A term whose parts have targets.
     fn spread(&mut self, e: &Expr, target: &Sink, planned: Option<&Planned>) -> Lowered {
         match e.kind() {
-            Kind::Let(..) => self.block_into(e, target, planned),
+            Kind::Let(..) => self.lower_block_into(e, target, planned),
             Kind::App(term::Op::If, args) => {
-                let condition = self.value(&args[0])?.leaf();
+                let condition = self.lower_value(&args[0])?.leaf();
                 self.choose_value(
                     condition,
-                    |body| body.value_into(&args[1], target, planned),
-                    |body| body.value_into(&args[2], target, planned),
+                    |body| body.lower_into(&args[1], target, planned),
+                    |body| body.lower_into(&args[2], target, planned),
                 )
             }
             Kind::App(term::Op::Get(i, n), args)
@@ -62,23 +62,23 @@ impl Body<'_> {
             {
                 let mut parts = vec![Sink::Nowhere; *n];
                 parts[i - 1] = target.clone();
-                Ok(self.value_into(&args[0], &Sink::Parts(parts), None)?.parts()[i - 1].clone())
+                Ok(self.lower_into(&args[0], &Sink::Parts(parts), None)?.parts()[i - 1].clone())
             }
             Kind::App(term::Op::Tuple, args) => {
-                let part = |(i, e)| self.value_into(e, &target.component(i + 1), planned);
+                let part = |(i, e)| self.lower_into(e, &target.component(i + 1), planned);
                 Ok(Val::tuple(args.iter().enumerate().map(part).collect::<Result<Vec<_>, _>>()?))
             }
             Kind::App(term::Op::Call(fun), args) => {
-                let args = self.values(args)?;
-                self.call_into(fun, &args, target)
+                let args = self.lower_values(args)?;
+                self.lower_call_into(fun, &args, target)
             }
             // What nobody reads may fail where it is added to what nobody reads.
             Kind::App(term::Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
-                Some(kept) => Ok(self.prim_into(*p, e, args, &kept, planned)?.without_unread(target)),
-                None => self.prim_into(*p, e, args, target, planned),
+                Some(kept) => Ok(self.lower_prim_into(*p, e, args, &kept, planned)?.without_unread(target)),
+                None => self.lower_prim_into(*p, e, args, target, planned),
             },
             Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Lam(..) => {
-                let value = self.value(e)?;
+                let value = self.lower_value(e)?;
                 self.distribute(&value, target)
             }
         }
@@ -90,47 +90,54 @@ impl Body<'_> {
         self.element_sum(&tensor, &offset)
     }
 
-    fn prim_into(&mut self, p: Prim, e: &Expr, args: &[Expr], target: &Sink, planned: Option<&Planned>) -> Lowered {
+    fn lower_prim_into(
+        &mut self,
+        p: Prim,
+        e: &Expr,
+        args: &[Expr],
+        target: &Sink,
+        planned: Option<&Planned>,
+    ) -> Lowered {
         match (p, target) {
             (Prim::Add, _) if target.destination().takes_all() && !e.ty().has_fixed_shape() => {
-                self.value_into(&args[0], target, planned)?;
-                self.value_into(&args[1], target, planned)
+                self.lower_into(&args[0], target, planned)?;
+                self.lower_into(&args[1], target, planned)
             }
             (Prim::ZeroOf, Sink::Add(_)) => Ok(Val::nothing()),
             (Prim::ZeroOf, _) => {
-                let witness = self.value(&args[0])?;
+                let witness = self.lower_value(&args[0])?;
                 self.zero_into(&witness, target, e.ty())
             }
             (Prim::DeltaAt, Sink::Add(sum)) => {
-                let index = self.value(&args[1])?.numbers();
+                let index = self.lower_value(&args[1])?.numbers();
                 let element = self.at(e.span(), |body| body.element_at(sum, &index));
-                self.value_into(&args[2], &Sink::Add(element), planned)
+                self.lower_into(&args[2], &Sink::Add(element), planned)
             }
-            (Prim::SumBuild, _) => self.at(e.span(), |body| body.sum_into(e, args, target)),
-            (Prim::Loop, _) => self.loop_into(args, target),
+            (Prim::SumBuild, _) => self.at(e.span(), |body| body.lower_sum_into(e, args, target)),
+            (Prim::Loop, _) => self.lower_loop_into(args, target),
             (Prim::Into, _) => self.starting_at_zero(args, target),
             (Prim::Build, Sink::Add(sum)) => self.build_into(e, args, sum),
             (Prim::Mul, Sink::Add(sum)) if !e.ty().has_fixed_shape() => {
-                let (k, value) = (self.value(&args[0])?.leaf(), self.value(&args[1])?);
+                let (k, value) = (self.lower_value(&args[0])?.leaf(), self.lower_value(&args[1])?);
                 let times = &mut |body: &mut Self, x| body.op(Op::MulF, [k.clone(), x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, times))?;
                 Ok(Val::nothing())
             }
             (Prim::Neg, Sink::Add(sum)) if !e.ty().has_fixed_shape() => {
-                let value = self.value(&args[0])?;
+                let value = self.lower_value(&args[0])?;
                 let negated = &mut |body: &mut Self, x| body.op(Op::NegF, [x]);
                 self.at(e.span(), |body| body.add_changed(sum, &value, negated))?;
                 Ok(Val::nothing())
             }
             _ => {
-                let value = self.value(e)?;
+                let value = self.lower_value(e)?;
                 self.at(e.span(), |body| body.distribute(&value, target))
             }
         }
     }
 
     fn build_into(&mut self, e: &Expr, args: &[Expr], sum: &Accumulator) -> Lowered {
-        let n = self.value(&args[0])?.numbers();
+        let n = self.lower_value(&args[0])?.numbers();
         let tensor = sum.tensor();
         let known = n.iter().zip(&tensor.sizes).all(|(a, b)| self.facts.known_equal(a, b));
         if !known {
@@ -143,7 +150,7 @@ impl Body<'_> {
             let term = body.enter(&args[1], place.index())?.clone();
             body.scoped(|body| {
                 let element = body.element_sum(&tensor, &place.offset);
-                body.value_into(&term, &Sink::Add(element), None)
+                body.lower_into(&term, &Sink::Add(element), None)
             })?;
             Ok(vec![])
         })?;
@@ -151,32 +158,32 @@ impl Body<'_> {
     }
 
     /// Adds `f(i)` for each i; what goes back to the caller is summed from the zero of w's shape.
-    fn sum_into(&mut self, e: &Expr, args: &[Expr], target: &Sink) -> Lowered {
+    fn lower_sum_into(&mut self, e: &Expr, args: &[Expr], target: &Sink) -> Lowered {
         let inner = match (args, target) {
             ([_, _], Sink::Add(_)) => target.clone(),
             ([_, _], _) => {
-                let value = self.value(e)?;
+                let value = self.lower_value(e)?;
                 return self.distribute(&value, target);
             }
             _ => {
-                let witness = self.value(&args[0])?;
+                let witness = self.lower_value(&args[0])?;
                 self.with_zeros(&witness, target, e.ty())?
             }
         };
-        let n = self.value(&args[args.len() - 2])?.numbers();
+        let n = self.lower_value(&args[args.len() - 2])?.numbers();
         self.check_size(&n);
         self.add_each(&n, &inner, &mut |body, place, inner| {
             let term = body.enter(&args[args.len() - 1], place.index())?.clone();
-            body.value_into(&term, inner, None).map(drop)
+            body.lower_into(&term, inner, None).map(drop)
         })?;
         Ok(self.collected(target, &inner))
     }
 
     /// `(s, z) = f(i, s)` for each i in turn: the last s, and the sum of the z.
-    pub(super) fn loop_into(&mut self, args: &[Expr], target: &Sink) -> Lowered {
-        let n = self.value(&args[0])?.leaf();
-        let start = self.value(&args[2])?;
-        let witness = self.value(&args[3])?;
+    pub(super) fn lower_loop_into(&mut self, args: &[Expr], target: &Sink) -> Lowered {
+        let n = self.lower_value(&args[0])?.leaf();
+        let start = self.lower_value(&args[2])?;
+        let witness = self.lower_value(&args[3])?;
         let (state_ty, sum_ty) = (args[2].ty(), args[3].ty().tangent());
         let outer = self.with_zeros(&witness, &target.component(2), &sum_ty)?;
         let (sum, cells) = self.in_slots(&outer);
@@ -184,7 +191,7 @@ impl Body<'_> {
         let inner = Sink::Parts(vec![Sink::Own, sum.clone()]);
         let state = self.iterate(&n, &start, state_ty, &slots, |body, i, state| {
             let term = body.enter(&args[1], Val::tuple([Val::Leaf(i), state]))?.clone();
-            Ok(body.value_into(&term, &inner, None)?.parts()[0].clone())
+            Ok(body.lower_into(&term, &inner, None)?.parts()[0].clone())
         })?;
         self.back_from_slots(&cells);
         let sum = self.collected(&target.component(2), &outer);
@@ -224,22 +231,22 @@ impl Body<'_> {
     /// A term, evaluated into zeros of w's shape where it goes back to the caller; of a pair with a value the rest
     /// only.
     pub(super) fn starting_at_zero(&mut self, args: &[Expr], target: &Sink) -> Lowered {
-        let witness = self.value(&args[0])?;
+        let witness = self.lower_value(&args[0])?;
         if beside_a_value(&args[0], &args[1]) && !target.destination().takes_all() {
             let rest = target.component(2);
             let ty = &args[1].ty().as_tuple().expect("a value beside something")[1];
             let zeros = self.with_zeros(&witness.parts()[1], &rest, ty)?;
             let inner = Sink::Parts(vec![target.component(1), zeros]);
-            let value = self.value_into(&args[1], &inner, None)?.parts()[0].clone();
+            let value = self.lower_into(&args[1], &inner, None)?.parts()[0].clone();
             let Sink::Parts(inner) = &inner else { unreachable!("it was just made") };
             return Ok(Val::tuple([value, self.collected(&rest, &inner[1])]));
         }
         let inner = self.with_zeros(&witness, target, args[1].ty())?;
-        self.value_into(&args[1], &inner, None)?;
+        self.lower_into(&args[1], &inner, None)?;
         Ok(self.collected(target, &inner))
     }
 
-    /// What `with_zeros` made room for, now that all was added.
+    /// Returns the sums that `with_zeros` made room for, after all additions.
     fn collected(&mut self, target: &Sink, inner: &Sink) -> Val {
         match (target, inner) {
             (Sink::Own, Sink::Add(sum)) => self.sum_value(sum),
@@ -306,7 +313,7 @@ impl Body<'_> {
     pub(super) fn add_terms(&mut self, args: &[Expr]) -> Lowered {
         let first = self.produce(&args[0], Sharing::Owned)?;
         let sum = self.sum_of(&first);
-        self.value_into(&args[1], &Sink::Add(sum.clone()), None)?;
+        self.lower_into(&args[1], &Sink::Add(sum.clone()), None)?;
         Ok(self.sum_value(&sum))
     }
 }

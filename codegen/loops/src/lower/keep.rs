@@ -136,7 +136,7 @@ impl Body<'_> {
         Ok(value.with_tensors(&mut tensors.into_iter()))
     }
 
-    /// The value itself, or a copy that nobody else has.
+    /// Returns the value itself, or a copy with a single owner.
     pub(super) fn copy_for(&mut self, sharing: super::body::Sharing, value: Val) -> Result<Val, Error> {
         match sharing {
             super::body::Sharing::Shared => Ok(value),

@@ -44,7 +44,7 @@ use lm::types::Type;
 use sink::SinkForm;
 use std::collections::HashSet;
 
-/// What an entry is for C; a type that has no form there, otherwise.
+/// The C interface of an entry, or the type that has no form in C.
 pub type Outside = Result<Interface, Type>;
 
 /// Returns the loops of the entries, which come first and in order, of all that they call, and of what C calls.
@@ -61,7 +61,7 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
     while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
         let (form, def) = (form.clone(), program.defs.get(name));
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
-        module.functions.push(Body::of(def, &form, &mut wanted)?);
+        module.functions.push(Body::lower_function(def, &form, &mut wanted)?);
     }
     let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
     let called = outside.iter().flatten().map(|interface| interface.function);

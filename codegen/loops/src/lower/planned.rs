@@ -11,14 +11,14 @@ use lm::types::Type;
 
 impl Body<'_> {
     /// A block, into a target; `outer` holds what was added before.
-    pub(super) fn block_into(&mut self, block: &Expr, target: &Sink, outer: Option<&Planned>) -> Lowered {
+    pub(super) fn lower_block_into(&mut self, block: &Expr, target: &Sink, outer: Option<&Planned>) -> Lowered {
         let (bindings, result) = block.as_block();
         let plan = plan(block, &target.destination(), self.unread);
         let planned = Planned { plan: &plan, outer };
         for b in bindings {
             let destination = plan.of(&b.pattern);
             let value = match destination.is_own() {
-                true => self.value(&b.rhs)?,
+                true => self.lower_value(&b.rhs)?,
                 false => {
                     let given = given(&destination, b.rhs.ty());
                     self.planned_into(&b.rhs, &destination, &given, target, &planned)?
@@ -26,7 +26,7 @@ impl Body<'_> {
             };
             self.bind_pattern(&b.pattern, value);
         }
-        self.value_into(result, target, Some(&planned))
+        self.lower_into(result, target, Some(&planned))
     }
 
     /// Evaluates into a destination, once for each case that a condition distinguishes. In every case
@@ -42,12 +42,12 @@ impl Body<'_> {
         match first_choice(destination) {
             None => {
                 let target = self.resolve(destination, root)?;
-                let value = self.value_into(e, &target, Some(planned))?;
+                let value = self.lower_into(e, &target, Some(planned))?;
                 self.filled(value, destination, given)
             }
             Some(condition) => {
                 let decide = |taken| decided(destination, &condition, taken);
-                let condition = self.value(&condition)?.leaf();
+                let condition = self.lower_value(&condition)?.leaf();
                 self.choose_value(
                     condition,
                     |body| body.planned_into(e, &decide(true), given, root, planned),
@@ -57,7 +57,7 @@ impl Body<'_> {
         }
     }
 
-    /// The value with something in place of what nobody looks at in this case.
+    /// Completes a value: replaces the parts that this destination does not read.
     fn filled(&mut self, value: Val, destination: &Destination, given: &Type) -> Lowered {
         match (destination, given) {
             (Destination::Nowhere, given) => self.dummy(given),
@@ -84,7 +84,7 @@ impl Body<'_> {
                     at = match (step, at) {
                         (Step::Component(i), at) => at.component(*i),
                         (Step::Element(i), Sink::Add(sum)) => {
-                            let index = self.value(i)?.numbers();
+                            let index = self.lower_value(i)?.numbers();
                             Sink::Add(self.element_at(&sum, &index))
                         }
                         (Step::Element(_), _) => panic!("an element of what is not added to"),

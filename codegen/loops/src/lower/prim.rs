@@ -14,11 +14,11 @@ type Lowered = Result<Val, Error>;
 
 impl Body<'_> {
     /// The value of `p(args)`, of type `ty`.
-    pub(super) fn prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
+    pub(super) fn lower_prim(&mut self, p: Prim, args: &[Expr], ty: &Type, sharing: Sharing) -> Lowered {
         match p {
             Prim::Add if !ty.has_fixed_shape() => return self.add_terms(args),
             Prim::Into => return self.starting_at_zero(args, &Sink::Own),
-            Prim::Bench => return self.timing_loop(&args[0]),
+            Prim::Bench => return self.lower_timing_loop(&args[0]),
             Prim::StopGradient => return self.produce(&args[0], sharing),
             Prim::Trace => {
                 let value = self.produce(&args[0], sharing)?;
@@ -27,10 +27,10 @@ impl Body<'_> {
             }
             _ => {}
         }
-        if let Some(outcome) = self.array(p, args, ty, sharing) {
+        if let Some(outcome) = self.lower_array_prim(p, args, ty, sharing) {
             return outcome;
         }
-        let values = self.values(args)?;
+        let values = self.lower_values(args)?;
         match p {
             Prim::Add => self.zip(p, &values, Op::AddF, Op::AddI),
             Prim::Sub => self.zip(p, &values, Op::SubF, Op::SubI),

@@ -46,12 +46,12 @@ impl Accumulator {
     }
 }
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Sink {
     /// Back to the caller.
     Own,
-    /// It is added there, and the caller gets nothing.
+    /// Adds the value to an accumulator. The caller gets nothing.
     Add(Accumulator),
     /// A tuple, each component with a target.
     Parts(Vec<Sink>),
@@ -69,7 +69,7 @@ impl Sink {
         }
     }
 
-    /// Returns the target with places of their own for parts that nobody looks at, if there are any.
+    /// Returns the target, with separate storage for its unread parts, if it has any.
     pub(super) fn kept(&self) -> Option<Sink> {
         match self {
             Sink::Own | Sink::Add(_) => None,
@@ -129,7 +129,7 @@ impl Sink {
     }
 }
 
-/// What a target is like: functions whose results go to different kinds of target are compiled apart.
+/// The form of a target. A function is compiled once for each form of target that its result goes to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SinkForm {
     Own,

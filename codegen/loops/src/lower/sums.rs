@@ -11,7 +11,7 @@ use lm::types::Type;
 use std::rc::Rc;
 
 impl Val {
-    /// Returns the value, or what came back of it, without the parts that nobody looks at.
+    /// Returns the value, or what remains of it after the addition, without unread parts.
     pub(super) fn without_unread(&self, target: &Sink) -> Val {
         match target {
             Sink::Nowhere => Val::nothing(),
@@ -25,7 +25,7 @@ impl Val {
 }
 
 impl Body<'_> {
-    /// The place of a value that nobody else has: its numbers get slots.
+    /// Returns an accumulator for a value with a single owner. Its numbers get slots.
     pub(super) fn sum_of(&mut self, value: &Val) -> Accumulator {
         match value {
             Val::Leaf(operand) => {

@@ -9,7 +9,7 @@ use lm::term::{Expr, Var};
 
 impl Body<'_> {
     /// Returns the seconds that one evaluation of the function's body takes.
-    pub(super) fn timing_loop(&mut self, f: &Expr) -> Result<Val, Error> {
+    pub(super) fn lower_timing_loop(&mut self, f: &Expr) -> Result<Val, Error> {
         let outside: Vec<(Var, Val)> = free_variables(f).into_iter().map(|x| (x.clone(), self.variable(&x))).collect();
         let mut given = Vec::new();
         for (x, value) in &outside {
@@ -21,7 +21,7 @@ impl Body<'_> {
         let measured = self.nested(|body| {
             let term = body.enter(f, Val::nothing())?.clone();
             body.scoped(|body| {
-                results = body.value(&term)?.flatten();
+                results = body.lower_value(&term)?.flatten();
                 Ok(Val::nothing())
             })
         });

@@ -36,7 +36,7 @@ impl Val {
         Val::Tuple(parts.into_iter().collect())
     }
 
-    /// Returns what the caller gets of a part that was added, or that nobody looks at.
+    /// Returns the value of a part that was added to a destination, or that is not read.
     pub(super) fn nothing() -> Val {
         Val::tuple([])
     }

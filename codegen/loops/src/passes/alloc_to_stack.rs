@@ -12,7 +12,7 @@ use super::pass::FunctionCx;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
 use std::collections::HashSet;
 
-/// Of so many elements at most, each.
+/// The largest number of elements of a buffer on the stack.
 const MOST_ELEMENTS: i64 = 64;
 
 /// Together they take no more of a function's frame, in bytes.

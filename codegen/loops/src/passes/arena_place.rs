@@ -23,7 +23,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let uses = body.use_counts();
         let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
-        placer.block(body);
+        placer.place_in_block(body);
         body.change_operands(&mut |a| placer.replace(a));
     });
 }
@@ -32,14 +32,14 @@ struct Placer<'a> {
     locals: &'a [LocalInfo],
     /// How often each local is used.
     uses: HashMap<Local, usize>,
-    /// What the results of scopes are now.
+    /// Maps the results of scopes to their replacements.
     replaced: HashMap<Local, Operand>,
 }
 
 /// The end of a scope, by the places of its statements in the block.
 struct Scope {
     mark: usize,
-    /// That which makes the buffer, behind what computes its size.
+    /// The allocation of the buffer, after the statements that compute its size.
     made: MovedAlloc,
     above: usize,
     choice: usize,
@@ -47,7 +47,8 @@ struct Scope {
     buffer: Local,
 }
 
-/// Where a buffer is made, by the places of statements: what computes its size, if that goes with it, and the `alloc`.
+/// The places of the statements that move with an allocation: the `alloc`, and the computation of its size if that
+/// moves, too.
 struct MovedAlloc {
     size: Option<usize>,
     alloc: usize,
@@ -74,11 +75,11 @@ impl Placer<'_> {
         }
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn place_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             block.stmts[i].operands_mut().into_iter().for_each(|a| self.replace(a));
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.place_in_block(inner));
             block.stmts[i].blocks_mut().into_iter().flat_map(|b| &mut b.results).for_each(|a| self.replace(a));
             match self.scope(&block.stmts[..=i]) {
                 Some(scope) => {
@@ -89,16 +90,16 @@ impl Placer<'_> {
                     i -= 1;
                 }
                 None => {
-                    self.several(block, i);
+                    self.place_several(block, i);
                     i += 1;
                 }
             }
         }
     }
 
-    /// Where a scope ends with a statement that keeps several buffers: they are made before it, and it gives back the
-    /// rest.
-    fn several(&mut self, block: &mut Block, choice: usize) {
+    /// Handles a scope that ends with a statement that keeps several buffers. They are allocated before the scope,
+    /// which releases the rest.
+    fn place_several(&mut self, block: &mut Block, choice: usize) {
         let Some((m, kept)) = kept_several(&block.stmts[choice]) else { return };
         let stmts = &block.stmts[..choice];
         let Some(mark) = stmts.iter().rposition(|s| matches!(s, Stmt::Memory(Memory::Mark(x)) if *x == m)) else {
@@ -165,8 +166,8 @@ fn may_leave(stmt: &Stmt) -> bool {
         || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(may_leave)
 }
 
-/// Of a conditional that gives copies of several buffers where a mark was, which are in order above it: the mark, and
-/// what is set from which buffer. Whatever it does otherwise, it gives the same.
+/// Matches a conditional that copies several buffers down to a mark. The buffers lie above the mark in order. Returns
+/// the mark, and each result with its buffer. In either case the values are the same.
 fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
     let Stmt::If(xs, _, then, _) = stmt else { return None };
     let (Stmt::Memory(Memory::Release(m)), copies) = then.stmts.split_first()? else { return None };
@@ -181,7 +182,7 @@ fn kept_several(stmt: &Stmt) -> Option<(Local, Vec<(Local, Local)>)> {
     (copies.len() == 2 * xs.len()).then_some((m.local()?, kept))
 }
 
-/// Of a conditional that gives a copy of a buffer or that itself: what it sets, the condition, and the buffer.
+/// Matches a conditional that returns a buffer or a copy of it. Returns its result, the condition, and the buffer.
 fn kept(stmt: &Stmt) -> Option<(Local, Local, Local)> {
     let Stmt::If(xs, Operand::Local(condition), then, other) = stmt else { return None };
     let ([x], [Operand::Local(copy)], [Operand::Local(b)]) = (&xs[..], &then.results[..], &other.results[..]) else {

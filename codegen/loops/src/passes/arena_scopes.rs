@@ -21,17 +21,17 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut ended = HashSet::new();
-    find(&cx.function.body, false, &mut ended);
+    find_ended(&cx.function.body, false, &mut ended);
     if !ended.is_empty() {
         let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
-        opener.block(&mut cx.function.body);
+        opener.end_scopes_in_block(&mut cx.function.body);
         cx.function.body.change_operands(&mut |a| opener.replace(a));
     }
 }
 
 /// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:
 /// what the block takes is released behind it, in the same iteration.
-fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
+fn find_ended(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
     let mut set: HashMap<Local, usize> = HashMap::new();
     for (i, stmt) in block.stmts.iter().enumerate() {
         set.extend(stmt.targets().into_iter().map(|x| (x, i)));
@@ -53,7 +53,7 @@ fn find(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
         }
         let is_loop = matches!(stmt, Stmt::For(_) | Stmt::Bench { .. });
         let is_inside = !is_loop && (is_inside || is_older(i, i));
-        stmt.blocks().into_iter().for_each(|inner| find(inner, is_inside, ended));
+        stmt.blocks().into_iter().for_each(|inner| find_ended(inner, is_inside, ended));
     }
 }
 
@@ -67,7 +67,7 @@ fn to_mark(stmt: &Stmt) -> Option<Local> {
 
 struct Opener<'a> {
     ended: &'a HashSet<Local>,
-    /// What locals are that the ends of scopes set.
+    /// Maps the locals set at the ends of removed scopes to their values.
     replaced: HashMap<Local, Operand>,
 }
 
@@ -82,10 +82,10 @@ impl Opener<'_> {
         m.local().is_some_and(|m| self.ended.contains(&m))
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn end_scopes_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.end_scopes_in_block(inner));
             match stmt {
                 Stmt::Memory(Memory::Mark(m)) => return !self.ended.contains(m),
                 Stmt::Memory(memory) => match self.known(memory) {

@@ -14,10 +14,10 @@ use crate::ir::{Block, Operand, Stmt};
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut ranges = Ranges::new(cx.function);
-    block(&mut cx.function.body, &mut ranges);
+    eliminate_in_block(&mut cx.function.body, &mut ranges);
 }
 
-fn block(block: &mut Block, ranges: &mut Ranges) {
+fn eliminate_in_block(block: &mut Block, ranges: &mut Ranges) {
     block.stmts.retain_mut(|stmt| is_needed(stmt, ranges));
 }
 
@@ -35,9 +35,9 @@ fn is_needed(stmt: &mut Stmt, ranges: &mut Ranges) -> bool {
     for i in 0..stmt.blocks().len() {
         let mark = ranges.mark();
         ranges.enter(stmt, i);
-        block(stmt.blocks_mut().swap_remove(i), ranges);
+        eliminate_in_block(stmt.blocks_mut().swap_remove(i), ranges);
         ranges.back_to(mark);
     }
-    ranges.see(stmt);
+    ranges.learn_from(stmt);
     true
 }

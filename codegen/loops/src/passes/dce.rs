@@ -25,12 +25,12 @@ pub(super) fn run(cx: &mut FunctionCx) {
         idle_marks(&mut cx.function.body, takes);
         let aliases = cx.aliases();
         let needed = Needed::of(cx.function, aliases);
-        needed.keep(&mut cx.function.body);
+        needed.sweep_block(&mut cx.function.body);
     }
 }
 
-/// Drops releases that give nothing back: from the mark to the last release to it, nothing is taken. The marks go
-/// because nobody uses them.
+/// Drops the releases to a mark if nothing is taken between the mark and the last of them. The mark itself is then
+/// unused, and dropped like other unused code.
 fn idle_marks(block: &mut Block, takes: &[bool]) {
     let marks = block.stmts.iter().enumerate().filter_map(|(i, stmt)| match stmt {
         Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),
@@ -70,7 +70,7 @@ fn drop_releases(block: &mut Block, m: Local) {
     });
 }
 
-/// What is used of a function's locals, and the roots of memory that is read.
+/// Holds the used locals of a function, and the roots of memory that is read.
 struct Needed {
     used: HashSet<Local>,
     read: Roots,
@@ -81,11 +81,11 @@ impl Needed {
     fn of(function: &Function, aliases: Rc<Aliases>) -> Needed {
         let mut needed = Needed { used: HashSet::new(), read: Roots::new(), aliases };
         // What others see of memory, and what comes back, is needed; the rest follows.
-        function.params.iter().for_each(|x| needed.reads_all(&Operand::Local(*x)));
-        needed.gives(&function.body);
+        function.params.iter().for_each(|x| needed.mark_reached(&Operand::Local(*x)));
+        needed.mark_results(&function.body);
         loop {
             let before = (needed.used.len(), needed.read.len());
-            needed.block(&function.body);
+            needed.mark_block(&function.body);
             if before == (needed.used.len(), needed.read.len()) {
                 return needed;
             }
@@ -93,38 +93,38 @@ impl Needed {
     }
 
     /// Backwards, so that most uses are seen before what they use.
-    fn block(&mut self, block: &Block) {
+    fn mark_block(&mut self, block: &Block) {
         for stmt in block.stmts.iter().rev() {
             match stmt {
                 Stmt::If(xs, condition, then, other) => {
-                    [then, other].into_iter().for_each(|arm| self.block(arm));
+                    [then, other].into_iter().for_each(|arm| self.mark_block(arm));
                     for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.used.contains(x)).collect::<Vec<_>>() {
-                        [then, other].into_iter().for_each(|arm| self.uses(&arm.results[i]));
+                        [then, other].into_iter().for_each(|arm| self.mark_used(&arm.results[i]));
                     }
                     if self.is_needed(stmt) {
-                        self.uses(condition);
+                        self.mark_used(condition);
                     }
                 }
                 Stmt::For(looped) => {
                     for (i, (y, init)) in looped.carried.iter().enumerate() {
                         if self.used.contains(y) || self.used.contains(&looped.results[i]) {
-                            self.uses(init);
-                            self.uses(&looped.body.results[i]);
+                            self.mark_used(init);
+                            self.mark_used(&looped.body.results[i]);
                         }
                     }
-                    self.block(&looped.body);
+                    self.mark_block(&looped.body);
                     if self.is_needed(stmt) {
-                        [&looped.from, &looped.to].into_iter().for_each(|a| self.uses(a));
+                        [&looped.from, &looped.to].into_iter().for_each(|a| self.mark_used(a));
                     }
                 }
                 Stmt::Bench { given, body, .. } => {
-                    self.gives(body);
-                    self.block(body);
-                    given.iter().for_each(|(_, a)| self.uses(a));
+                    self.mark_results(body);
+                    self.mark_block(body);
+                    given.iter().for_each(|(_, a)| self.mark_used(a));
                 }
                 stmt if self.is_needed(stmt) => {
-                    stmt.operands().into_iter().for_each(|a| self.uses(a));
-                    self.sees(stmt);
+                    stmt.operands().into_iter().for_each(|a| self.mark_used(a));
+                    self.mark_seen(stmt);
                 }
                 _ => {}
             }
@@ -132,32 +132,32 @@ impl Needed {
     }
 
     /// The elements of buffers that a statement sees.
-    fn sees(&mut self, stmt: &Stmt) {
+    fn mark_seen(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) => self.reads(b),
-            Stmt::Call(..) | Stmt::External { .. } => stmt.operands().into_iter().for_each(|a| self.reads_all(a)),
+            Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) => self.mark_read(b),
+            Stmt::Call(..) | Stmt::External { .. } => stmt.operands().into_iter().for_each(|a| self.mark_reached(a)),
             _ => {}
         }
     }
 
     /// The results of a block go where they may be looked at in any way.
-    fn gives(&mut self, block: &Block) {
+    fn mark_results(&mut self, block: &Block) {
         for a in &block.results {
-            self.uses(a);
-            self.reads_all(a);
+            self.mark_used(a);
+            self.mark_reached(a);
         }
     }
 
-    fn uses(&mut self, a: &Operand) {
+    fn mark_used(&mut self, a: &Operand) {
         self.used.extend(a.local());
     }
 
-    fn reads(&mut self, a: &Operand) {
+    fn mark_read(&mut self, a: &Operand) {
         a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.roots_of(x)));
     }
 
-    /// What lies in it, too.
-    fn reads_all(&mut self, a: &Operand) {
+    /// Marks the memory that can be reached from a buffer as read.
+    fn mark_reached(&mut self, a: &Operand) {
         a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.reach(x)));
     }
 
@@ -179,18 +179,18 @@ impl Needed {
     }
 
     /// Drops what is not needed.
-    fn keep(&self, block: &mut Block) {
+    fn sweep_block(&self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             let is_needed = self.is_needed(stmt);
             if is_needed {
-                stmt.blocks_mut().into_iter().for_each(|block| self.keep(block));
-                self.keep_results(stmt);
+                stmt.blocks_mut().into_iter().for_each(|block| self.sweep_block(block));
+                self.sweep_results(stmt);
             }
             is_needed
         });
     }
 
-    fn keep_results(&self, stmt: &mut Stmt) {
+    fn sweep_results(&self, stmt: &mut Stmt) {
         match stmt {
             Stmt::If(xs, _, then, other) => {
                 let used: Vec<bool> = xs.iter().map(|x| self.used.contains(x)).collect();

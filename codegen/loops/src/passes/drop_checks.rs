@@ -8,12 +8,12 @@ use super::pass::FunctionCx;
 use crate::ir::{Block, Failure, Stmt};
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    block(&mut cx.function.body);
+    drop_in_block(&mut cx.function.body);
 }
 
-fn block(block: &mut Block) {
+fn drop_in_block(block: &mut Block) {
     block.stmts.retain_mut(|stmt| {
-        stmt.blocks_mut().into_iter().for_each(self::block);
+        stmt.blocks_mut().into_iter().for_each(self::drop_in_block);
         !matches!(stmt, Stmt::Check { failure, .. } if is_left_out(*failure))
     });
 }

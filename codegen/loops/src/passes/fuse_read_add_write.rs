@@ -17,7 +17,7 @@ use std::rc::Rc;
 pub(super) fn run(cx: &mut FunctionCx) {
     let aliases = cx.aliases();
     let uses = cx.function.body.use_counts();
-    Adder { aliases, written: cx.written(), uses }.block(&mut cx.function.body);
+    Adder { aliases, written: cx.written(), uses }.fuse_in_block(&mut cx.function.body);
 }
 
 struct Adder<'a> {
@@ -28,11 +28,11 @@ struct Adder<'a> {
 }
 
 impl Adder<'_> {
-    fn block(&self, block: &mut Block) {
+    fn fuse_in_block(&self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
-            match self.sum(&block.stmts[..=i]) {
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.fuse_in_block(inner));
+            match self.find_sum(&block.stmts[..=i]) {
                 Some((load, sum, term)) => {
                     if let Stmt::Memory(Memory::Store(b, index, _)) = &block.stmts[i] {
                         block.stmts[i] = Stmt::Memory(Memory::Add(b.clone(), index.clone(), term));
@@ -47,7 +47,7 @@ impl Adder<'_> {
     }
 
     /// Returns where what the last of these statements stores is loaded and added, and what is added.
-    fn sum(&self, stmts: &[Stmt]) -> Option<(usize, usize, Operand)> {
+    fn find_sum(&self, stmts: &[Stmt]) -> Option<(usize, usize, Operand)> {
         let (last, before) = stmts.split_last()?;
         let Stmt::Memory(Memory::Store(b, index, y)) = last else { return None };
         let y = self.used_once(y)?;

@@ -22,7 +22,7 @@ const SMALL: i64 = 64;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let mut joiner = Joiner { locals: &cx.function.locals, replaced: HashMap::new() };
-    joiner.block(&mut cx.function.body);
+    joiner.hoist_in_block(&mut cx.function.body);
     let replaced = joiner.replaced;
     if !replaced.is_empty() {
         rename(cx.function, &replaced);
@@ -39,19 +39,19 @@ fn rename(function: &mut Function, replaced: &HashMap<Local, Local>) {
 
 struct Joiner<'a> {
     locals: &'a [LocalInfo],
-    /// What the buffers of arms are now.
+    /// Maps the buffers of arms to the buffers made before the conditional.
     replaced: HashMap<Local, Local>,
 }
 
 impl Joiner<'_> {
     /// Inner conditionals first: what was made in their arms is then made in the arm around them.
-    fn block(&mut self, block: &mut Block) {
+    fn hoist_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.hoist_in_block(inner));
             if let Stmt::If(xs, _, then, other) = &mut stmt {
                 let mut i = 0;
                 while i < xs.len() {
-                    match self.joined(xs[i], i, [then, other]) {
+                    match self.join_allocs(xs[i], i, [then, other]) {
                         Some(made) => {
                             block.stmts.push(made);
                             xs.remove(i);
@@ -67,12 +67,12 @@ impl Joiner<'_> {
     }
 
     /// The buffer that both arms give at a place, made before them; it is in neither of them then.
-    fn joined(&mut self, x: Local, place: usize, arms: [&mut Block; 2]) -> Option<Stmt> {
+    fn join_allocs(&mut self, x: Local, place: usize, arms: [&mut Block; 2]) -> Option<Stmt> {
         self.locals[x.0 as usize].ty.element()?;
         if arms.iter().any(|arm| gives_back_more(arm)) {
             return None;
         }
-        let made = [&arms[0], &arms[1]].map(|arm| made(arm, place));
+        let made = [&arms[0], &arms[1]].map(|arm| find_alloc(arm, place));
         let [Some((at, n)), Some((other_at, k))] = made else { return None };
         let count = match (n, k) {
             (Operand::Integer(n @ 0..=SMALL), Operand::Integer(k @ 0..=SMALL)) => Operand::Integer(*n.max(k)),
@@ -99,7 +99,7 @@ impl Joiner<'_> {
 }
 
 /// Returns where an arm makes the buffer that it gives at a place and at no other, and how large.
-fn made(arm: &Block, place: usize) -> Option<(usize, &Operand)> {
+fn find_alloc(arm: &Block, place: usize) -> Option<(usize, &Operand)> {
     let given = arm.results[place].local()?;
     if arm.results.iter().filter(|a| a.local() == Some(given)).count() > 1 {
         return None;

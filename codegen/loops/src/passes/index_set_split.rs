@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
 
-/// A factor in the place of a split is at most this: so the place, of a few terms, fits.
+/// The largest factor in the place of a split, so that a form of a few terms fits into 64 bits.
 const LARGEST_FACTOR: i128 = 1 << 16;
 
 /// All parts of a loop have so many statements at most.
@@ -29,7 +29,7 @@ const MOST_STATEMENTS: usize = 300;
 pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
-        Splitter { locals: &mut function.locals }.block(body, &mut ranges);
+        Splitter { locals: &mut function.locals }.split_in_block(body, &mut ranges);
     });
 }
 
@@ -43,11 +43,11 @@ struct Turn {
 
 #[derive(Clone, Copy, PartialEq)]
 enum SplitKind {
-    /// It holds before.
+    /// Holds before the place.
     Before,
-    /// It holds from there on.
+    /// Holds from the place on.
     From,
-    /// It holds there only.
+    /// Holds at the place only.
     At,
 }
 
@@ -56,38 +56,45 @@ struct Splitter<'a> {
 }
 
 impl Splitter<'_> {
-    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+    fn split_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            self.stmt(stmt, ranges, MOST_SPLITS, MOST_STATEMENTS, &mut out);
+            self.split_in_stmt(stmt, ranges, MOST_SPLITS, MOST_STATEMENTS, &mut out);
         }
         block.stmts = out;
     }
 
-    fn stmt(&mut self, mut stmt: Stmt, ranges: &mut Ranges, splits: usize, budget: usize, out: &mut Vec<Stmt>) {
+    fn split_in_stmt(
+        &mut self,
+        mut stmt: Stmt,
+        ranges: &mut Ranges,
+        splits: usize,
+        budget: usize,
+        out: &mut Vec<Stmt>,
+    ) {
         ranges.know(self.locals);
         if let Some(splits) = splits.checked_sub(1)
             && let Stmt::For(looped) = &stmt
             && let Some(turn) = turn(&stmt, looped, ranges)
             && budget >= looped.body.len() * if turn.kind == SplitKind::At { 3 } else { 2 }
         {
-            let parts = self.parts(looped, &turn, ranges, out);
+            let parts = self.split_loop(looped, &turn, ranges, out);
             let budget = budget / parts.len();
-            parts.into_iter().for_each(|part| self.stmt(part, ranges, splits, budget, out));
+            parts.into_iter().for_each(|part| self.split_in_stmt(part, ranges, splits, budget, out));
             return;
         }
         for i in 0..stmt.blocks().len() {
             let mark = ranges.mark();
             ranges.enter(&stmt, i);
-            self.block(stmt.blocks_mut().swap_remove(i), ranges);
+            self.split_in_block(stmt.blocks_mut().swap_remove(i), ranges);
             ranges.back_to(mark);
         }
-        ranges.see(&stmt);
+        ranges.learn_from(&stmt);
         out.push(stmt);
     }
 
     /// The loops that a loop becomes.
-    fn parts(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
+    fn split_loop(&mut self, looped: &For, turn: &Turn, ranges: &mut Ranges, out: &mut Vec<Stmt>) -> Vec<Stmt> {
         let (a, b) = (&looped.from, &looped.to);
         let p = self.between(turn, 0, [a, b], ranges, out);
         let mut ends = vec![(p.clone(), turn.kind == SplitKind::Before)];
@@ -111,7 +118,7 @@ impl Splitter<'_> {
                     *a = Operand::Bool(holds);
                 }
             });
-            let part = self.fresh(part, i == last);
+            let part = self.copy_loop(part, i == last);
             carried = part.results.iter().map(|x| Operand::Local(*x)).collect();
             Stmt::For(Box::new(part))
         };
@@ -119,7 +126,7 @@ impl Splitter<'_> {
     }
 
     /// The loop with locals of its own; the last one sets what the whole loop did.
-    fn fresh(&mut self, looped: For, is_last: bool) -> For {
+    fn copy_loop(&mut self, looped: For, is_last: bool) -> For {
         let part = looped.copy(self.locals);
         if is_last { For { results: looped.results, ..part } } else { part }
     }
@@ -179,9 +186,9 @@ fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
 }
 
 struct SplitCondition {
-    /// What conditionals ask for.
+    /// The conditions of conditionals.
     asked: HashSet<Local>,
-    /// What the loop sets.
+    /// The locals that the loop sets.
     set: HashSet<Local>,
     index: Local,
 }
@@ -197,7 +204,7 @@ fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Optio
                 return found;
             }
         }
-        ranges.see(stmt);
+        ranges.learn_from(stmt);
         match stmt {
             Stmt::Let(x, ..) if wanted.asked.contains(x) && ranges.known(&Operand::Local(*x)).is_none() => {
                 turn_of(*x, wanted, ranges)
@@ -210,7 +217,7 @@ fn turn_in(block: &Block, wanted: &SplitCondition, ranges: &mut Ranges) -> Optio
 /// Returns where a comparison changes: it is linear in the index, and else in what does not change.
 fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option<Turn> {
     let (op, difference) = ranges.comparison(condition)?;
-    let k = difference.of(wanted.index);
+    let k = difference.coefficient(wanted.index);
     // With k = 1, index + rest <= -gap; with k = -1, rest + gap <= index.
     let rest = difference.minus(&Linear::local(wanted.index).times(k)?)?;
     let gap = i128::from(op == Op::LtI);

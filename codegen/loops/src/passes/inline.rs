@@ -49,7 +49,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
         };
         for (least_depth, longest) in DEPTHS.into_iter().flat_map(|depth| LENGTHS.map(|length| (depth, length))) {
             (inliner.least_depth, inliner.longest) = (least_depth, longest);
-            inliner.block(&mut body);
+            inliner.inline_in_block(&mut body);
         }
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
@@ -71,13 +71,13 @@ struct Inliner<'a> {
     module: &'a Module,
     /// How often each function is called.
     calls: &'a [usize],
-    /// Those of the caller.
+    /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     /// Whether the caller is recursive: then its frame should stay small.
     recursive: bool,
     /// How many statements it may get.
     budget: usize,
-    /// What is in fewer loops stays, for now.
+    /// Calls in fewer loops than this wait for a later round.
     least_depth: usize,
     /// So do longer functions.
     longest: usize,
@@ -87,16 +87,16 @@ struct Inliner<'a> {
 }
 
 impl Inliner<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn inline_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let loops = usize::from(matches!(stmt, Stmt::For(_)));
             self.loops += loops;
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block));
             self.loops -= loops;
             match stmt {
-                Stmt::Call(xs, callee, args) if self.should(callee) => {
-                    let body = self.body(callee, args);
+                Stmt::Call(xs, callee, args) if self.should_inline(callee) => {
+                    let body = self.inlined_body(callee, args);
                     self.inlined.put(body, xs, block);
                 }
                 stmt => block.stmts.push(stmt),
@@ -105,7 +105,7 @@ impl Inliner<'_> {
         block.results.iter_mut().for_each(|a| self.inlined.rename(a));
     }
 
-    fn should(&self, callee: FunId) -> bool {
+    fn should_inline(&self, callee: FunId) -> bool {
         let function = &self.module.functions[callee.0];
         let length = function.body.len();
         let small = if self.loops > 0 && !self.recursive { SMALL_IN_LOOPS } else { SMALL };
@@ -114,7 +114,7 @@ impl Inliner<'_> {
         wanted && now && !function.recursive && !function.c_wrapper && length <= self.budget
     }
 
-    fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
+    fn inlined_body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let function = &self.module.functions[callee.0];
         self.budget -= function.body.len();
         body_of(function, args, self.locals)

@@ -31,10 +31,10 @@ pub(super) fn run(cx: &mut FunctionCx) {
     }
     let mut locals = std::mem::take(&mut cx.function.locals);
     cx.rewrite(|body, function| {
-        if let Some(end) = BaseCase::of(function, body, &mut locals, id) {
+        if let Some(end) = BaseCase::find_in(function, body, &mut locals, id) {
             let likely = body.likely_conditions();
             let room = MOST_STATEMENTS.saturating_sub(body.len());
-            Peeler { id, end, likely, locals: &mut locals, room }.block(body);
+            Peeler { id, end, likely, locals: &mut locals, room }.inline_in_block(body);
         }
     });
     cx.function.locals = locals;
@@ -50,7 +50,7 @@ fn self_calls(block: &Block, id: FunId) -> usize {
     block.stmts.iter().map(calls).sum()
 }
 
-/// What a call does: ends the recursion, or calls.
+/// The base case of a recursive function.
 struct BaseCase {
     params: Vec<Local>,
     /// Ends with the conditional.
@@ -59,8 +59,8 @@ struct BaseCase {
 }
 
 impl BaseCase {
-    /// That of a function, if it begins with it.
-    fn of(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<BaseCase> {
+    /// Returns the base case of a function, if the function begins with it.
+    fn find_in(function: &Function, body: &Block, locals: &mut Vec<LocalInfo>, id: FunId) -> Option<BaseCase> {
         let at = body.stmts.iter().position(|stmt| matches!(stmt, Stmt::If(..)))?;
         let Stmt::If(results, condition, then, other) = &body.stmts[at] else { return None };
         let is_end = |block: &Block| block.stmts.iter().all(is_plain) && self_calls(block, id) == 0;
@@ -92,7 +92,7 @@ impl BaseCase {
     }
 }
 
-/// Nothing is taken, so nothing is given back.
+/// Removes marks and releases from a block that takes nothing from the arena.
 fn without_marks(mut block: Block) -> Block {
     block.stmts.retain(|stmt| !matches!(stmt, Stmt::Memory(Memory::Mark(_) | Memory::Release(_))));
     block.stmts = block.stmts.into_iter().map(inside_without_marks).collect();
@@ -135,29 +135,29 @@ struct Peeler<'a> {
 }
 
 impl Peeler<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn inline_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             match stmt {
                 Stmt::Call(xs, callee, args) if callee == self.id && self.end.length <= self.room => {
                     self.room -= self.end.length;
-                    block.stmts.extend(self.call(xs, args));
+                    block.stmts.extend(self.inline_call(xs, args));
                     continue;
                 }
                 Stmt::If(_, ref condition, ref mut then, ref mut other) => {
                     let is_likely = condition.local().is_some_and(|c| self.likely.contains(&c));
-                    self.block(then);
+                    self.inline_in_block(then);
                     if !is_likely {
-                        self.block(other);
+                        self.inline_in_block(other);
                     }
                 }
-                ref mut stmt => stmt.blocks_mut().into_iter().for_each(|block| self.block(block)),
+                ref mut stmt => stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block)),
             }
             block.stmts.push(stmt);
         }
     }
 
-    /// What stands for a call.
-    fn call(&mut self, xs: Vec<Local>, args: Vec<Operand>) -> Vec<Stmt> {
+    /// Returns the statements that replace a call.
+    fn inline_call(&mut self, xs: Vec<Local>, args: Vec<Operand>) -> Vec<Stmt> {
         let given: HashMap<Local, Operand> = self.end.params.iter().copied().zip(args).collect();
         let mut stmts = self.end.block.copy(self.locals, given).stmts;
         let Some(Stmt::If(results, ..)) = stmts.last_mut() else { unreachable!("it ends with the conditional") };

@@ -29,14 +29,14 @@ pub(super) fn run(cx: &mut ModuleCx) {
         return;
     }
     for caller in module.callees_first() {
-        let chosen = chosen(module, caller, cx.analyses);
+        let chosen = choose_loops(module, caller, cx.analyses);
         if chosen.is_empty() {
             continue;
         }
         let function = &mut module.functions[caller.0];
         let (mut body, mut locals) = (std::mem::take(&mut function.body), std::mem::take(&mut function.locals));
         LoopInliner { module, chosen: &chosen, locals: &mut locals, inlined: Inlined::default() }
-            .block(&mut body, false);
+            .inline_in_block(&mut body, false);
         let function = &mut module.functions[caller.0];
         (function.body, function.locals) = (body, locals);
     }
@@ -44,7 +44,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
 }
 
 /// Returns the loops of a function whose calls go, by their indices.
-fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
+fn choose_loops(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
     let function = &module.functions[id.0];
     let mut chosen = HashSet::new();
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;
@@ -52,7 +52,7 @@ fn chosen(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local>
         let effects = FunctionEffects::of(module, analyses);
         let aliases = analyses.aliases(id, function, &effects.written);
         let likely = function.body.likely_conditions();
-        CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.block(&function.body);
+        CallChooser { module, function, aliases, effects, likely, chosen: &mut chosen }.choose_in_block(&function.body);
     }
     chosen
 }
@@ -73,19 +73,19 @@ struct CallChooser<'a> {
 }
 
 impl CallChooser<'_> {
-    fn block(&mut self, block: &Block) {
+    fn choose_in_block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::For(looped) if !has_calls(&looped.body) => {}
                 Stmt::For(looped) if self.gains(looped) => drop(self.chosen.insert(looped.index)),
                 Stmt::If(_, condition, then, other) => {
-                    self.block(then);
+                    self.choose_in_block(then);
                     if condition.local().is_none_or(|c| !self.likely.contains(&c)) {
-                        self.block(other);
+                        self.choose_in_block(other);
                     }
                 }
                 // What is measured is measured as it would run elsewhere.
-                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block)),
+                stmt => stmt.blocks().into_iter().for_each(|block| self.choose_in_block(block)),
             }
         }
     }
@@ -111,21 +111,21 @@ fn full_length(module: &Module, block: &Block) -> Option<usize> {
 struct LoopInliner<'a> {
     module: &'a Module,
     chosen: &'a HashSet<Local>,
-    /// Those of the caller.
+    /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     inlined: Inlined,
 }
 
 impl LoopInliner<'_> {
     /// `inside` of a chosen loop, all calls go.
-    fn block(&mut self, block: &mut Block, inside: bool) {
+    fn inline_in_block(&mut self, block: &mut Block, inside: bool) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.inlined.rename(a));
             let inside = inside || matches!(&stmt, Stmt::For(looped) if self.chosen.contains(&looped.index));
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block, inside));
+            stmt.blocks_mut().into_iter().for_each(|block| self.inline_in_block(block, inside));
             match stmt {
                 Stmt::Call(xs, callee, args) if inside => {
-                    let body = self.body(callee, args);
+                    let body = self.inlined_body(callee, args);
                     self.inlined.put(body, xs, block);
                 }
                 stmt => block.stmts.push(stmt),
@@ -134,10 +134,10 @@ impl LoopInliner<'_> {
         block.results.iter_mut().for_each(|a| self.inlined.rename(a));
     }
 
-    /// What a call does, without calls in it.
-    fn body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
+    /// Returns the body of a callee, with all of its calls inlined.
+    fn inlined_body(&mut self, callee: FunId, args: Vec<Operand>) -> Block {
         let mut body = body_of(&self.module.functions[callee.0], args, self.locals);
-        self.block(&mut body, true);
+        self.inline_in_block(&mut body, true);
         body
     }
 }

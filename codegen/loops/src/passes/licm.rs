@@ -22,7 +22,7 @@ use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
-    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.block(body));
+    cx.rewrite(|body, function| Mover { aliases, written, takes, locals: &mut function.locals }.hoist_in_block(body));
 }
 
 struct Mover<'a> {
@@ -34,12 +34,12 @@ struct Mover<'a> {
 }
 
 impl Mover<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn hoist_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.hoist_in_block(block));
             match stmt {
                 Stmt::For(mut looped) => {
-                    let moved = self.moved(&mut looped);
+                    let moved = self.hoist_from_loop(&mut looped);
                     let takes = moved.iter().any(|stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. })));
                     let mark = takes.then(|| self.mark());
                     block.stmts.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
@@ -58,7 +58,7 @@ impl Mover<'_> {
     }
 
     /// Takes out of a loop what can be done before it. What moves may let more move.
-    fn moved(&self, looped: &mut For) -> Vec<Stmt> {
+    fn hoist_from_loop(&self, looped: &mut For) -> Vec<Stmt> {
         let mut moved = Vec::new();
         loop {
             let before = moved.len();
@@ -80,11 +80,11 @@ impl Mover<'_> {
 /// A look at a loop's own block, from its start.
 struct Round<'a> {
     mover: &'a Mover<'a>,
-    /// What is set in the loop, and does not move.
+    /// The locals set in the loop that do not move.
     set: HashSet<Local>,
     /// The buffers that move, if what fills them does.
     buffers: HashSet<Local>,
-    /// What may change memory in the loop, but for what fills those.
+    /// The statements that may change memory in the loop, except those that fill moved buffers.
     changes: Vec<Stmt>,
     /// Whether there was a check, or what else may leave the loop.
     is_checked: bool,
@@ -153,7 +153,7 @@ impl<'a> Round<'a> {
         buffers
     }
 
-    /// Returns whether all that is ever written to a buffer is the same in each iteration, and nobody gets hold of it.
+    /// Returns whether each iteration fills a buffer with the same elements, and the buffer does not escape.
     fn is_filled_alike(&mut self, buffer: Local, rest: &[Stmt]) -> bool {
         if self.mover.aliases.sharers(buffer).count() != 1 {
             return false;
@@ -175,14 +175,14 @@ impl<'a> Round<'a> {
     }
 }
 
-/// What a statement does, in its blocks, too.
+/// Holds what a statement and its blocks use and do.
 #[derive(Default)]
 struct Parts {
-    /// What comes from outside.
+    /// The outer locals that the statement uses.
     used: HashSet<Local>,
     loaded: HashSet<Local>,
     written: HashSet<Local>,
-    /// What calls get.
+    /// The buffers that calls get.
     handed: HashSet<Local>,
     divides: bool,
     /// Whether it checks, calls or prints.

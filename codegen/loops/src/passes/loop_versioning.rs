@@ -27,7 +27,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let mut ranges = Ranges::new(function);
         let likely = body.likely_conditions();
-        Versions { locals: &mut function.locals, likely }.block(body, &mut ranges);
+        Versions { locals: &mut function.locals, likely }.version_in_block(body, &mut ranges);
     });
 }
 
@@ -40,33 +40,33 @@ struct Versions<'a> {
 /// Ways to know that something is not positive: one form that is not, and what it assumes.
 type Goal = Vec<(Linear, Assumed)>;
 
-/// Checks that hold if goals do: by their numbers, in the order in which they stand in a loop.
+/// The checks that follow from goals, by number, in the order of the loop.
 type Held = HashMap<usize, Vec<Goal>>;
 
 impl Versions<'_> {
-    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+    fn version_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             if let Stmt::For(_) = stmt
                 && let Some(held) = worth_two(&stmt, ranges)
             {
-                ranges.see(&stmt);
-                self.two(stmt, &held, ranges, &mut block.stmts);
+                ranges.learn_from(&stmt);
+                self.emit_versions(stmt, &held, ranges, &mut block.stmts);
                 continue;
             }
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
             for i in 0..if is_likely { 1 } else { stmt.blocks().len() } {
                 let mark = ranges.mark();
                 ranges.enter(&stmt, i);
-                self.block(stmt.blocks_mut().swap_remove(i), ranges);
+                self.version_in_block(stmt.blocks_mut().swap_remove(i), ranges);
                 ranges.back_to(mark);
             }
-            ranges.see(&stmt);
+            ranges.learn_from(&stmt);
             block.stmts.push(stmt);
         }
     }
 
-    fn two(&mut self, looped: Stmt, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) {
-        let ok = self.all(held, ranges, out);
+    fn emit_versions(&mut self, looped: Stmt, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) {
+        let ok = self.emit_all(held, ranges, out);
         let ok = self.op(Op::Likely, [ok], out);
         let results = looped.targets();
         let whole = Block { stmts: vec![looped], results: results.iter().map(local).collect() };
@@ -77,7 +77,7 @@ impl Versions<'_> {
     }
 
     /// Returns whether every goal is reached, each stated once.
-    fn all(&mut self, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_all(&mut self, held: &Held, ranges: &Ranges, out: &mut Vec<Stmt>) -> Operand {
         let mut checks: Vec<(&usize, &Vec<Goal>)> = held.iter().collect();
         checks.sort_by_key(|(number, _)| **number);
         let mut goals: Vec<&Goal> = Vec::new();
@@ -87,25 +87,25 @@ impl Versions<'_> {
             }
         }
         let mut asked = AskedRanges::default();
-        let each: Vec<Operand> = goals.into_iter().map(|goal| self.any(goal, ranges, &mut asked, out)).collect();
-        self.chain(Op::And, each, out)
+        let each: Vec<Operand> = goals.into_iter().map(|goal| self.emit_any(goal, ranges, &mut asked, out)).collect();
+        self.emit_chain(Op::And, each, out)
     }
 
-    fn any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut AskedRanges, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_any(&mut self, goal: &Goal, ranges: &Ranges, asked: &mut AskedRanges, out: &mut Vec<Stmt>) -> Operand {
         let ways = goal.iter().map(|(form, assumed)| {
-            let mut parts = vec![self.not_positive(form, out)];
+            let mut parts = vec![self.emit_not_positive(form, out)];
             for x in needed(form, assumed, ranges) {
-                let within = asked.within.get(&x).cloned().unwrap_or_else(|| self.within(x, out));
+                let within = asked.within.get(&x).cloned().unwrap_or_else(|| self.emit_within(x, out));
                 asked.within.insert(x, within.clone());
                 parts.push(within);
             }
-            self.chain(Op::And, parts, out)
+            self.emit_chain(Op::And, parts, out)
         });
         let ways: Vec<Operand> = ways.collect();
-        self.chain(Op::Or, ways, out)
+        self.emit_chain(Op::Or, ways, out)
     }
 
-    fn within(&mut self, x: Local, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_within(&mut self, x: Local, out: &mut Vec<Stmt>) -> Operand {
         let end = i64::try_from(ASSUMED).expect("it is small");
         let least = self.op(Op::LeI, [Operand::Integer(-end), local(&x)], out);
         let most = self.op(Op::LeI, [local(&x), Operand::Integer(end)], out);
@@ -113,7 +113,7 @@ impl Versions<'_> {
     }
 
     /// The terms with positive coefficients are at most the other ones.
-    fn not_positive(&mut self, form: &Linear, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_not_positive(&mut self, form: &Linear, out: &mut Vec<Stmt>) -> Operand {
         let [left, right] = [1, -1].map(|sign| {
             let terms = form.terms().iter().map(|(x, k)| (Some(*x), k * sign));
             let parts = terms.chain([(None, form.at_zero() * sign)]).filter(|(_, k)| *k > 0);
@@ -127,12 +127,12 @@ impl Versions<'_> {
                     (Some(x), k) => self.op(Op::MulI, [Operand::Integer(k), local(&x)], out),
                 })
                 .collect();
-            if parts.is_empty() { Operand::Integer(0) } else { self.chain(Op::AddI, parts, out) }
+            if parts.is_empty() { Operand::Integer(0) } else { self.emit_chain(Op::AddI, parts, out) }
         });
         self.op(Op::LeI, [left, right], out)
     }
 
-    fn chain(&mut self, op: Op, parts: Vec<Operand>, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_chain(&mut self, op: Op, parts: Vec<Operand>, out: &mut Vec<Stmt>) -> Operand {
         let mut parts = parts.into_iter();
         let first = parts.next().expect("there is something to state");
         parts.fold(first, |all, part| self.op(op, [all, part], out))
@@ -155,7 +155,7 @@ fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
     is_best.then_some(held)
 }
 
-/// What was asked of locals so far.
+/// The conditions that were emitted so far.
 #[derive(Default)]
 struct AskedRanges {
     within: HashMap<Local, Operand>,
@@ -222,7 +222,7 @@ fn checks(stmt: &Stmt, ranges: &mut Ranges, visit: &mut dyn FnMut(&Operand, &mut
         block.stmts.iter().for_each(|stmt| checks(stmt, ranges, visit));
         ranges.back_to(mark);
     }
-    ranges.see(stmt);
+    ranges.learn_from(stmt);
 }
 
 /// Visits the loops in a statement, but for those in them, with the number of checks before each.
@@ -235,18 +235,18 @@ fn loops_in(stmt: &Stmt, ranges: &mut Ranges, next: &mut usize, visit: &mut dyn 
                 Stmt::For(_) => {
                     visit(stmt, *next, ranges);
                     *next += checks_in(stmt);
-                    ranges.see(stmt);
+                    ranges.learn_from(stmt);
                 }
                 Stmt::Check { .. } => {
                     *next += 1;
-                    ranges.see(stmt);
+                    ranges.learn_from(stmt);
                 }
                 stmt => loops_in(stmt, ranges, next, visit),
             }
         }
         ranges.back_to(mark);
     }
-    ranges.see(stmt);
+    ranges.learn_from(stmt);
 }
 
 fn checks_in(stmt: &Stmt) -> usize {

@@ -271,7 +271,7 @@ const ORDER: &[&str] = &[
     "unroll_and_jam",
 ];
 
-/// What [`Selection::Through`] calls the loops as lowering makes them.
+/// The name by which [`Selection::Through`] selects the loops as lowering makes them.
 pub const LOWERING: &str = "lowering";
 
 /// Returns the names of the passes, and of what they start from.
@@ -286,9 +286,9 @@ pub enum Selection {
     /// All of them.
     #[default]
     All,
-    /// Those up to the last run of the one of that name, or none for [`LOWERING`].
+    /// The passes up to the last run of the named one, or none for [`LOWERING`].
     Through(String),
-    /// Those of these names.
+    /// The passes with these names.
     Only(Vec<String>),
 }
 

@@ -29,17 +29,17 @@ use std::rc::Rc;
 pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, Callees { written, takes }) = (cx.aliases(), cx.callees());
     let keeps_order = cx.settings.keeps_order;
-    let made = made(cx.function);
+    let made = alloc_counts(cx.function);
     cx.rewrite(|body, function| {
         let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
-        RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.block(body);
+        RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.pack_in_block(body);
     });
 }
 
-/// With what each buffer of a function is made.
-fn made(function: &Function) -> HashMap<Local, Operand> {
+/// Maps each allocated buffer to its length.
+fn alloc_counts(function: &Function) -> HashMap<Local, Operand> {
     let mut made = HashMap::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt {
@@ -57,13 +57,13 @@ struct RowPacker<'a> {
     made: HashMap<Local, Operand>,
     /// The size of the rows in a buffer of rows.
     sizes: HashMap<Local, Operand>,
-    /// What is set before the statement at hand, in blocks around it.
+    /// The locals that outer blocks set before the current statement.
     scope: HashSet<Local>,
     keeps_order: bool,
     locals: &'a mut Vec<LocalInfo>,
 }
 
-/// What an iteration does with a row.
+/// The kind of access to a row in an iteration.
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
     Read,
@@ -71,17 +71,17 @@ enum Use {
 }
 
 impl RowPacker<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn pack_in_block(&mut self, block: &mut Block) {
         let mut own = Vec::new();
         for stmt in &mut block.stmts {
             if let Stmt::For(looped) = stmt
                 && looped.lanes > 1
             {
-                self.looped(looped);
+                self.pack_in_loop(looped);
             } else {
                 let bound = stmt.bound();
                 self.scope.extend(bound.iter().copied());
-                stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+                stmt.blocks_mut().into_iter().for_each(|block| self.pack_in_block(block));
                 bound.iter().for_each(|x| _ = self.scope.remove(x));
             }
             own.extend(stmt.targets());
@@ -90,12 +90,12 @@ impl RowPacker<'_> {
         own.iter().for_each(|x| _ = self.scope.remove(x));
     }
 
-    fn looped(&mut self, looped: &mut For) {
+    fn pack_in_loop(&mut self, looped: &mut For) {
         // All are judged before the first is copied: what is new is not known.
         let judged = rows(looped, self.locals).into_iter();
         let judged = judged.filter_map(|(row, rows)| Some((row, self.size(row, rows)?, self.kind(looped, row)?)));
         for (row, size, kind) in judged.collect::<Vec<_>>() {
-            self.copy(&mut looped.body, row, &size, kind);
+            self.copy_row(&mut looped.body, row, &size, kind);
         }
     }
 
@@ -117,7 +117,7 @@ impl RowPacker<'_> {
     /// Returns what is done with a row, if it is one thing, and often.
     fn kind(&self, looped: &For, row: Local) -> Option<Use> {
         let mut uses = RowUses { row, kinds: vec![], deepest: 0, others: false };
-        uses.block(&looped.body, 0);
+        uses.count_in_block(&looped.body, 0);
         let kind = *uses.kinds.first()?;
         let is_one = uses.kinds.iter().all(|other| *other == kind) && !uses.others;
         let is_touched = |stmt: &Stmt| self.touches(stmt, row, kind);
@@ -142,7 +142,7 @@ impl RowPacker<'_> {
         }
     }
 
-    fn copy(&mut self, body: &mut Block, row: Local, size: &Operand, kind: Use) {
+    fn copy_row(&mut self, body: &mut Block, row: Local, size: &Operand, kind: Use) {
         let is_use = |stmt: &Stmt| mentions(stmt, row);
         let (Some(first), Some(last)) = (body.stmts.iter().position(is_use), body.stmts.iter().rposition(is_use))
         else {
@@ -243,18 +243,18 @@ fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
     looped.body.stmts.iter().filter_map(row).collect()
 }
 
-/// What is done with a row.
+/// Counts the uses of a row.
 struct RowUses {
     row: Local,
     kinds: Vec<Use>,
-    /// In how many loops, at most.
+    /// The largest number of loops around a use.
     deepest: usize,
     /// Whether something else is done.
     others: bool,
 }
 
 impl RowUses {
-    fn block(&mut self, block: &Block, depth: usize) {
+    fn count_in_block(&mut self, block: &Block, depth: usize) {
         for stmt in &block.stmts {
             let is_row = |a: &Operand| a.local() == Some(self.row);
             let count = stmt.operands().into_iter().filter(|a| is_row(a)).count();
@@ -269,7 +269,7 @@ impl RowUses {
             self.others |= count > usize::from(kind.is_some());
             self.kinds.extend(kind);
             let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
-            stmt.blocks().into_iter().for_each(|block| self.block(block, inner));
+            stmt.blocks().into_iter().for_each(|block| self.count_in_block(block, inner));
         }
         self.others |= block.results.iter().any(|a| a.local() == Some(self.row));
     }

@@ -11,10 +11,10 @@ use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Block, Forward, FunId, Function, Module, Vectors};
 use std::rc::Rc;
 
-/// Where indices and sizes are checked.
+/// Decides where indices and sizes are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
-    /// Where the program has them.
+    /// Where the program has the checks.
     Full,
     /// Before loops where that is enough, and not at all where it is known that they hold. Errors are the same.
     #[default]
@@ -27,14 +27,14 @@ pub enum Checks {
 pub struct Pass {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it is for: a verb first.
+    /// The purpose of the pass, with a verb first.
     pub purpose: &'static str,
     /// Returns whether it runs.
     pub(super) when: fn(Checks) -> bool,
     pub(super) work: PassWork,
 }
 
-/// What a pass works on.
+/// The work of a pass, on one function or on all.
 pub(super) enum PassWork {
     /// On all functions at once.
     Module(fn(&mut ModuleCx)),
@@ -46,17 +46,17 @@ pub(super) enum PassWork {
 pub(super) struct FunctionPass {
     /// Returns whether it works on a function.
     pub(super) of: fn(&Function) -> bool,
-    /// What it asks of other functions.
+    /// The facts of other functions that the pass asks for.
     pub(super) asks: Asks,
     pub(super) run: fn(&mut FunctionCx),
 }
 
-/// What a pass asks of the functions that the one at hand calls.
+/// The facts that a pass asks for about callees of the current function.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Asks {
-    /// Nothing.
+    /// No facts.
     Nothing,
-    /// What they write to, and whether they take memory. Aliases follow from that.
+    /// The parameters that callees write to, and whether they take memory. Aliases follow from that.
     Callees,
     /// The same, and what they add to, print or measure. Independence follows from that.
     Effects,
@@ -66,9 +66,9 @@ pub(super) enum Asks {
 pub(super) const ALL: fn(&Function) -> bool = |_| true;
 /// The functions of the program, but not those that C calls: their buffers may be one twice.
 pub(super) const OURS: fn(&Function) -> bool = |function| !function.c_wrapper;
-/// Those of them that are likely to run.
+/// Selects the functions that are likely to run.
 pub(super) const LIKELY: fn(&Function) -> bool = |function| !function.c_wrapper && !function.cold;
-/// Those of them that do not call themselves.
+/// Selects the functions that do not call themselves.
 pub(super) const NOT_RECURSIVE: fn(&Function) -> bool = |function| !function.c_wrapper && !function.recursive;
 
 /// A module, with analyses of its functions.
@@ -94,7 +94,7 @@ pub(super) struct FunctionCx<'a> {
     analyses: &'a mut Analyses,
 }
 
-/// What is known of all functions, as they were before the pass.
+/// Holds what is known of all functions, as they were before the pass.
 struct Others {
     effects: FunctionEffects,
     takes: Vec<bool>,
@@ -132,7 +132,7 @@ impl<'a> FunctionCx<'a> {
 
 impl FunctionPass {
     fn run(&self, module: &mut Module, analyses: &mut Analyses) {
-        let others = Others::of(module, self.asks, analyses);
+        let others = Others::collect(module, self.asks, analyses);
         let settings = Settings { forward: module.forward, keeps_order: module.keeps_order, vectors: module.vectors };
         for (i, function) in module.functions.iter_mut().enumerate().filter(|(_, function)| (self.of)(function)) {
             (self.run)(&mut FunctionCx { id: FunId(i), function, settings, others: &others, analyses });
@@ -141,7 +141,7 @@ impl FunctionPass {
 }
 
 impl Others {
-    fn of(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
+    fn collect(module: &Module, asks: Asks, analyses: &mut Analyses) -> Others {
         let effects = match asks {
             Asks::Nothing => FunctionEffects::default(),
             Asks::Callees => FunctionEffects::of_writes(analyses.written(module)),

@@ -10,7 +10,7 @@ use super::pass::ModuleCx;
 use crate::ir::{FunId, Operand, Stmt};
 use std::collections::HashMap;
 
-/// What a parameter is in the calls seen so far: nothing yet, a number, or different things.
+/// The value of a parameter in the calls seen so far: none yet, one number, or different values.
 #[derive(Clone)]
 enum ArgumentValue {
     Nothing,
@@ -44,14 +44,14 @@ pub(super) fn run(cx: &mut ModuleCx) {
         }
         module.functions[i].body.visit(&mut |stmt| {
             if let Stmt::Call(_, callee, args) = stmt {
-                given[callee.0].iter_mut().zip(args).for_each(|(given, a)| given.see(a));
+                given[callee.0].iter_mut().zip(args).for_each(|(given, a)| given.meet_argument(a));
             }
         });
     }
 }
 
 impl ArgumentValue {
-    fn see(&mut self, a: &Operand) {
+    fn meet_argument(&mut self, a: &Operand) {
         *self = match (&self, a) {
             (ArgumentValue::Nothing, Operand::Integer(n)) => ArgumentValue::Number(*n),
             (ArgumentValue::Number(m), Operand::Integer(n)) if m == n => ArgumentValue::Number(*n),

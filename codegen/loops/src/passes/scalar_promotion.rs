@@ -23,7 +23,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let (aliases, written, keeps_order) = (cx.aliases(), cx.written(), cx.settings.keeps_order);
     cx.rewrite(|body, function| {
         let builder = Builder { locals: &mut function.locals };
-        Carrier { aliases, written, keeps_order, builder }.block(body);
+        Carrier { aliases, written, keeps_order, builder }.promote_in_block(body);
     });
 }
 
@@ -35,17 +35,17 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn promote_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.promote_in_block(block));
             match stmt {
-                Stmt::For(looped) if !looped.on_threads => self.looped(*looped, &mut block.stmts),
+                Stmt::For(looped) if !looped.on_threads => self.promote_in_loop(*looped, &mut block.stmts),
                 stmt => block.stmts.push(stmt),
             }
         }
     }
 
-    fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+    fn promote_in_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
         let mut set: HashSet<Local> = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
         looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
@@ -61,7 +61,7 @@ impl Carrier<'_> {
                 stmt => looped.body.stmts.push(stmt),
             }
         }
-        let ends: Vec<Stmt> = sums.into_iter().map(|(b, e, x)| self.carried(&mut looped, b, e, x)).collect();
+        let ends: Vec<Stmt> = sums.into_iter().map(|(b, e, x)| self.carry_sum(&mut looped, b, e, x)).collect();
         let [from, to] = [looped.from.clone(), looped.to.clone()];
         out.push(Stmt::For(Box::new(looped)));
         if ends.is_empty() {
@@ -92,7 +92,7 @@ impl Carrier<'_> {
     }
 
     /// Carries the sum; gives what adds it.
-    fn carried(&mut self, looped: &mut For, b: Operand, e: Operand, x: Operand) -> Stmt {
+    fn carry_sum(&mut self, looped: &mut For, b: Operand, e: Operand, x: Operand) -> Stmt {
         let ty = x.ty(self.builder.locals);
         let is_float = ty == Scalar::Float.ty();
         let (op, nothing) = if is_float { (Op::AddF, Operand::Float(-0.0)) } else { (Op::AddI, Operand::Integer(0)) };

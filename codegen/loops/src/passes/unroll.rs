@@ -22,7 +22,7 @@ const MOST_GROWTH: usize = 2000;
 pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
-        unroller.block(body);
+        unroller.unroll_in_block(body);
         let replaced = unroller.replaced;
         if !replaced.is_empty() {
             body.change_operands(&mut |a| resolve(a, &replaced));
@@ -32,9 +32,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 struct Unroller<'a> {
     locals: &'a mut Vec<LocalInfo>,
-    /// By how many statements the function may grow.
+    /// The number of statements that may still be added to the function.
     budget: usize,
-    /// What the results of unrolled loops are.
+    /// Maps the results of unrolled loops to operands.
     replaced: HashMap<Local, Operand>,
 }
 
@@ -45,17 +45,17 @@ fn resolve(a: &mut Operand, replaced: &HashMap<Local, Operand>) {
 }
 
 impl Unroller<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn unroll_in_block(&mut self, block: &mut Block) {
         for stmt in std::mem::take(&mut block.stmts) {
-            self.stmt(stmt, &mut block.stmts);
+            self.unroll_in_stmt(stmt, &mut block.stmts);
         }
     }
 
-    fn stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn unroll_in_stmt(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         match stmt {
-            Stmt::For(looped) if self.is_short(&looped) => self.unrolled(*looped, out),
+            Stmt::For(looped) if self.is_short(&looped) => self.unroll_loop(*looped, out),
             _ => {
-                stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+                stmt.blocks_mut().into_iter().for_each(|inner| self.unroll_in_block(inner));
                 out.push(stmt);
             }
         }
@@ -70,14 +70,14 @@ impl Unroller<'_> {
         fits
     }
 
-    fn unrolled(&mut self, looped: For, out: &mut Vec<Stmt>) {
+    fn unroll_loop(&mut self, looped: For, out: &mut Vec<Stmt>) {
         let (Operand::Integer(from), Operand::Integer(to)) = (&looped.from, &looped.to) else { return };
         let mut carried: Vec<Operand> = looped.carried.iter().map(|(_, init)| init.clone()).collect();
         for i in *from..*to {
             let names = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]);
             let values = carried.iter().cloned().chain([Operand::Integer(i)]);
             let copy = looped.body.copy(self.locals, names.zip(values).collect());
-            copy.stmts.into_iter().for_each(|stmt| self.stmt(stmt, out));
+            copy.stmts.into_iter().for_each(|stmt| self.unroll_in_stmt(stmt, out));
             carried = copy.results;
         }
         self.replaced.extend(looped.results.into_iter().zip(carried));

@@ -56,7 +56,7 @@ const SUMS: usize = 16;
 /// The longest body of a loop that is copied so often, in statements.
 const MOST_STATEMENTS: usize = 60;
 
-/// What is left of the cost must be no more than this part.
+/// A choice is worth it if at most this fraction of the cost remains.
 const WORTH: f64 = 0.8;
 
 /// How often a loop runs of which that is not known.
@@ -72,7 +72,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let likely = function.body.likely_conditions();
     let chooser = JamChooser { function, aliases, effects, keeps_order, likely, vectors };
     let mut chosen = HashMap::new();
-    chooser.block(&function.body, &mut vec![], &mut chosen);
+    chooser.choose_in_block(&function.body, &mut vec![], &mut chosen);
     if !chosen.is_empty() {
         mark(&mut cx.function.body, &chosen, vectors);
     }
@@ -109,7 +109,7 @@ fn most_sums(floats: u32) -> usize {
     if floats >= MANY_REGISTERS { SUMS } else { SUMS / 2 }
 }
 
-/// Two vectors in the place of one in loops whose sums then still fit the registers.
+/// Jams twice as many vectors in loops whose sums still fit in the registers.
 fn widen(block: &mut Block, copies: u32, floats: u32) {
     let most = most_sums(floats);
     for stmt in &mut block.stmts {
@@ -161,37 +161,37 @@ struct JamChooser<'a> {
 }
 
 impl JamChooser<'_> {
-    /// Chooses among the loops of a block, which stands in others, outermost first.
-    fn block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
+    /// Chooses among the loops of a block inside of the loops `around`, which are outermost first.
+    fn choose_in_block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::For(looped) => self.nest(looped, around, chosen),
+                Stmt::For(looped) => self.choose_in_nest(looped, around, chosen),
                 // The other side hardly ever runs.
                 Stmt::If(_, condition, then, _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
-                    self.block(then, around, chosen);
+                    self.choose_in_block(then, around, chosen);
                 }
-                stmt => stmt.blocks().into_iter().for_each(|block| self.block(block, around, chosen)),
+                stmt => stmt.blocks().into_iter().for_each(|block| self.choose_in_block(block, around, chosen)),
             }
         }
     }
 
-    fn nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
+    fn choose_in_nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
         let mut candidates = HashMap::new();
         self.candidates(looped, &mut candidates);
         if let Some(part) = candidates.get(&looped.index)
             && candidates.values().all(|other| part <= other)
             && self.may(looped)
         {
-            self.choose(looped, around, chosen);
+            self.choose_partner(looped, around, chosen);
         } else {
             around.push(looped);
-            self.block(&looped.body, around, chosen);
+            self.choose_in_block(&looped.body, around, chosen);
             around.pop();
         }
     }
 
     /// Chooses a loop, with another one if the two make a block.
-    fn choose(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, JamChoice>) {
+    fn choose_partner(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, JamChoice>) {
         if let Some((partner, copies)) = self.partner(looped, around) {
             chosen.insert(partner, JamChoice { copies, in_block: true });
             chosen.insert(looped.index, JamChoice { copies: SIDE_BY_SIDE, in_block: true });
@@ -227,8 +227,8 @@ impl JamChooser<'_> {
     /// Returns what a block leaves of the cost of the loops in its inner loop, if otherwise one loop alone runs side by
     /// side.
     fn part_of_block(&self, looped: &For, partner: &For, copies: u32, inner: &For) -> f64 {
-        let alone = [Jam::of(looped, self.copies_alone(looped))];
-        let block = [Jam::of(looped, SIDE_BY_SIDE), Jam::of(partner, copies)];
+        let alone = [Jam::new(looped, self.copies_alone(looped))];
+        let block = [Jam::new(looped, SIDE_BY_SIDE), Jam::new(partner, copies)];
         let [alone, block] = [self.cost(inner, &alone), self.cost(inner, &block)];
         if alone.jammed > 0.0 { block.jammed / alone.jammed } else { 1.0 }
     }
@@ -269,7 +269,7 @@ impl JamChooser<'_> {
 
     /// Returns what is left of the cost of the loops in a loop if its iterations run side by side.
     fn part(&self, looped: &For) -> f64 {
-        let all = self.cost(looped, &[Jam::of(looped, SIDE_BY_SIDE)]);
+        let all = self.cost(looped, &[Jam::new(looped, SIDE_BY_SIDE)]);
         if all.alone > 0.0 { all.jammed / all.alone } else { 1.0 }
     }
 
@@ -277,7 +277,7 @@ impl JamChooser<'_> {
     fn cost(&self, looped: &For, jams: &[Jam]) -> JamCost {
         let nest = JamNest { chooser: self, jams };
         let inner = looped.body.stmts.iter().filter(|stmt| !stmt.blocks().is_empty());
-        inner.map(|stmt| nest.stmt(stmt, None)).fold(JamCost::default(), JamCost::and)
+        inner.map(|stmt| nest.stmt_cost(stmt, None)).fold(JamCost::default(), JamCost::and)
     }
 }
 
@@ -291,18 +291,18 @@ fn loops_in(block: &Block) -> Vec<&For> {
 
 /// A loop whose iterations run side by side.
 struct Jam {
-    /// What may be another in each of them.
+    /// The locals that may differ between the iterations.
     own: HashSet<Local>,
     copies: f64,
 }
 
 impl Jam {
-    fn of(looped: &For, copies: u32) -> Jam {
+    fn new(looped: &For, copies: u32) -> Jam {
         Jam { own: jam::own(looped), copies: f64::from(copies) }
     }
 }
 
-/// What something costs in each iteration: one after the other, and side by side.
+/// The cost of an iteration: one after the other, and side by side.
 #[derive(Clone, Copy, Default)]
 struct JamCost {
     alone: f64,
@@ -331,18 +331,18 @@ struct JamNest<'a> {
 }
 
 impl JamNest<'_> {
-    fn block(&self, block: &Block, spread: Option<&Divergence>) -> JamCost {
-        block.stmts.iter().map(|stmt| self.stmt(stmt, spread)).fold(JamCost::default(), JamCost::and)
+    fn block_cost(&self, block: &Block, spread: Option<&Divergence>) -> JamCost {
+        block.stmts.iter().map(|stmt| self.stmt_cost(stmt, spread)).fold(JamCost::default(), JamCost::and)
     }
 
-    fn stmt(&self, stmt: &Stmt, spread: Option<&Divergence>) -> JamCost {
+    fn stmt_cost(&self, stmt: &Stmt, spread: Option<&Divergence>) -> JamCost {
         match stmt {
             Stmt::For(looped) if looped.lanes > 1 => {
                 let spread = Divergence::of(self.chooser.function, &self.chooser.aliases, looped).ok();
-                self.looped(looped, spread.as_ref())
+                self.loop_cost(looped, spread.as_ref())
             }
-            Stmt::For(looped) => self.looped(looped, spread),
-            Stmt::If(_, _, then, other) => self.block(then, spread).and(self.block(other, spread)),
+            Stmt::For(looped) => self.loop_cost(looped, spread),
+            Stmt::If(_, _, then, other) => self.block_cost(then, spread).and(self.block_cost(other, spread)),
             stmt => {
                 let alone = simple(stmt, spread);
                 let common = self.jams.iter().filter(|jam| jam::is_common(stmt, &jam.own));
@@ -351,8 +351,8 @@ impl JamNest<'_> {
         }
     }
 
-    fn looped(&self, looped: &For, spread: Option<&Divergence>) -> JamCost {
-        let body = self.block(&looped.body, spread);
+    fn loop_cost(&self, looped: &For, spread: Option<&Divergence>) -> JamCost {
+        let body = self.block_cost(&looped.body, spread);
         let is_innermost = looped.body.stmts.iter().all(|stmt| stmt.blocks().is_empty());
         // LLVM makes several sums of one where it makes vectors.
         let waits = is_innermost && !looped.carried.is_empty() && spread.is_some();

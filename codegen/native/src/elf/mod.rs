@@ -35,7 +35,7 @@ const SECTION_HEADER: usize = 64;
 const SYMBOL: usize = 24;
 const RELOCATION: usize = 24;
 
-/// What tells sections that may become one.
+/// The key of a section. Sections with equal keys become one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SectionKey {
     name: Vec<u8>,
@@ -63,7 +63,7 @@ struct Relocation {
     addend: i64,
 }
 
-/// What a relocation points to, by number.
+/// The target of a relocation, by number.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Section(usize),
@@ -71,14 +71,14 @@ enum Target {
     Global(usize),
 }
 
-/// Where a symbol is.
+/// The place of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// In another object, or nowhere yet.
+    /// Defined in another object, or not yet.
     Undefined,
     /// A number of its own, such as an absolute address.
     Reserved(u16),
-    /// In a section, by number.
+    /// Defined in the section of this number.
     In(usize),
 }
 
@@ -94,7 +94,7 @@ struct Symbol {
     size: u64,
 }
 
-/// What is made of the objects.
+/// The object made so far.
 #[derive(Debug, Default)]
 struct Joined {
     /// The header of a file, of which the first object's is taken.
@@ -107,7 +107,7 @@ struct Joined {
 /// The object that has what all of them have.
 ///
 /// Panics where one of them is none that LLVM writes for x86-64, or two define one symbol.
-pub(crate) fn joined(objects: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn join_objects(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut joined = Joined::default();
     objects.iter().for_each(|object| joined.add(object));
     joined.written()

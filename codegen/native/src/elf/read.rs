@@ -31,7 +31,7 @@ struct Object<'a> {
     names: usize,
 }
 
-/// Where a section of an object went: into which, and how far from its start.
+/// Maps a section of an object to the section that it became a part of, with its offset there.
 type Moves = HashMap<usize, (usize, u64)>;
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
@@ -135,8 +135,8 @@ impl Joined {
         moves
     }
 
-    /// What a symbol of an object is now, and how much is to be added where it is pointed to; nothing for those that
-    /// are for people only.
+    /// Returns the new number of a symbol, and the offset to add where it is used. Returns nothing for symbols that
+    /// only people read.
     fn add_symbol(&mut self, object: &Object, table: &Header, at: usize, moves: &Moves) -> Option<(Target, u64)> {
         let bytes = object.bytes;
         let (info, index) = (bytes[at + 4], quarter(bytes, at + 6));

@@ -1,6 +1,6 @@
 //! Objects that LLVM makes of a few lines each, joined and run.
 
-use super::joined;
+use super::join_objects;
 use crate::llvm::Linked;
 use crate::target::Target;
 use inkwell::context::Context;
@@ -74,7 +74,7 @@ define i64 @also(i64 %x) {
 #[test]
 fn a_name_is_found_in_the_other_object_and_what_is_internal_stays_apart() {
     for objects in [[FIRST, SECOND], [SECOND, FIRST]] {
-        let linked = Linked::new(&joined(&objects.map(object))).expect("it links");
+        let linked = Linked::new(&join_objects(&objects.map(object))).expect("it links");
         // (8.5 2 + 100) 10 + 11 + 1, then with counts of 200 and 2.
         assert_eq!(call(&linked, "first", 3), 1182);
         assert_eq!(call(&linked, "first", 0), (3 + 200) * 10 + 11 + 2);
@@ -84,25 +84,25 @@ fn a_name_is_found_in_the_other_object_and_what_is_internal_stays_apart() {
 
 #[test]
 fn what_is_hidden_is_seen_by_nobody_else() {
-    let linked = Linked::new(&joined(&[FIRST, SECOND].map(object))).expect("it links");
+    let linked = Linked::new(&join_objects(&[FIRST, SECOND].map(object))).expect("it links");
     assert!(linked.address("second").is_err() && linked.address("own").is_err());
     assert!(linked.address("first").is_ok());
 }
 
 #[test]
 fn one_object_stays_what_it_is() {
-    let linked = Linked::new(&joined(&[object(SECOND)])).expect("it links");
+    let linked = Linked::new(&join_objects(&[object(SECOND)])).expect("it links");
     assert_eq!(call(&linked, "also", 1), 101);
 }
 
 #[test]
 fn a_name_that_no_object_has_stays_open() {
-    let linked = Linked::new(&joined(&[object(FIRST)])).expect("objects may be incomplete");
+    let linked = Linked::new(&join_objects(&[object(FIRST)])).expect("objects may be incomplete");
     assert!(linked.address("first").is_err(), "nobody has `second`");
 }
 
 #[test]
 #[should_panic(expected = "has one place")]
 fn a_name_with_two_places_is_a_bug() {
-    joined(&[object(SECOND), object(SECOND)]);
+    join_objects(&[object(SECOND), object(SECOND)]);
 }

@@ -16,7 +16,7 @@ struct File {
     names: Vec<u8>,
 }
 
-/// What a header of a section says besides where it is.
+/// The fields of a section header other than its position.
 struct Said {
     kind: u32,
     flags: u64,

@@ -21,7 +21,7 @@ const REGION: u32 = 0;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
-    pub(super) fn looped_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    pub(super) fn emit_loop_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let mut used = looped.body.uses();
         used.retain(|x| *x != looped.index);
         let ty = self.environment(frame, &used);
@@ -59,7 +59,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) -> FunctionValue<'ctx> {
         let params = [self.ptr().into(), self.i64().into(), self.i64().into()];
         let name = format!("lmc.chunk.{}", frame.function().name);
-        let body = self.function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
+        let body = self.add_function(&name, self.context.void_type().fn_type(&params, false), Linkage::Internal);
         self.spare(body, frame.function(), frame.origin().is_some());
         let [start, run, failed, done, skipped] = [(); 5].map(|()| self.context.append_basic_block(body, ""));
         self.builder.position_at_end(start);
@@ -78,7 +78,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mut part = frame.part(body, hidden, failed);
         self.load_environment(&mut part, used, ty, env);
         part.set(looped.index, chunk.into());
-        self.block(&mut part, &looped.body);
+        self.emit_block(&mut part, &looped.body);
         let status = self.status_of(&part, done);
         let args = [region.into(), chunk.into(), arena.into(), own.into(), status];
         self.runtime_effect("lmc.leave", &args);

@@ -39,7 +39,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let ptr = self.ptr();
         let mut types = self.input_types(interface);
         types.extend(interface.outputs.iter().map(|_| BasicMetadataTypeEnum::from(ptr)));
-        let entry = self.function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
+        let entry = self.add_function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
         self.start(entry);
         let span = self.request.module.functions[interface.function.0].span;
         let ctx = entry.get_params()[0].into_pointer_value();
@@ -178,7 +178,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let function = &self.request.module.functions[index];
         let ptr = self.ptr().into();
         let ty = self.i32().fn_type(&[ptr, ptr, ptr], false);
-        let entry = self.function(&packed_name(symbol), ty, Linkage::External);
+        let entry = self.add_function(&packed_name(symbol), ty, Linkage::External);
         self.start(entry);
         let [input, output] = [1, 2].map(|i| entry.get_params()[i].into_pointer_value());
         let load = |(i, ty): (usize, &Ty)| self.load_stored(self.word(input, i), *ty);
@@ -244,7 +244,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.unless(entry, bad, |_| body());
     }
 
-    /// Null where nothing is recursive: then nobody looks at it.
+    /// Returns the limit of the stack, or null if nothing is recursive and the limit is unused.
     pub(super) fn limit(&self, entry: FunctionValue<'ctx>, ctx: PointerValue<'ctx>) -> PointerValue<'ctx> {
         let recursive = self.request.module.functions.iter().any(|function| function.recursive);
         if recursive { self.stack_limit(entry, ctx) } else { self.ptr().const_null() }

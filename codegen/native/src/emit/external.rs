@@ -14,7 +14,7 @@ use loops::ir::{Argument, Failure, Local, Operand, Returned, Stmt};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The statement is a call of an external function.
-    pub(super) fn call_external(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+    pub(super) fn emit_external_call(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let Stmt::External { results, symbol, args, span } = stmt else { panic!("{stmt:?} calls nothing external") };
         let lent = stmt.takes_memory().then(|| self.lend(frame));
         let mut values: Vec<BasicMetadataValueEnum> = vec![lent.unwrap_or(self.ptr().const_null()).into()];
@@ -71,7 +71,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// Where a result will be: what is there, and its address. A tensor has no data yet.
+    /// Returns the initial value and the address of a result. A tensor has no data yet.
     fn output(&mut self, frame: &Frame<'ctx, '_>, result: &Returned) -> (StructType<'ctx>, PointerValue<'ctx>) {
         match result {
             Returned::Scalar(x) => {
@@ -126,7 +126,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         slot
     }
 
-    /// What the function used of the arena is in use.
+    /// Takes the part of the arena that the function used.
     fn take_lent(&mut self, frame: &Frame<'ctx, '_>, lent: PointerValue<'ctx>) {
         self.runtime_effect("lmc.take_lent", &[frame.arena().into(), lent.into()]);
     }

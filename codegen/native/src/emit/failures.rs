@@ -71,9 +71,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.unless_left(frame, fine, failed);
     }
 
-    /// A function would be called too deeply, where the condition does not hold. The status is hidden from LLVM, which
-    /// would find that a function without an end can do nothing but fail. What stands after the call of itself is never
-    /// reached, so the call is the last thing it does: a loop without end.
+    /// Emits the failure of a call that would be too deep, where the condition does not hold. The status is hidden from
+    /// LLVM, which would otherwise see that an endless recursion can only fail. It would then drop the unreachable code
+    /// after a recursive call, and make an endless loop of the call.
     pub(super) fn check_depth(
         &mut self,
         frame: &mut Frame<'ctx, '_>,

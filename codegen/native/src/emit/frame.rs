@@ -9,7 +9,7 @@ use loops::ir::{Function, Local, Operand};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-/// Where control comes from, and with what.
+/// A value, and the block from which control comes with it.
 pub(super) type Incoming<'ctx> = (BasicValueEnum<'ctx>, BasicBlock<'ctx>);
 
 /// A function under construction: the values of the locals set so far, and the statuses with which
@@ -24,19 +24,19 @@ pub(super) struct Frame<'ctx, 'f> {
     reports: Reports<'ctx>,
     /// Which buffers may share memory, where that is known.
     pub(super) aliases: Option<Rc<Aliases>>,
-    /// What is told of the loop at hand.
+    /// The alias scopes of the current loop.
     pub(super) scopes: Option<Scopes<'ctx>>,
-    /// What is set to the next value of a sum that a loop carries.
+    /// The locals that hold the next value of a sum that a loop carries.
     pub(super) sums: HashSet<Local>,
     /// The conditions that mostly hold.
     pub(super) likely: Rc<HashSet<Local>>,
     /// The loop in lanes at hand.
     pub(super) lanes: Option<ActiveLanes<'ctx>>,
-    /// What the function is a slice of, if it is one.
+    /// The function that this one is a slice of, if it is a slice.
     pub(super) origin: Option<usize>,
 }
 
-/// What every function gets besides its parameters.
+/// The hidden parameters of every function.
 #[derive(Clone, Copy)]
 pub(super) struct Hidden<'ctx> {
     pub(super) ctx: PointerValue<'ctx>,
@@ -93,7 +93,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
         (self.failed, &self.errors)
     }
 
-    /// Where the function is left with a status, from a block.
+    /// Leaves the function with a status, from a block.
     pub(super) fn failed(&mut self, status: IntValue<'ctx>, from: BasicBlock<'ctx>) -> BasicBlock<'ctx> {
         self.errors.push((status.into(), from));
         self.failed
@@ -173,7 +173,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
 pub(super) struct ActiveLanes<'ctx> {
     /// How many there are.
     pub width: u32,
-    /// What varies.
+    /// The divergence of the loop.
     pub spread: Rc<Divergence>,
     /// Which are on.
     pub mask: Mask<'ctx>,
@@ -202,11 +202,11 @@ pub(super) struct Scopes<'ctx> {
 /// The blocks of a function that report errors.
 pub(super) type Reports<'ctx> = IndexMap<Report, (BasicBlock<'ctx>, Vec<PhiValue<'ctx>>)>;
 
-/// What a block reports.
+/// The error that a block reports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Report {
     /// Errors with so many numbers. What differs: the site, the status, the numbers.
     Numbers(usize),
-    /// That the arena is exhausted. What differs: the site, how many elements were asked for, their bytes.
+    /// The arena is exhausted. The numbers are the site, the requested elements, and their bytes.
     Exhausted,
 }

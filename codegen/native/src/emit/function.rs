@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Fills in a declared function.
-    pub(super) fn define(&mut self, index: usize, function: &Function) {
+    pub(super) fn define_function(&mut self, index: usize, function: &Function) {
         let value = self.functions[index];
         let start = self.context.append_basic_block(value, "");
         let failed = self.context.append_basic_block(value, "");
@@ -42,31 +42,31 @@ impl<'ctx> Emitter<'ctx, '_> {
             self.watch_stack(&mut frame);
         }
         let results = match function.recursive {
-            true => self.block_at_end(&mut frame, &function.body),
-            false => Some(self.block(&mut frame, &function.body)),
+            true => self.emit_block_at_end(&mut frame, &function.body),
+            false => Some(self.emit_block(&mut frame, &function.body)),
         };
         self.give_back(function, value, results.as_deref(), frame.failed, &frame.errors);
     }
 
     /// Emits the statements; gives the values of the results.
-    pub(super) fn block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
+    pub(super) fn emit_block(&mut self, frame: &mut Frame<'ctx, '_>, block: &Block) -> Vec<BasicValueEnum<'ctx>> {
         self.count(|| block.counts(frame.function()));
-        block.stmts.iter().for_each(|stmt| self.stmt(frame, stmt));
+        block.stmts.iter().for_each(|stmt| self.emit_stmt(frame, stmt));
         block.results.iter().map(|result| self.operand(frame, result)).collect()
     }
 
-    pub(super) fn stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+    pub(super) fn emit_stmt(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         let pace = self.pace_in(stmt, frame.lanes.is_none());
         let around = std::mem::replace(&mut self.hotness, pace);
-        self.stmt_at_pace(frame, stmt);
+        self.emit_stmt_at_pace(frame, stmt);
         self.hotness = around;
     }
 
-    fn stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
+    fn emit_stmt_at_pace(&mut self, frame: &mut Frame<'ctx, '_>, stmt: &Stmt) {
         if let Some(lanes) = frame.lanes.clone()
             && differs_in_lanes(&lanes, stmt)
         {
-            return self.stmt_in_lanes(frame, &lanes, stmt);
+            return self.emit_stmt_in_lanes(frame, &lanes, stmt);
         }
         match stmt {
             Stmt::Let(x, op, args) => {
@@ -77,19 +77,19 @@ impl<'ctx> Emitter<'ctx, '_> {
                 }
                 frame.set(*x, value);
             }
-            Stmt::Call(xs, callee, args) => self.call(frame, xs, callee.0, args),
-            Stmt::If(xs, condition, then, other) => self.conditional(frame, xs, condition, [then, other]),
+            Stmt::Call(xs, callee, args) => self.emit_call(frame, xs, callee.0, args),
+            Stmt::If(xs, condition, then, other) => self.emit_conditional(frame, xs, condition, [then, other]),
             Stmt::Check { condition, failure, numbers, span } => {
                 let condition = self.operand(frame, condition).into_int_value();
                 let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n).into_int_value()).collect();
                 self.check(frame, condition, *failure, *span, &numbers);
             }
-            Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.looped_on_threads(frame, looped),
-            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.looped_in_lanes(frame, looped),
-            Stmt::For(looped) => self.looped(frame, looped),
+            Stmt::For(looped) if looped.on_threads && frame.lanes.is_none() => self.emit_loop_on_threads(frame, looped),
+            Stmt::For(looped) if looped.lanes > 1 && frame.lanes.is_none() => self.emit_loop_in_lanes(frame, looped),
+            Stmt::For(looped) => self.emit_loop(frame, looped),
             Stmt::Bench { seconds, given, body } => self.timing_loop(frame, *seconds, given, body),
-            Stmt::Memory(memory) => self.memory_stmt(frame, memory),
-            Stmt::External { .. } => self.call_external(frame, stmt),
+            Stmt::Memory(memory) => self.emit_memory(frame, memory),
+            Stmt::External { .. } => self.emit_external_call(frame, stmt),
             Stmt::Write(value) => {
                 let (ty, value) = (frame.function.ty(value), self.operand(frame, value));
                 self.write(frame.ctx(), ty.as_scalar().expect("scalars are written"), value);
@@ -97,8 +97,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
-        let all = self.arguments(frame, args);
+    fn emit_call(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], callee: usize, args: &[Operand]) {
+        let all = self.call_arguments(frame, args);
         let outcome = self.invoke(frame.value, callee, all);
         self.check_status(frame, outcome.status);
         for (i, x) in xs.iter().enumerate() {
@@ -107,7 +107,11 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// The arguments of a call, the hidden ones first.
-    pub(super) fn arguments(&mut self, frame: &Frame<'ctx, '_>, args: &[Operand]) -> Vec<BasicMetadataValueEnum<'ctx>> {
+    pub(super) fn call_arguments(
+        &mut self,
+        frame: &Frame<'ctx, '_>,
+        args: &[Operand],
+    ) -> Vec<BasicMetadataValueEnum<'ctx>> {
         let depth = built(self.builder.build_int_add(frame.depth(), self.i64().const_int(1, false), ""));
         let mut all: Vec<BasicMetadataValueEnum> =
             vec![frame.ctx().into(), frame.limit().into(), depth.into(), frame.arena().into()];
@@ -115,15 +119,15 @@ impl<'ctx> Emitter<'ctx, '_> {
         all
     }
 
-    fn conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
+    fn emit_conditional(&mut self, frame: &mut Frame<'ctx, '_>, xs: &[Local], condition: &Operand, arms: [&Block; 2]) {
         let is_likely = frame.is_likely(condition);
         let condition = self.operand(frame, condition).into_int_value();
         let [on, other] = self.branch(frame, condition);
         let join = self.context.append_basic_block(frame.value, "");
-        let first = self.arm(frame, xs, on, arms[0], join);
+        let first = self.emit_arm(frame, xs, on, arms[0], join);
         let around = self.hotness;
         self.hotness.rare |= is_likely;
-        let ends = [first, self.arm(frame, xs, other, arms[1], join)];
+        let ends = [first, self.emit_arm(frame, xs, other, arms[1], join)];
         self.hotness = around;
         self.builder.position_at_end(join);
         for (i, x) in xs.iter().enumerate() {
@@ -133,8 +137,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// One side of a branch: where it ends, and its results.
-    fn arm(
+    /// Emits one side of a branch. Returns its last block, and its results.
+    fn emit_arm(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         xs: &[Local],
@@ -143,13 +147,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         join: BasicBlock<'ctx>,
     ) -> (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>) {
         self.builder.position_at_end(start);
-        let values = self.block(frame, arm);
+        let values = self.emit_block(frame, arm);
         let values = xs.iter().zip(values).map(|(x, value)| self.suited(frame, *x, value)).collect();
         (self.branch_to(join), values)
     }
 
     /// `header: i, carried = from, initial or from the body's end; i < to ? body : exit`.
-    fn looped(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    fn emit_loop(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
         let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
         let init: Vec<_> = init.into_iter().map(|(x, value)| self.suited(frame, x, value)).collect();
@@ -166,7 +170,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(body);
         frame.set(looped.index, i.into());
         looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
-        let next = self.block(frame, &looped.body);
+        let next = self.emit_block(frame, &looped.body);
         let suit = |((x, _), next): (&(Local, Operand), BasicValueEnum<'ctx>)| self.suited(frame, *x, next);
         let next: Vec<_> = looped.carried.iter().zip(next).map(suit).collect();
         self.leave_scopes(frame, opened);

@@ -14,14 +14,14 @@ use loops::ir::{For, Stmt};
 /// How often code runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hotness {
-    /// Whether it stands in a loop, or in a function that is called in one or by itself.
+    /// Whether the code is in a loop, in a function called in a loop, or in a recursive function.
     pub(super) repeats: bool,
     /// Whether the loop at hand is itself repeated.
     pub(super) nested: bool,
     /// Whether it is not likely to run at all: a cold function, or the other side of a likely condition.
     pub(super) rare: bool,
-    /// Whether it stands between C and the rest: its loops go over rows, each of which is a vector for the rest to go
-    /// over.
+    /// Whether the function is a wrapper for C. Its loops go over rows, and each row is a vector for the wrapped
+    /// function.
     pub(super) c_wrapper: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         Hotness { repeats: self.hotness.repeats || is_loop, nested, ..self.hotness }
     }
 
-    /// What LLVM is told of the loop that a block goes back in.
+    /// Attaches hints about a loop to the branch that repeats it.
     pub(super) fn end_loop(&self, looped: &For, last: BasicBlock<'ctx>) {
         let hints: &[Hint] = if self.hotness.rare || self.hotness.c_wrapper {
             &[Hint::Rolled, Hint::Scalar]

@@ -52,7 +52,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let float = self.context.f64_type();
         let ty = float.fn_type(&[float.into()], false);
         let known = self.module.get_function("lmc.lgamma");
-        let function = known.unwrap_or_else(|| self.define_lgamma(self.function("lmc.lgamma", ty, Linkage::Internal)));
+        let function =
+            known.unwrap_or_else(|| self.define_lgamma(self.add_function("lmc.lgamma", ty, Linkage::Internal)));
         built(self.builder.build_call(function, &[x.into()], "")).try_as_basic_value().unwrap_basic()
     }
 

@@ -56,10 +56,10 @@ impl<'ctx> Emitter<'ctx, '_> {
         call
     }
 
-    pub(super) fn memory_stmt(&mut self, frame: &mut Frame<'ctx, '_>, memory: &Memory) {
+    pub(super) fn emit_memory(&mut self, frame: &mut Frame<'ctx, '_>, memory: &Memory) {
         let arena = frame.arena().into();
         match memory {
-            Memory::Alloc { buffer, count, span } => self.alloc(frame, *buffer, count, *span),
+            Memory::Alloc { buffer, count, span } => self.emit_alloc(frame, *buffer, count, *span),
             Memory::Stack(buffer, count) => self.on_stack(frame, *buffer, count, 1),
             Memory::Zero(b, n) => {
                 let (bytes, buffer) = (self.bytes(frame, b, n), self.operand(frame, b).into_pointer_value());
@@ -143,7 +143,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn alloc(&mut self, frame: &mut Frame<'ctx, '_>, buffer: Local, count: &Operand, span: Span) {
+    fn emit_alloc(&mut self, frame: &mut Frame<'ctx, '_>, buffer: Local, count: &Operand, span: Span) {
         let bytes = self.element_bytes(frame, &Operand::Local(buffer));
         let count = self.operand(frame, count).into_int_value();
         let taken = self.take(frame, count, bytes, span);
@@ -231,6 +231,6 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 }
 
-/// Of caller's buffers nothing more is known than that their elements are aligned; zeros are written into
-/// the arena, in units of 16 bytes.
+/// The alignment of buffers in the arena. Zeros are written there in units of 16 bytes. A caller's buffers are only
+/// known to have aligned elements.
 pub(super) const ALIGN: u32 = 16;

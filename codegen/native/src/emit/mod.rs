@@ -70,7 +70,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What to emit.
+/// The module to emit, and the options for it.
 pub(crate) struct Request<'a> {
     /// The functions, entries first.
     pub module: &'a ir::Module,
@@ -78,7 +78,7 @@ pub(crate) struct Request<'a> {
     pub symbols: &'a [Symbol],
     /// The entries as C calls them; those without a form in C are not exported.
     pub interfaces: &'a [Outside],
-    /// Where errors point.
+    /// The source that errors point to.
     pub source: &'a SourceInfo,
     /// The machine.
     pub target: &'a Target,
@@ -116,7 +116,7 @@ pub(crate) fn emit<'ctx>(context: &'ctx Context, request: &Request) -> Module<'c
     emitter.declare_counters();
     emitter.declare();
     for (i, function) in request.module.functions.iter().enumerate() {
-        emitter.define(i, &jam::expanded(function, request.module.vectors.floats));
+        emitter.define_function(i, &jam::expanded(function, request.module.vectors.floats));
     }
     emitter.hotness = Hotness::default();
     request.symbols.iter().enumerate().for_each(|(i, symbol)| emitter.export(i, symbol));
@@ -131,7 +131,7 @@ struct Emitter<'ctx, 'a> {
     request: &'a Request<'a>,
     functions: Vec<FunctionValue<'ctx>>,
     texts: IndexMap<Arc<str>, PointerValue<'ctx>>,
-    /// What each function of the module writes to.
+    /// For each function of the module, the parameters that it writes to.
     written: Vec<loops::analyses::alias::Written>,
     /// How many alias scopes there are.
     scopes: usize,
@@ -167,7 +167,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn declare(&mut self) {
         for function in &self.request.module.functions {
             let ty = self.signature(function);
-            let declared = self.function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
+            let declared = self.add_function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
             if function.recursive {
@@ -200,8 +200,8 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
         }
     }
 
-    /// While a function runs, the content of a buffer parameter changes only through that parameter. Inputs are not
-    /// changed at all, and what is added to belongs to nobody else.
+    /// Marks the buffer parameters of a function for alias analysis. While the function runs, a buffer changes only
+    /// through its parameter. Inputs do not change, and destinations of sums have no other owner.
     fn mark_buffers(&self, function: &ir::Function, declared: FunctionValue<'ctx>) {
         if function.c_wrapper {
             return;
@@ -215,7 +215,12 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     }
 
     /// Returns a new function for the target.
-    fn function(&self, name: &str, ty: inkwell::types::FunctionType<'ctx>, linkage: Linkage) -> FunctionValue<'ctx> {
+    fn add_function(
+        &self,
+        name: &str,
+        ty: inkwell::types::FunctionType<'ctx>,
+        linkage: Linkage,
+    ) -> FunctionValue<'ctx> {
         let function = self.module.add_function(name, ty, Some(linkage));
         self.for_target(function);
         function
@@ -271,7 +276,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
     }
 }
 
-/// Returns what a builder gave. It refuses only where it stands nowhere or types clash: both are bugs of ours.
+/// Returns the result of a builder. It fails only without a position or for clashing types, and both are bugs of lmc.
 fn built<T>(result: Result<T, BuilderError>) -> T {
     result.expect("loops are well-typed and the builder stands in a block")
 }

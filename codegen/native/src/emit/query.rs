@@ -31,7 +31,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     pub(super) fn define_packed_query(&mut self, index: usize, symbol: &Symbol, query: &Query) {
         let ptr = self.ptr().into();
         let ty = self.i32().fn_type(&[ptr, ptr, ptr], false);
-        let entry = self.function(&query_name(symbol), ty, Linkage::External);
+        let entry = self.add_function(&query_name(symbol), ty, Linkage::External);
         self.start(entry);
         let [input, bytes] = [1, 2].map(|i| entry.get_params()[i].into_pointer_value());
         let types = parameter_types(&self.request.module.functions[index]);

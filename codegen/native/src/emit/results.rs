@@ -18,7 +18,7 @@ use loops::ir::{Function, Ty};
 /// How many results are few.
 const FEW: usize = 3;
 
-/// What a call gave: the status, and where the results are.
+/// The outcome of a call: the status, and the places of the results.
 pub(super) struct CallOutcome<'ctx> {
     pub(super) status: IntValue<'ctx>,
     results: ResultPlace<'ctx>,

@@ -5,7 +5,7 @@ use inkwell::builder::Builder;
 use inkwell::types::{BasicType, BasicTypeEnum, VectorType};
 use inkwell::values::{BasicValueEnum, FloatMathValue, FloatValue, IntMathValue, IntValue, VectorValue};
 
-/// One of the two.
+/// Scalars or vectors.
 pub(super) trait Shape<'ctx> {
     /// A Float, or one for each lane.
     type Float: FloatMathValue<'ctx> + Copy;
@@ -30,7 +30,7 @@ pub(super) trait Shape<'ctx> {
 /// Numbers.
 pub(super) struct Scalars;
 
-/// One for each lane.
+/// One value for each lane.
 pub(super) struct Vectors;
 
 impl<'ctx> Shape<'ctx> for Scalars {

@@ -177,7 +177,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         ty: inkwell::types::FunctionType<'ctx>,
         body: impl FnOnce(&Self, FunctionValue<'ctx>),
     ) -> FunctionValue<'ctx> {
-        let function = self.function(name, ty, Linkage::Internal);
+        let function = self.add_function(name, ty, Linkage::Internal);
         ["noinline", "cold"].iter().for_each(|flag| function.add_attribute(AttributeLoc::Function, self.flag(flag)));
         let caller = self.builder.get_insert_block().expect("the builder stands in a block");
         self.builder.position_at_end(self.context.append_basic_block(function, ""));

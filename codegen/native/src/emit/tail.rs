@@ -14,36 +14,36 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum};
 use loops::ir::{Block, Local, Operand, Stmt};
 
-/// Where a side of a branch ends, and its results.
+/// The last block of a side of a branch, and its results.
 type ArmEnd<'ctx> = (BasicBlock<'ctx>, Vec<BasicValueEnum<'ctx>>);
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Emits a block at the end of a recursive function; gives the values of the results, or nothing, where each way
     /// through it ends in a tail call.
-    pub(super) fn block_at_end(
+    pub(super) fn emit_block_at_end(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         block: &Block,
     ) -> Option<Vec<BasicValueEnum<'ctx>>> {
         let Some((last, before)) = block.stmts.split_last().filter(|(last, _)| gives_all(last, block)) else {
-            return Some(self.block(frame, block));
+            return Some(self.emit_block(frame, block));
         };
         self.count(|| block.counts(frame.function()));
-        before.iter().for_each(|stmt| self.stmt(frame, stmt));
+        before.iter().for_each(|stmt| self.emit_stmt(frame, stmt));
         match last {
-            Stmt::If(_, condition, then, other) => self.conditional_at_end(frame, block, condition, [then, other]),
+            Stmt::If(_, condition, then, other) => self.emit_conditional_at_end(frame, block, condition, [then, other]),
             Stmt::Call(_, callee, args) if self.gives_what(frame, callee.0) => {
-                self.tail_call(frame, callee.0, args);
+                self.emit_tail_call(frame, callee.0, args);
                 None
             }
             _ => {
-                self.stmt(frame, last);
+                self.emit_stmt(frame, last);
                 Some(block.results.iter().map(|result| self.operand(frame, result)).collect())
             }
         }
     }
 
-    fn conditional_at_end(
+    fn emit_conditional_at_end(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         block: &Block,
@@ -58,16 +58,16 @@ impl<'ctx> Emitter<'ctx, '_> {
         for (k, (start, arm)) in starts.into_iter().zip(arms).enumerate() {
             self.hotness.rare |= is_likely && k == 1;
             self.builder.position_at_end(start);
-            if let Some(values) = self.block_at_end(frame, arm) {
+            if let Some(values) = self.emit_block_at_end(frame, arm) {
                 ends.push((self.builder.get_insert_block().expect("the builder stands in a block"), values));
             }
             self.hotness = around;
         }
-        self.joined(frame, block, &ends)
+        self.join_ends(frame, block, &ends)
     }
 
     /// Goes on after the sides of a branch that come to their ends, if any does.
-    fn joined(
+    fn join_ends(
         &mut self,
         frame: &Frame<'ctx, '_>,
         block: &Block,
@@ -95,8 +95,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         callee.recursive && callee.results == frame.function().results
     }
 
-    fn tail_call(&mut self, frame: &mut Frame<'ctx, '_>, callee: usize, args: &[Operand]) {
-        let args: Vec<BasicMetadataValueEnum> = self.arguments(frame, args);
+    fn emit_tail_call(&mut self, frame: &mut Frame<'ctx, '_>, callee: usize, args: &[Operand]) {
+        let args: Vec<BasicMetadataValueEnum> = self.call_arguments(frame, args);
         let value = self.invoke_last(frame.llvm(), callee, args);
         built(self.builder.build_return(Some(&value)));
     }

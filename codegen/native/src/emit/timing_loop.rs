@@ -37,7 +37,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             let value = self.opaque(frame, *value);
             frame.set(*x, value);
         }
-        let results = self.block(frame, body);
+        let results = self.emit_block(frame, body);
         for result in results {
             self.opaque(frame, result);
         }

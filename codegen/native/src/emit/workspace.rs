@@ -21,7 +21,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let (name, aliases) = symbol.workspace.split_first()?;
         let mut types = self.input_types(interface);
         types.push(self.ptr().into());
-        let query = self.function(name, self.i32().fn_type(&types, false), Linkage::External);
+        let query = self.add_function(name, self.i32().fn_type(&types, false), Linkage::External);
         aliases.iter().for_each(|alias| llvm::add_alias(&self.module, query, alias));
         self.start(query);
         Some(query)
@@ -52,7 +52,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         built(self.builder.build_return(Some(&status)));
     }
 
-    /// Where there is an error, the caller's context, if there is one, gets that of another.
+    /// Copies the error of a query to the caller's context, if there is one.
     pub(super) fn hand_on(&self, query: FunctionValue<'ctx>, bad: IntValue<'ctx>, [ctx, own]: [PointerValue<'ctx>; 2]) {
         let good = built(self.builder.build_not(bad, ""));
         let absent = built(self.builder.build_is_null(ctx, ""));

@@ -36,11 +36,11 @@ const SHORT: usize = 40;
 /// A part of a module: the names of the functions that it has.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModulePart {
-    /// Those that it defines.
+    /// The functions that the part defines.
     defined: HashSet<String>,
-    /// Those of them that other parts call.
+    /// The defined functions that other parts call.
     shared: HashSet<String>,
-    /// Those of which it has a copy.
+    /// The functions of which the part has a copy.
     copied: HashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
@@ -50,7 +50,7 @@ pub(crate) struct ModulePart {
 struct Node {
     name: String,
     length: usize,
-    /// Whether nobody outside can call it.
+    /// Whether only this module can call the function.
     internal: bool,
     /// Whether it may be inlined.
     inlines: bool,
@@ -171,7 +171,7 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart
 
 impl ModulePart {
     /// Returns the part of a module, which is written as bitcode, in a context of its own.
-    pub(crate) fn of<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
+    pub(crate) fn load<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");
         let module = Module::parse_bitcode_from_buffer(&bitcode, context).expect("LLVM reads what it wrote");
         for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
@@ -195,13 +195,13 @@ impl ModulePart {
     }
 }
 
-/// Lets the other parts, and nobody else, name a function.
+/// Makes a function visible to the other parts, and hides it from other modules.
 fn publish(function: GlobalValue, linkage: Linkage) {
     function.set_linkage(linkage);
     function.set_visibility(GlobalVisibility::Hidden);
 }
 
-/// What LLVM does first with a part: what it does not have goes.
+/// The LLVM passes that first remove what a part does not define.
 pub(crate) const TAKE_APART: &str = "globaldce,elim-avail-extern,globaldce";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! How modules are divided, and that it changes nothing.
 
 use super::{ModulePart, divided};
-use crate::elf::joined;
+use crate::elf::join_objects;
 use crate::llvm::Linked;
 use crate::llvm_codegen::objects;
 use crate::options::Options;
@@ -27,8 +27,8 @@ fn function(head: &str, length: usize, callees: &[&str]) -> String {
     text + &format!("  ret i64 %v{last}\n}}\n")
 }
 
-/// Two entries; long functions that both call, one that is called once, one that calls itself through another, a short
-/// one.
+/// Returns a program with two entries. Both call the same long functions. Another long one is called once, and one
+/// calls itself through another function. Other functions are short.
 fn program() -> String {
     [
         function("i64 @f(i64 %x)", 900, &["a", "b", "once", "short"]),
@@ -64,10 +64,10 @@ fn parts_of(text: &str) -> Vec<ModulePart> {
     divided(&read(&Context::create(), text))
 }
 
-fn made(text: &str, parts: &[ModulePart], threads: usize) -> Vec<u8> {
+fn compile_parts(text: &str, parts: &[ModulePart], threads: usize) -> Vec<u8> {
     let context = Context::create();
     let bitcode = read(&context, text).write_bitcode_to_memory();
-    joined(&objects(bitcode.as_slice(), parts, threads, &Options::default()).expect("LLVM makes objects"))
+    join_objects(&objects(bitcode.as_slice(), parts, threads, &Options::default()).expect("LLVM makes objects"))
 }
 
 fn results(object: &[u8]) -> Vec<i64> {
@@ -120,13 +120,13 @@ fn parts_compute_what_the_whole_does() {
     let parts = parts_of(&text);
     let all = parts.iter().flat_map(|part| part.defined.iter().chain(&part.copied)).cloned().collect();
     let whole = ModulePart { defined: all, ..ModulePart::default() };
-    assert_eq!(results(&made(&text, &parts, 2)), results(&made(&text, &[whole], 1)));
+    assert_eq!(results(&compile_parts(&text, &parts, 2)), results(&compile_parts(&text, &[whole], 1)));
 }
 
 #[test]
 fn the_object_does_not_depend_on_how_many_threads_there_are() {
     let text = program();
     let parts = parts_of(&text);
-    let one = made(&text, &parts, 1);
-    assert!([2, 3, 16].iter().all(|threads| made(&text, &parts, *threads) == one));
+    let one = compile_parts(&text, &parts, 1);
+    assert!([2, 3, 16].iter().all(|threads| compile_parts(&text, &parts, *threads) == one));
 }

@@ -25,7 +25,7 @@ pub fn tuple(parts: &[Type]) -> Type {
 /// A program under construction.
 #[derive(Default)]
 pub struct Build {
-    /// What is built.
+    /// The program built so far.
     pub program: Program,
     bindings: Vec<Binding>,
 }

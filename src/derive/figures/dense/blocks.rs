@@ -99,31 +99,31 @@ pub(super) struct Blocks<'a> {
 
 impl Blocks<'_> {
     /// Returns the block of the result's part t by the argument's part s.
-    pub(super) fn block(&mut self, t: &Position, s: &Position) -> Expr {
+    pub(super) fn block_of_parts(&mut self, t: &Position, s: &Position) -> Expr {
         if !t.ty().is_differentiable() || !s.ty().is_differentiable() {
             return Expr::tuple([]);
         }
         if let Some(parts) = t.components() {
-            return Expr::tuple(parts.iter().map(|t| self.block(t, s)).collect::<Vec<_>>());
+            return Expr::tuple(parts.iter().map(|t| self.block_of_parts(t, s)).collect::<Vec<_>>());
         }
         if let (Type::Tensor(rank, _), None) = (t.ty(), t.rank_of_scalars()) {
             return shape::over(*rank, size(&t.witness), self.supply, |supply, i| {
-                Blocks { supply }.block(&t.element(i.clone()), s)
+                Blocks { supply }.block_of_parts(&t.element(i.clone()), s)
             });
         }
         if let Some(parts) = s.components() {
-            return Expr::tuple(parts.iter().map(|s| self.block(t, s)).collect::<Vec<_>>());
+            return Expr::tuple(parts.iter().map(|s| self.block_of_parts(t, s)).collect::<Vec<_>>());
         }
         match (t.rank_of_scalars(), s.rank_of_scalars()) {
             _ if is_there(t, s) => entry(t, s),
             (Some(p), Some(q)) => self.merged(t, p, s, q),
             (Some(p), None) => shape::over(p, size(&t.witness), self.supply, |supply, i| {
-                Blocks { supply }.block(&t.element(i.clone()), s)
+                Blocks { supply }.block_of_parts(&t.element(i.clone()), s)
             }),
             (None, _) => {
                 let Type::Tensor(q, _) = s.ty() else { return entry(t, s) };
                 shape::over(*q, size(&s.witness), self.supply, |supply, j| {
-                    Blocks { supply }.block(t, &s.element(j.clone()))
+                    Blocks { supply }.block_of_parts(t, &s.element(j.clone()))
                 })
             }
         }

@@ -138,7 +138,7 @@ impl Pipeline {
             Mode::Forward => self.columns(f, &params, once, &mut out)?,
             Mode::Reverse => self.rows(f, &params, once, &mut out)?,
         };
-        let blocks = Blocks { supply: &mut self.program.supply }.block(&t, &s);
+        let blocks = Blocks { supply: &mut self.program.supply }.block_of_parts(&t, &s);
         Ok(Def::new(name.clone(), params, Expr::block(out, blocks)))
     }
 

@@ -160,8 +160,10 @@ impl Paired<'_> {
             };
             nabla.bind_map(x, map);
         }
-        let map = nabla
-            .block(&Expr::block(vec![Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() }], Expr::var(y)))?;
+        let map = nabla.nabla_block(&Expr::block(
+            vec![Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() }],
+            Expr::var(y),
+        ))?;
         let (maps, values): (Vec<Binding>, Vec<Binding>) =
             std::mem::take(&mut nabla.out).into_iter().partition(|b| b.rhs.ty().mentions_lm());
         self.out.extend(values);

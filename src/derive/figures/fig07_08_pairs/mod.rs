@@ -107,7 +107,7 @@ pub fn paired(
         let partner = cx.parameter(&parts[i], &[i + 1], &varying, &start);
         cx.bind_partner(x, partner);
     }
-    let (value, partner) = cx.block(&def.body).map_err(refused)?;
+    let (value, partner) = cx.pair_block(&def.body).map_err(refused)?;
     let partner = partner.unwrap_or_else(|| cx.zero(&value));
     let body = Expr::block(cx.out, Expr::tuple([value, partner]));
     Ok(Def::new(def.fun.name.derived(partner_kind.derivative()), params, body))
@@ -202,7 +202,7 @@ impl Paired<'_> {
 /// Blocks and bindings.
 impl Paired<'_> {
     /// ∇̄ of a block: its bindings go to `out`.
-    fn block(&mut self, e: &Expr) -> Result<Pair, String> {
+    fn pair_block(&mut self, e: &Expr) -> Result<Pair, String> {
         let (bindings, result) = e.as_block();
         bindings.iter().try_for_each(|b| self.binding(b))?;
         if result.is_atom() {
@@ -221,7 +221,7 @@ impl Paired<'_> {
         finish: impl FnOnce(&mut Self, Pair) -> Expr,
     ) -> Result<Expr, String> {
         let outer = std::mem::take(&mut self.out);
-        let pair = begin(self).and_then(|()| self.block(e));
+        let pair = begin(self).and_then(|()| self.pair_block(e));
         let result = pair.map(|pair| finish(self, pair));
         let bindings = std::mem::replace(&mut self.out, outer);
         Ok(Expr::block(bindings, result?))

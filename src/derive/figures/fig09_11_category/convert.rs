@@ -42,7 +42,7 @@ impl Scope {
         match e.kind() {
             Kind::Const(k) => self.of_nothing(Term::Constant(k.clone())),
             Kind::Var(x) => Term::pruning(vec![self.numbers[&x.id()]], self.size),
-            Kind::Let(bindings, body) => self.block(bindings, body),
+            Kind::Let(bindings, body) => self.convert_block(bindings, body),
             Kind::App(op, args) => self.application(e, op, args),
             Kind::Lam(..) => panic!("conversion to CL: a function that is no argument: {e:?}"),
         }
@@ -53,7 +53,7 @@ impl Scope {
         Term::pruning(Vec::new(), self.size).then(c)
     }
 
-    fn block(&mut self, bindings: &[Binding], body: &Expr) -> Term {
+    fn convert_block(&mut self, bindings: &[Binding], body: &Expr) -> Term {
         let outer = self.size;
         let mut bound = Vec::with_capacity(bindings.len());
         for b in bindings {

@@ -86,7 +86,7 @@ impl Recorder<'_, '_> {
     /// Returns a block in two parts. The maps that were bound before are the outermost one's.
     fn parts(&mut self, e: &Expr, is_outermost: bool) -> Result<Recorded, String> {
         let outer = if is_outermost { Vec::new() } else { std::mem::take(&mut self.cx.out) };
-        let result = self.block(e);
+        let result = self.record_block(e);
         let all = std::mem::replace(&mut self.cx.out, outer);
         let (value, map) = result?;
         let (maps, values) = apart(all);
@@ -94,7 +94,7 @@ impl Recorder<'_, '_> {
     }
 
     /// Returns the value of a block, an atom, and its map; what they need goes to `out`.
-    fn block(&mut self, e: &Expr) -> Result<(Expr, Expr), String> {
+    fn record_block(&mut self, e: &Expr) -> Result<(Expr, Expr), String> {
         let (bindings, result) = e.as_block();
         bindings.iter().try_for_each(|b| self.binding(b))?;
         if result.is_atom() {

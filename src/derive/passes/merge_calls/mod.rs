@@ -48,7 +48,7 @@ pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects
         late: late.iter().map(Var::id).collect(),
     };
     def.params.iter().for_each(|p| pass.set_position(p, Position::OUTSIDE));
-    Def { body: pass.block(&def.body, 0), ..def.clone() }
+    Def { body: pass.merge_calls_in_block(&def.body, 0), ..def.clone() }
 }
 
 /// The position of a binding: the nesting of its block, and its number in the block.
@@ -77,7 +77,7 @@ enum Key {
 }
 
 impl MergeCalls<'_> {
-    fn block(&mut self, e: &Expr, depth: usize) -> Expr {
+    fn merge_calls_in_block(&mut self, e: &Expr, depth: usize) -> Expr {
         let (bindings, result) = e.as_block();
         // The result takes part like a binding: it may be merged with one, or one with it.
         let last = self.supply.fresh("t", result.ty().clone());
@@ -130,12 +130,13 @@ impl MergeCalls<'_> {
     fn merge_in_branches(&mut self, b: Binding, depth: usize) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
-                let (yes, no) = (self.block(&args[1], depth + 1), self.block(&args[2], depth + 1));
+                let (yes, no) =
+                    (self.merge_calls_in_block(&args[1], depth + 1), self.merge_calls_in_block(&args[2], depth + 1));
                 Expr::conditional(args[0].clone(), yes, no).at(b.rhs.span())
             }
             Kind::App(..) => b.rhs.map_children(|e| match e.kind() {
                 Kind::Lam(_, body) => {
-                    let merged = self.block(body, depth + 1);
+                    let merged = self.merge_calls_in_block(body, depth + 1);
                     e.map_children(|_| merged.clone())
                 }
                 _ => e.clone(),

@@ -84,7 +84,7 @@ mod tests {
 
     fn set(locals: impl IntoIterator<Item = u32>) -> Roots {
         let mut set = Roots::new();
-        locals.into_iter().for_each(|x| set.extend(&Roots::of(Root::Made(Local(x)))));
+        locals.into_iter().for_each(|x| set.extend(&Roots::single(Root::Made(Local(x)))));
         set
     }
 

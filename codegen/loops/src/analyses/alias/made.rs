@@ -17,12 +17,12 @@ use crate::ir::{Function, Local, Memory, Operand, Stmt};
 use std::collections::HashMap;
 
 /// Returns the place in the text, of buffers that were just allocated.
-pub(super) fn made(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
+pub(super) fn allocation_order(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
     let mut finder = AllocFinder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
     loop {
-        finder.look_at_stores();
+        finder.visit_stores();
         let known = finder.made.len();
-        function.body.visit(&mut |stmt| finder.stmt(stmt));
+        function.body.visit(&mut |stmt| finder.visit_stmt(stmt));
         if finder.made.len() == known {
             return finder.made;
         }
@@ -35,15 +35,15 @@ struct AllocFinder<'a> {
     made: HashMap<Local, usize>,
     /// The roots in which something lies of which nothing is known yet.
     unknown: Roots,
-    /// Where all else was stored, and when that was allocated.
+    /// The buffers stored elsewhere, each with the time at which its memory was allocated.
     stored: Vec<(Local, usize)>,
 }
 
 impl AllocFinder<'_> {
-    fn look_at_stores(&mut self) {
+    fn visit_stores(&mut self) {
         let (mut unknown, mut stored) = (Roots::new(), Vec::new());
         self.function.body.visit(&mut |stmt| {
-            let Some((b, made)) = self.store(stmt) else { return };
+            let Some((b, made)) = self.stored_buffer(stmt) else { return };
             match made {
                 Some(made) => stored.push((b, made)),
                 None => unknown.extend(&self.aliases.roots_of(b)),
@@ -53,29 +53,29 @@ impl AllocFinder<'_> {
     }
 
     /// Returns where a statement stores buffers, and when these were allocated, if that is known.
-    fn store(&self, stmt: &Stmt) -> Option<(Local, Option<usize>)> {
+    fn stored_buffer(&self, stmt: &Stmt) -> Option<(Local, Option<usize>)> {
         match stmt {
             Stmt::Memory(Memory::Store(b, _, a)) if is_buffer_operand(self.function, a) => {
-                Some((b.local()?, self.of(a)))
+                Some((b.local()?, self.order_of(a)))
             }
             Stmt::Memory(Memory::Move { to, from, .. }) => {
                 let holds = self.function.ty(to).element().is_some_and(|element| element.as_scalar().is_none());
-                holds.then(|| Some((to.local()?, self.inside(from))))?
+                holds.then(|| Some((to.local()?, self.order_inside(from))))?
             }
             _ => None,
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::If(xs, _, then, other) => {
                 for (i, x) in xs.iter().enumerate() {
-                    self.set(*x, self.first(&then.results[i], &other.results[i]));
+                    self.set(*x, self.first_of(&then.results[i], &other.results[i]));
                 }
             }
             Stmt::For(looped) => {
                 for (i, (y, init)) in looped.carried.iter().enumerate() {
-                    let made = self.first(init, &looped.body.results[i]);
+                    let made = self.first_of(init, &looped.body.results[i]);
                     self.set(*y, made);
                     self.set(looped.results[i], made);
                 }
@@ -83,26 +83,26 @@ impl AllocFinder<'_> {
             Stmt::Memory(Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _)) => {
                 self.set(*buffer, self.aliases.order.get(buffer).copied());
             }
-            Stmt::Memory(Memory::View(x, b, _) | Memory::Cast(x, b)) => self.set(*x, self.of(b)),
-            Stmt::Memory(Memory::Load(x, b, _)) => self.set(*x, self.inside(b)),
+            Stmt::Memory(Memory::View(x, b, _) | Memory::Cast(x, b)) => self.set(*x, self.order_of(b)),
+            Stmt::Memory(Memory::Load(x, b, _)) => self.set(*x, self.order_inside(b)),
             _ => {}
         }
     }
 
-    /// When what lies in a buffer was allocated.
-    fn inside(&self, b: &Operand) -> Option<usize> {
-        let made = self.of(b)?;
+    /// Returns the earliest time at which a buffer stored in this one was allocated, if it is known.
+    fn order_inside(&self, b: &Operand) -> Option<usize> {
+        let made = self.order_of(b)?;
         let roots = self.aliases.roots_of(b.local()?);
         let holds = |(to, _): &&(Local, usize)| self.aliases.shows(*to, &roots);
         let is_known = self.unknown.is_disjoint(&roots);
         is_known.then(|| self.stored.iter().filter(holds).map(|(_, first)| *first).fold(made, usize::min))
     }
 
-    fn first(&self, a: &Operand, b: &Operand) -> Option<usize> {
-        Some(self.of(a)?.min(self.of(b)?))
+    fn first_of(&self, a: &Operand, b: &Operand) -> Option<usize> {
+        Some(self.order_of(a)?.min(self.order_of(b)?))
     }
 
-    fn of(&self, a: &Operand) -> Option<usize> {
+    fn order_of(&self, a: &Operand) -> Option<usize> {
         self.made.get(&a.local()?).copied()
     }
 

@@ -27,18 +27,18 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// What is known of the buffers of a function.
+/// Holds what alias analysis knows of the buffers of a function.
 #[derive(Debug, Default)]
 pub struct Aliases {
     /// The roots of each buffer, by number.
     roots: Vec<Roots>,
-    /// What may lie in a root.
+    /// For each root, the roots that may lie in it.
     contents: Contents,
     /// The place of each local in the order in which they are set.
     order: HashMap<Local, usize>,
-    /// When the buffer, or what it is a part of, was allocated, for those that just were.
+    /// For each buffer allocated in the function, the earliest allocation of the memory that it is part of.
     made: HashMap<Local, usize>,
-    /// What can be reached from buffers, for those that were asked for.
+    /// The roots that can be reached from a buffer, computed on demand.
     reached: RefCell<HashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
     all: OnceCell<Roots>,
@@ -46,7 +46,7 @@ pub struct Aliases {
 
 static NONE: Roots = Roots::new();
 
-/// Of a function, the parameters that it writes to.
+/// The numbers of the parameters that a function writes to.
 pub type Written = BTreeSet<usize>;
 
 impl Aliases {
@@ -55,15 +55,15 @@ impl Aliases {
         let mut finder = AliasFinder::new(function, written);
         for x in &function.params {
             finder.aliases.enter(*x);
-            finder.has(*x, Root::Made(*x));
-            let inside = Roots::of(Root::Inside(*x));
-            finder.hold(&Roots::of(Root::Made(*x)), &inside);
-            finder.hold(&inside, &inside);
+            finder.add_root(*x, Root::Made(*x));
+            let inside = Roots::single(Root::Inside(*x));
+            finder.add_content(&Roots::single(Root::Made(*x)), &inside);
+            finder.add_content(&inside, &inside);
         }
         while std::mem::take(&mut finder.changed) {
-            finder.block(&function.body);
+            finder.visit_block(&function.body);
         }
-        finder.aliases.made = made::made(function, &finder.aliases);
+        finder.aliases.made = made::allocation_order(function, &finder.aliases);
         finder.aliases
     }
 
@@ -180,67 +180,69 @@ impl<'a> AliasFinder<'a> {
         AliasFinder { function, written, aliases: Aliases { roots, ..Aliases::default() }, changed: true }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn visit_block(&mut self, block: &Block) {
         for stmt in &block.stmts {
             stmt.bound().into_iter().for_each(|x| self.aliases.enter(x));
             if let Stmt::For(looped) = stmt {
-                looped.carried.iter().for_each(|(y, init)| self.same(*y, init));
+                looped.carried.iter().for_each(|(y, init)| self.add_same(*y, init));
             }
             if let Stmt::Bench { given, .. } = stmt {
-                given.iter().for_each(|(x, a)| self.same(*x, a));
+                given.iter().for_each(|(x, a)| self.add_same(*x, a));
             }
-            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            stmt.blocks().into_iter().for_each(|block| self.visit_block(block));
             stmt.targets().into_iter().for_each(|x| self.aliases.enter(x));
-            self.stmt(stmt);
+            self.visit_stmt(stmt);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::If(xs, _, then, other) => {
                 for arm in [then, other] {
-                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.same(*x, a));
+                    xs.iter().zip(&arm.results).for_each(|(x, a)| self.add_same(*x, a));
                 }
             }
             Stmt::For(looped) => {
                 for (i, (y, _)) in looped.carried.iter().enumerate() {
-                    self.same(*y, &looped.body.results[i]);
-                    self.same(looped.results[i], &Operand::Local(*y));
+                    self.add_same(*y, &looped.body.results[i]);
+                    self.add_same(looped.results[i], &Operand::Local(*y));
                 }
             }
             Stmt::Call(xs, callee, args) => {
                 let written = &self.written[callee.0];
                 let shared = args.iter().enumerate().filter(|(i, _)| !written.contains(i)).map(|(_, a)| a);
-                self.made_by_call(xs, &shared.collect::<Vec<_>>());
+                self.visit_call(xs, &shared.collect::<Vec<_>>());
             }
             Stmt::External { results, args, .. } => {
                 let data = |arg: &Argument| if let Argument::Tensor(data, _) = arg { Some(data.clone()) } else { None };
                 let data: Vec<Operand> = args.iter().filter_map(data).collect();
                 let xs: Vec<Local> = results.iter().flat_map(Returned::locals).collect();
-                self.made_by_call(&xs, &data.iter().collect::<Vec<_>>());
+                self.visit_call(&xs, &data.iter().collect::<Vec<_>>());
             }
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::Let(..) | Stmt::Bench { .. } | Stmt::Check { .. } | Stmt::Write(_) => {}
         }
     }
 
-    fn memory(&mut self, memory: &Memory) {
+    fn visit_memory(&mut self, memory: &Memory) {
         match memory {
             Memory::Alloc { buffer, .. } | Memory::Stack(buffer, _) => {
-                self.has(*buffer, Root::Made(*buffer));
+                self.add_root(*buffer, Root::Made(*buffer));
             }
             Memory::Load(x, b, _) if is_buffer(self.function, *x) => {
-                let inside = self.inside(b);
-                self.have(*x, &inside);
+                let inside = self.roots_inside(b);
+                self.add_roots(*x, &inside);
             }
-            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => self.same(*x, b),
+            Memory::Slid { target: x, buffer: b, .. } | Memory::View(x, b, _) | Memory::Cast(x, b) => {
+                self.add_same(*x, b)
+            }
             Memory::Store(b, _, a) if is_buffer_operand(self.function, a) => {
                 let (roots, inner) = (self.roots(b), self.roots(a));
-                self.hold(&roots, &inner);
+                self.add_content(&roots, &inner);
             }
             Memory::Move { to, from, .. } => {
-                let (roots, inner) = (self.roots(to), self.inside(from));
-                self.hold(&roots, &inner);
+                let (roots, inner) = (self.roots(to), self.roots_inside(from));
+                self.add_content(&roots, &inner);
             }
             Memory::Store(..)
             | Memory::Load(..)
@@ -255,20 +257,20 @@ impl<'a> AliasFinder<'a> {
     }
 
     /// The results of a call are new, or any part of what it was given; so is what lies in them.
-    fn made_by_call(&mut self, xs: &[Local], shared: &[&Operand]) {
+    fn visit_call(&mut self, xs: &[Local], shared: &[&Operand]) {
         let Some(first) = xs.iter().copied().find(|x| is_buffer(self.function, *x)) else { return };
-        let mut reached = Roots::of(Root::Made(first));
+        let mut reached = Roots::single(Root::Made(first));
         for a in shared {
             reached.add(&self.roots(a));
         }
         let reached = self.aliases.reached_from(&reached);
-        let made = Roots::of(Root::Made(first));
-        self.hold(&made, &reached);
-        xs.iter().for_each(|x| self.have(*x, &reached));
+        let made = Roots::single(Root::Made(first));
+        self.add_content(&made, &reached);
+        xs.iter().for_each(|x| self.add_roots(*x, &reached));
     }
 
-    /// What may lie in a buffer.
-    fn inside(&mut self, b: &Operand) -> Roots {
+    /// Returns the roots that may lie in a buffer.
+    fn roots_inside(&mut self, b: &Operand) -> Roots {
         let Some(b) = b.local() else { return Roots::new() };
         let Aliases { roots, contents, .. } = &mut self.aliases;
         self.changed |= contents.join(&roots[b.0 as usize]);
@@ -279,24 +281,24 @@ impl<'a> AliasFinder<'a> {
         a.local().map(|x| self.aliases.roots_of(x)).unwrap_or_default()
     }
 
-    fn same(&mut self, x: Local, a: &Operand) {
+    fn add_same(&mut self, x: Local, a: &Operand) {
         let Some(a) = a.local().filter(|a| *a != x && is_buffer(self.function, x)) else { return };
         let mut roots = std::mem::take(&mut self.aliases.roots[x.0 as usize]);
         self.changed |= roots.add(self.aliases.roots(a));
         self.aliases.roots[x.0 as usize] = roots;
     }
 
-    fn have(&mut self, x: Local, roots: &Roots) {
+    fn add_roots(&mut self, x: Local, roots: &Roots) {
         if is_buffer(self.function, x) {
             self.changed |= self.aliases.roots[x.0 as usize].add(roots);
         }
     }
 
-    fn has(&mut self, x: Local, root: Root) {
-        self.have(x, &Roots::of(root));
+    fn add_root(&mut self, x: Local, root: Root) {
+        self.add_roots(x, &Roots::single(root));
     }
 
-    fn hold(&mut self, roots: &Roots, inner: &Roots) {
+    fn add_content(&mut self, roots: &Roots, inner: &Roots) {
         self.changed |= self.aliases.contents.hold(roots, inner);
     }
 }

@@ -31,29 +31,29 @@ pub enum AllocForm {
     Shared,
     /// W times as large: element k of lane l at k W + l. Where n varies, for the largest n of the lanes that are on.
     Each,
-    /// One for each lane that is on, in order.
+    /// One buffer for each active lane, in order.
     Rows,
 }
 
 /// How the elements of a buffer lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// In order. Each lane does to it what it does: what all add is added up.
+    /// In order. All lanes share the buffer, and each does its own stores and additions.
     Plain,
-    /// In order, made in the loop once for all lanes: what they do to it, which is the same, is done once.
+    /// In order. The loop makes the buffer once for all lanes, and writes it once, since all lanes write the same.
     Shared,
     /// Element k of lane l at k W + l from the buffer's address, which may vary.
     Each,
 }
 
-/// What is known of a loop's body.
+/// Holds what varies between the lanes of a loop.
 #[derive(Debug)]
 pub struct Divergence {
     varying: BTreeSet<Local>,
-    /// Of what is allocated in the loop.
+    /// The form of each buffer that the loop allocates.
     forms: BTreeMap<Local, AllocForm>,
     layouts: HashMap<Local, Layout>,
-    /// Of Integers that vary: by how much, from lane to lane.
+    /// For each varying Integer with a known stride, the difference between neighbouring lanes.
     strides: HashMap<Local, i64>,
 }
 
@@ -66,8 +66,8 @@ impl Divergence {
         while std::mem::take(&mut finder.changed) {
             finder.outer = vec![];
             finder.next = 0;
-            finder.block(&looped.body)?;
-            finder.agree();
+            finder.visit_block(&looped.body)?;
+            finder.raise_mixed();
         }
         let layouts = finder.buffers.iter().map(|x| (*x, finder.layout(*x))).collect();
         let mut strides = HashMap::from([(looped.index, 1)]);
@@ -90,9 +90,9 @@ impl Divergence {
         self.forms[&allocated]
     }
 
-    /// By how much an Integer differs from lane to lane, where that is the same for all neighbours and a known number:
-    /// 0 where it does not vary. With 1, elements at this index are neighbours; the first is at lane 0's, which is
-    /// computed even if the lane is off.
+    /// Returns the difference of an Integer between neighbouring lanes, if it is one known number; 0 for an Integer
+    /// that does not vary. With stride 1, elements at this index are neighbours. The first is at the index of lane 0,
+    /// which is computed even if the lane is off.
     pub fn stride(&self, index: &Operand) -> Option<i64> {
         stride(index, &self.varying, &self.strides)
     }
@@ -167,14 +167,14 @@ impl<'a> DivergenceFinder<'a> {
             }
         });
         let outside = aliases.all().filtered(|root| finder.form_of(root).is_none());
-        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made).collect();
+        let held: Vec<Local> = aliases.reached_from(&outside).iter().filter_map(made_local).collect();
         held.into_iter().for_each(|x| finder.raise(x, AllocForm::Rows));
         finder
     }
 
     /// Returns the form of a root, none where it comes from outside.
     fn form_of(&self, root: &Root) -> Option<AllocForm> {
-        made(*root).and_then(|x| self.forms.get(&x).copied())
+        made_local(*root).and_then(|x| self.forms.get(&x).copied())
     }
 
     fn raise(&mut self, allocated: Local, form: AllocForm) {
@@ -187,19 +187,19 @@ impl<'a> DivergenceFinder<'a> {
     }
 
     fn raise_all(&mut self, roots: &Roots, form: AllocForm) {
-        roots.iter().filter_map(made).for_each(|x| self.raise(x, form));
+        roots.iter().filter_map(made_local).for_each(|x| self.raise(x, form));
     }
 
-    /// Returns the form that several roots must have if somebody could tell them apart.
-    fn joined(&self, roots: &Roots) -> AllocForm {
+    /// Returns the form that several roots must share if a local may be any of them.
+    fn joined_form(&self, roots: &Roots) -> AllocForm {
         roots.iter().map(|root| self.form_of(&root).unwrap_or(AllocForm::Rows)).max().unwrap_or(AllocForm::Rows)
     }
 
-    /// What a local may be lies alike. What is `shared` lies like `rows`.
-    fn agree(&mut self) {
+    /// Gives all roots that one local may be the same form. A `shared` root counts as `rows`.
+    fn raise_mixed(&mut self) {
         for x in self.buffers.clone() {
             let roots = self.aliases.roots_of(x);
-            let form = self.joined(&roots);
+            let form = self.joined_form(&roots);
             let is_mixed = roots.iter().any(|root| self.form_of(&root) == Some(AllocForm::Each));
             if is_mixed {
                 self.raise_all(&roots, form);
@@ -210,7 +210,7 @@ impl<'a> DivergenceFinder<'a> {
     fn layout(&self, x: Local) -> Layout {
         let roots = self.aliases.roots_of(x);
         let has = |form| roots.iter().any(|root| self.form_of(&root) == Some(form));
-        match self.joined(&roots) {
+        match self.joined_form(&roots) {
             _ if has(AllocForm::Each) => Layout::Each,
             AllocForm::Shared => Layout::Shared,
             AllocForm::Each | AllocForm::Rows => Layout::Plain,
@@ -231,19 +231,19 @@ impl<'a> DivergenceFinder<'a> {
         Ok(())
     }
 
-    fn block(&mut self, block: &Block) -> Result<(), WhySerial> {
-        block.stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+    fn visit_block(&mut self, block: &Block) -> Result<(), WhySerial> {
+        block.stmts.iter().try_for_each(|stmt| self.visit_stmt(stmt))
     }
 
     /// A block of a construct, where lanes may part.
-    fn inside(&mut self, id: usize, parts: bool, block: &Block) -> Result<(), WhySerial> {
+    fn visit_inner_block(&mut self, id: usize, parts: bool, block: &Block) -> Result<(), WhySerial> {
         self.outer.push((id, parts));
-        self.block(block)?;
+        self.visit_block(block)?;
         self.outer.pop();
         Ok(())
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Result<(), WhySerial> {
+    fn visit_stmt(&mut self, stmt: &Stmt) -> Result<(), WhySerial> {
         WhySerial::of(stmt).map_or(Ok(()), Err)?;
         self.next += 1;
         let id = self.next;
@@ -251,21 +251,21 @@ impl<'a> DivergenceFinder<'a> {
             Stmt::Let(x, _, args) => self.vary(*x, args.iter().any(|a| self.varies(a))),
             Stmt::If(xs, condition, then, other) => {
                 let parts = self.varies(condition);
-                self.inside(id, parts, then)?;
-                self.inside(id, parts, other)?;
+                self.visit_inner_block(id, parts, then)?;
+                self.visit_inner_block(id, parts, other)?;
                 let results = then.results.iter().zip(&other.results);
                 xs.iter().zip(results).try_for_each(|(x, (a, b))| {
                     let varies = parts && !a.same(b) || self.varies(a) || self.varies(b);
                     self.vary(*x, varies)
                 })
             }
-            Stmt::For(looped) => self.looped(id, looped),
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::For(looped) => self.visit_loop(id, looped),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::Check { .. } | Stmt::Call(..) | Stmt::Bench { .. } | Stmt::External { .. } | Stmt::Write(_) => Ok(()),
         }
     }
 
-    fn looped(&mut self, id: usize, looped: &For) -> Result<(), WhySerial> {
+    fn visit_loop(&mut self, id: usize, looped: &For) -> Result<(), WhySerial> {
         let For { results, index, from, to, carried, body, lanes: _, jam: _, on_threads: _ } = looped;
         let parts = self.varies(from) || self.varies(to);
         self.vary(*index, self.varies(from))?;
@@ -273,10 +273,10 @@ impl<'a> DivergenceFinder<'a> {
             self.vary(*y, parts || self.varies(init) || self.varies(&body.results[i]))?;
             self.vary(results[i], self.varies(&Operand::Local(*y)))?;
         }
-        self.inside(id, parts, body)
+        self.visit_inner_block(id, parts, body)
     }
 
-    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
+    fn visit_memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
             Memory::Alloc { buffer, count, .. } | Memory::Stack(buffer, count) => {
                 self.around.insert(*buffer, self.outer.clone());
@@ -292,17 +292,17 @@ impl<'a> DivergenceFinder<'a> {
             Memory::View(x, b, i) => self.vary(*x, self.varies(b) || self.varies(i)),
             Memory::Cast(x, b) => self.vary(*x, self.varies(b)),
             Memory::Zero(b, n) => {
-                self.written(b, self.varies(n));
+                self.visit_write(b, self.varies(n));
                 Ok(())
             }
             Memory::Store(b, i, a) | Memory::Add(b, i, a) => {
-                self.written(b, self.varies(i) || self.varies(a));
+                self.visit_write(b, self.varies(i) || self.varies(a));
                 Ok(())
             }
             Memory::Move { to, from, count } => {
                 let is_each = from.local().is_some_and(|b| self.layout(b) == Layout::Each);
-                self.written(to, is_each || self.varies(from) || self.varies(count));
-                self.moved(to, from);
+                self.visit_write(to, is_each || self.varies(from) || self.varies(count));
+                self.visit_move(to, from);
                 Ok(())
             }
             Memory::Mark(m) => {
@@ -321,27 +321,27 @@ impl<'a> DivergenceFinder<'a> {
         }
     }
 
-    /// Something is written to a buffer; other things, or at other places, by other lanes.
-    fn written(&mut self, b: &Operand, differs: bool) {
+    /// Records a write to a buffer. `differs`: lanes may write different values, or at different places.
+    fn visit_write(&mut self, b: &Operand, differs: bool) {
         let roots = b.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
-        if self.joined(&roots) == AllocForm::Rows {
+        if self.joined_form(&roots) == AllocForm::Rows {
             self.raise_all(&roots, AllocForm::Rows);
         }
         let differs = differs || self.varies(b);
-        for x in roots.iter().filter_map(made) {
+        for x in roots.iter().filter_map(made_local) {
             if differs || self.some_lanes(x) {
                 self.raise(x, AllocForm::Each);
             }
         }
     }
 
-    /// What is copied may overlap with where it goes, if both lie in the arena: then lanes must lie alike.
-    fn moved(&mut self, to: &Operand, from: &Operand) {
+    /// Records a copy. Source and target may overlap if both lie in the arena, so they must have one form.
+    fn visit_move(&mut self, to: &Operand, from: &Operand) {
         let own = |a: &Operand| a.local().map(|b| self.aliases.roots_of(b)).unwrap_or_default();
         let mut roots = own(to);
         roots.add(&own(from));
         let roots = roots.filtered(|root| self.form_of(root).is_some());
-        let form = self.joined(&roots);
+        let form = self.joined_form(&roots);
         self.raise_all(&roots, form);
     }
 
@@ -357,7 +357,7 @@ impl<'a> DivergenceFinder<'a> {
     }
 }
 
-fn made(root: Root) -> Option<Local> {
+fn made_local(root: Root) -> Option<Local> {
     match root {
         Root::Made(x) => Some(x),
         Root::Inside(_) => None,

@@ -5,7 +5,8 @@ use crate::analyses::cache::Analyses;
 use crate::analyses::roots::Roots;
 use crate::ir::{Function, Memory, Module, Operand, Stmt};
 
-/// Of each function, the parameters that it adds to, or to what lies in them, and neither reads nor gives back.
+/// Returns, for each function, the parameters that it only adds to. Memory inside a parameter counts, too. The function
+/// neither reads these parameters nor returns them.
 pub(super) fn added(module: &Module, written: &[Written], analyses: &mut Analyses) -> Vec<Written> {
     let mut added = vec![Written::new(); module.functions.len()];
     for id in module.callees_first() {

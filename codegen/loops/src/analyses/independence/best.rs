@@ -22,7 +22,7 @@
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::BTreeSet;
 
-/// When an element takes the place of the best so far.
+/// The rule by which an element replaces the best one so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// If it is larger, not smaller.
@@ -38,18 +38,18 @@ pub struct Taken {
 pub struct Best {
     /// The element.
     pub value: usize,
-    /// What is chosen with it.
+    /// The other carried values that are chosen with the best.
     pub followers: Vec<usize>,
-    /// That of them which is the index where it was found, so that equals are told apart.
+    /// The follower that is the index of the best. It orders equal elements.
     pub place: Option<usize>,
-    /// When it changes.
+    /// The rule by which an element replaces the best.
     pub taken: Taken,
-    /// What it is compared with in each iteration.
+    /// The element that each iteration compares with the best.
     pub element: Operand,
 }
 
 impl Taken {
-    fn of(op: Op, best_is_first: bool, negated: bool) -> Option<Taken> {
+    fn from_comparison(op: Op, best_is_first: bool, negated: bool) -> Option<Taken> {
         let (last, is_float) = match op {
             Op::LtF => (false, true),
             Op::LeF => (true, true),
@@ -98,7 +98,7 @@ fn scalar(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<Scalar> 
 /// Returns the bests that a loop carries, in the order of their elements.
 pub fn bests(locals: &[LocalInfo], looped: &For) -> Vec<Best> {
     let choices: Vec<Option<ChosenFrom>> =
-        (0..looped.carried.len()).map(|i| ChosenFrom::of(locals, looped, i)).collect();
+        (0..looped.carried.len()).map(|i| ChosenFrom::find(locals, looped, i)).collect();
     let each = choices.iter().enumerate().filter_map(|(i, choice)| Some((i, choice.as_ref()?)));
     let found =
         each.filter(|(i, choice)| choice.best == *i && choice.chosen.same(&choice.element)).map(|(value, own)| {
@@ -130,19 +130,19 @@ fn is_before_all(a: &Operand) -> bool {
     a.same(&BEFORE_ALL)
 }
 
-/// What a carried value is chosen from.
+/// The operands that a carried value is chosen from.
 struct ChosenFrom {
     /// The carried value that is compared.
     best: usize,
-    /// What it is compared with.
+    /// The element that the best is compared with.
     element: Operand,
     taken: Taken,
-    /// What is chosen if the element is taken; otherwise it stays as it is.
+    /// The new value if the element is taken. Otherwise the carried value stays.
     chosen: Operand,
 }
 
 impl ChosenFrom {
-    fn of(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<ChosenFrom> {
+    fn find(locals: &[LocalInfo], looped: &For, carried: usize) -> Option<ChosenFrom> {
         let (y, next) = (looped.carried[carried].0, looped.body.results[carried].local()?);
         matches!(scalar(locals, looped, carried)?, Scalar::Float | Scalar::Integer | Scalar::Bool).then_some(())?;
         match definition(&looped.body, next)? {
@@ -184,7 +184,7 @@ fn compared(looped: &For, condition: Local, negated: bool) -> Option<(usize, Ope
         (None, Some(best)) => (best, a, false),
         _ => return None,
     };
-    Some((best, element.clone(), Taken::of(*op, is_first, negated)?))
+    Some((best, element.clone(), Taken::from_comparison(*op, is_first, negated)?))
 }
 
 fn definition(block: &Block, x: Local) -> Option<&Stmt> {

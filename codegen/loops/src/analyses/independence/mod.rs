@@ -35,27 +35,27 @@ use std::collections::{BTreeSet, HashMap};
 pub use sums::Carried;
 pub use sums::carried;
 
-/// What a loop leaves behind, its iterations being independent.
+/// Holds what a loop with independent iterations leaves behind.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Independence {
-    /// What becomes of what is carried, in order.
+    /// The kind of each carried value, in order.
     pub carried: Vec<Carried>,
     /// The buffers from before the loop that are added to, or that hold those that are.
     pub added: BTreeSet<Local>,
-    /// Those of them in which several iterations may add to one element.
+    /// The outer buffers in which several iterations may add to one element.
     pub summed: BTreeSet<Local>,
-    /// Those in which elements are set, or that hold those in which.
+    /// The outer buffers whose elements the loop sets, and the buffers that hold such buffers.
     pub stored: BTreeSet<Local>,
     /// The buffers made in the loop that memory from before the loop gets to hold.
     pub kept: BTreeSet<Local>,
 }
 
-/// What the functions of a module do, as far as others can tell.
+/// Holds the effects of the functions of a module, as callers see them.
 #[derive(Default)]
 pub struct FunctionEffects {
     /// The parameters that they write to.
     pub written: Vec<Written>,
-    /// Those of them to which they add, and do nothing else.
+    /// For each function, the parameters that it only adds to.
     pub added: Vec<Written>,
     /// Whether they print, measure, or call external functions, or others do that they call.
     heard: Vec<bool>,
@@ -109,7 +109,7 @@ impl Independence {
         let mut finder = IndependenceFinder::new(function, aliases, looped);
         let mut refusal = None;
         looped.body.visit(&mut |stmt| {
-            refusal = refusal.or(finder.stmt(function, stmt, effects).err());
+            refusal = refusal.or(finder.visit_stmt(function, stmt, effects).err());
         });
         refusal.map_or(Ok(()), Err)?;
         finder.check_conflicts()?;
@@ -124,7 +124,7 @@ impl Independence {
     }
 }
 
-/// What is done to elements.
+/// The kind of an access to elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AccessKind {
     Read,
@@ -138,7 +138,7 @@ struct OutsideAccess {
     buffer: Local,
     /// The buffer from before the loop in which it begins.
     base: Option<Local>,
-    /// Who owns what is reached: at the base, in the buffer found there, and so on.
+    /// The owners of the element, one list for each level: the base, then the buffer loaded from it, and so on.
     owners: Vec<Vec<Owner>>,
     /// Whether all that the buffer holds is reached, too: by a call.
     is_deep: bool,
@@ -146,7 +146,7 @@ struct OutsideAccess {
 
 struct IndependenceFinder<'a> {
     aliases: &'a Aliases,
-    /// What is set in the loop.
+    /// The locals that the loop sets.
     set: BTreeSet<Local>,
     /// The statements of the loop that give buffers from others.
     parts: HashMap<Local, Memory>,
@@ -169,7 +169,7 @@ impl<'a> IndependenceFinder<'a> {
         IndependenceFinder { aliases, set, parts, owning, accesses: vec![] }
     }
 
-    fn stmt(&mut self, function: &Function, stmt: &Stmt, effects: &FunctionEffects) -> Result<(), WhySerial> {
+    fn visit_stmt(&mut self, function: &Function, stmt: &Stmt, effects: &FunctionEffects) -> Result<(), WhySerial> {
         match stmt {
             Stmt::Call(_, callee, args) => {
                 if effects.heard[callee.0] {
@@ -182,27 +182,27 @@ impl<'a> IndependenceFinder<'a> {
                         false => AccessKind::Read,
                     };
                     if is_buffer(function, b) {
-                        self.access(kind, &Operand::Local(b), None);
+                        self.add_access(kind, &Operand::Local(b), None);
                     }
                 }
                 Ok(())
             }
             Stmt::External { .. } | Stmt::Write(_) | Stmt::Bench { .. } => WhySerial::of(stmt).map_or(Ok(()), Err),
-            Stmt::Memory(memory) => self.memory(memory),
+            Stmt::Memory(memory) => self.visit_memory(memory),
             Stmt::For(inner) if inner.on_threads => Err(WhySerial::Statement("on threads")),
             Stmt::Let(..) | Stmt::If(..) | Stmt::For(_) | Stmt::Check { .. } => Ok(()),
         }
     }
 
-    fn memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
+    fn visit_memory(&mut self, memory: &Memory) -> Result<(), WhySerial> {
         match memory {
-            Memory::Load(_, b, i) => self.element(AccessKind::Read, b, i),
-            Memory::Store(b, i, _) => self.element(AccessKind::Set, b, i),
-            Memory::Add(b, i, _) => self.element(AccessKind::Add, b, i),
-            Memory::Zero(b, n) => self.elements(AccessKind::Set, b, n),
+            Memory::Load(_, b, i) => self.add_element(AccessKind::Read, b, i),
+            Memory::Store(b, i, _) => self.add_element(AccessKind::Set, b, i),
+            Memory::Add(b, i, _) => self.add_element(AccessKind::Add, b, i),
+            Memory::Zero(b, n) => self.add_elements(AccessKind::Set, b, n),
             Memory::Move { to, from, count } => {
-                self.elements(AccessKind::Set, to, count);
-                self.elements(AccessKind::Read, from, count);
+                self.add_elements(AccessKind::Set, to, count);
+                self.add_elements(AccessKind::Read, from, count);
             }
             Memory::Release(m) | Memory::Slide(_, _, m) | Memory::Above(_, _, m) => {
                 if let Some(m) = m.local().filter(|m| !self.set.contains(m)) {
@@ -220,16 +220,16 @@ impl<'a> IndependenceFinder<'a> {
         Ok(())
     }
 
-    fn element(&mut self, kind: AccessKind, b: &Operand, i: &Operand) {
-        self.access(kind, b, Some((i, None)));
+    fn add_element(&mut self, kind: AccessKind, b: &Operand, i: &Operand) {
+        self.add_access(kind, b, Some((i, None)));
     }
 
-    fn elements(&mut self, kind: AccessKind, b: &Operand, count: &Operand) {
-        self.access(kind, b, Some((&Operand::Integer(0), Some(count))));
+    fn add_elements(&mut self, kind: AccessKind, b: &Operand, count: &Operand) {
+        self.add_access(kind, b, Some((&Operand::Integer(0), Some(count))));
     }
 
     /// Elements from an index on, one of them or so many; or anything in the buffer, and in what it holds.
-    fn access(&mut self, kind: AccessKind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
+    fn add_access(&mut self, kind: AccessKind, b: &Operand, place: Option<(&Operand, Option<&Operand>)>) {
         let Some(buffer) = b.local() else { return };
         let roots = self.aliases.roots_of(buffer);
         if !roots.is_empty() && roots.iter().all(|root| self.is_own(&root)) {

@@ -44,18 +44,18 @@ pub(super) enum Size {
 /// The factors of constant products are below this.
 const LARGEST_FACTOR: i64 = 1 << 16;
 
-/// What is needed to tell owners.
+/// Holds what is needed to find the owners of an element.
 pub(super) struct Owning<'a> {
     function: &'a Function,
     looped: &'a For,
-    /// What is set in the loop.
+    /// The locals that the loop sets.
     set: BTreeSet<Local>,
     operations: HashMap<Local, (Op, Vec<Operand>)>,
     /// The loops inside: first index, and one past the last.
     ranges: HashMap<Local, [Operand; 2]>,
 }
 
-/// What is left of a sum of Integers without what is the same in all iterations; whether it is added.
+/// A term of a sum of Integers that may differ between iterations; whether it is added.
 type Term = (Operand, bool);
 
 impl<'a> Owning<'a> {

@@ -14,15 +14,15 @@ use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, For, Local, LocalInfo, Op, Operand, Stmt};
 use std::collections::BTreeSet;
 
-/// What becomes of a carried value.
+/// The kind of a carried value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// Something is added in each iteration.
+    /// A sum: each iteration adds a term.
     Sum,
-    /// It is the largest or smallest of elements, one of each iteration, or chosen with it: of the [`super::Best`] of
-    /// that number.
+    /// The largest or smallest of one element for each iteration, or a value chosen with it. The number is that of its
+    /// [`super::Best`].
     Best(usize),
-    /// It stays as it is.
+    /// A value that does not change.
     Same,
 }
 

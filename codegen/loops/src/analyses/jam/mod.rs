@@ -103,7 +103,7 @@ pub fn expanded(function: &Function, vector: u32) -> Cow<'_, Function> {
     }
     let mut function = function.clone();
     let mut body = std::mem::take(&mut function.body);
-    Expander { locals: &mut function.locals, vector }.block(&mut body);
+    Expander { locals: &mut function.locals, vector }.expand_block(&mut body);
     function.body = body;
     Cow::Owned(function)
 }
@@ -114,7 +114,7 @@ fn has_jam(block: &Block) -> bool {
     any
 }
 
-/// What the locals of the body are in one of its copies.
+/// Maps the locals of the body to their values in one of its copies.
 type Names = HashMap<Local, Operand>;
 
 struct Expander<'a> {
@@ -124,7 +124,7 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn expand_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             if let Stmt::For(looped) = &mut stmt
                 && looped.jam > 1
@@ -132,19 +132,19 @@ impl Expander<'_> {
             {
                 self.narrow_rest(&mut looped.body);
             }
-            stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.expand_block(inner));
             match stmt {
-                Stmt::For(looped) if looped.jam > 1 => self.looped(*looped, &mut block.stmts),
+                Stmt::For(looped) if looped.jam > 1 => self.expand_loop(*looped, &mut block.stmts),
                 stmt => block.stmts.push(stmt),
             }
         }
     }
 
-    fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+    fn expand_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
         let own = own(&looped);
         let mut side_by_side = std::mem::replace(&mut looped.jam, 1);
         while side_by_side > 1 {
-            looped.from = self.groups(&looped, &own, side_by_side, out);
+            looped.from = self.emit_groups(&looped, &own, side_by_side, out);
             side_by_side /= 2;
         }
         out.push(Stmt::For(Box::new(looped)));
@@ -175,7 +175,7 @@ impl Expander<'_> {
     }
 
     /// As many groups of so many iterations as there are; gives the index after them.
-    fn groups(&mut self, looped: &For, own: &HashSet<Local>, size: u32, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_groups(&mut self, looped: &For, own: &HashSet<Local>, size: u32, out: &mut Vec<Stmt>) -> Operand {
         let lengths = 1..size;
         let size = Operand::Integer(size.into());
         let count = self.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
@@ -189,7 +189,7 @@ impl Expander<'_> {
             index = self.op(Op::AddI, [index, Operand::Integer(1)], &mut body);
             copies.push(Names::from([(looped.index, index.clone())]));
         }
-        body.extend(self.jammed(&looped.body, own, &mut copies));
+        body.extend(self.jam_block(&looped.body, own, &mut copies));
         let body = Block { stmts: body, results: vec![] };
         let (from, to) = (Operand::Integer(0), groups.clone());
         out.push(Stmt::For(Box::new(For { index: group, from, to, body, ..looped.clone() })));
@@ -198,13 +198,13 @@ impl Expander<'_> {
     }
 
     /// The copies of a block's statements, one statement after the other.
-    fn jammed(&mut self, block: &Block, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Stmt> {
+    fn jam_block(&mut self, block: &Block, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Stmt> {
         let mut stmts = vec![];
         for stmt in &block.stmts {
             if let Stmt::For(inner) = stmt
                 && !is_common(stmt, own)
             {
-                let inner = self.inner(inner, own, copies);
+                let inner = self.jam_inner_loop(inner, own, copies);
                 stmts.push(Stmt::For(Box::new(inner)));
                 continue;
             }
@@ -223,29 +223,29 @@ impl Expander<'_> {
         stmts
     }
 
-    /// One loop for those of all copies. A carried value that is the same in all copies is carried once. Its next value
-    /// is that of the first copy.
-    fn inner(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
+    /// Makes one loop of the inner loops of all copies. A carried value that is the same in all copies is carried once,
+    /// and its next value is that of the first copy.
+    fn jam_inner_loop(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
         copies.iter_mut().for_each(|names| _ = names.insert(looped.index, index.into()));
         let mut carried = vec![];
         for (y, init) in &looped.carried {
-            let each = self.each(*y, own, copies);
+            let each = self.rename_each(*y, own, copies);
             carried.extend(each.into_iter().zip(copies.iter()).map(|(y, names)| (y, named(names, init))));
         }
-        let stmts = self.jammed(&looped.body, own, copies);
+        let stmts = self.jam_block(&looped.body, own, copies);
         let next = looped.carried.iter().zip(&looped.body.results).flat_map(|((y, _), next)| {
             let copies = if own.contains(y) { &copies[..] } else { &copies[..1] };
             copies.iter().map(|names| named(names, next))
         });
         let body = Block { stmts, results: next.collect() };
-        let results = looped.results.iter().flat_map(|x| self.each(*x, own, copies)).collect();
+        let results = looped.results.iter().flat_map(|x| self.rename_each(*x, own, copies)).collect();
         For { results, index, from, to, carried, body, ..looped.clone() }
     }
 
-    /// What a local becomes: one in each copy, or one for all where it is the same in all.
-    fn each(&mut self, x: Local, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
+    /// Returns the new locals for a local: one for each copy, or one for all copies if the value is the same in all.
+    fn rename_each(&mut self, x: Local, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
         let count = if own.contains(&x) { copies.len() } else { 1 };
         let new: Vec<Local> = (0..count).map(|_| self.like(x)).collect();
         let chosen = new.iter().chain(std::iter::repeat(&new[0]));

@@ -36,7 +36,7 @@ impl Ranges {
     /// Puts a statement behind others, and learns what holds after it.
     pub fn emit(&mut self, stmt: Stmt, locals: &[LocalInfo], out: &mut Vec<Stmt>) {
         self.know(locals);
-        self.see(&stmt);
+        self.learn_from(&stmt);
         out.push(stmt);
     }
 }

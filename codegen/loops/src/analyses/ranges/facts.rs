@@ -11,7 +11,7 @@ use super::linear::Linear;
 use crate::ir::Local;
 use std::collections::HashMap;
 
-/// What an assumed local is within, on either side of 0.
+/// The bound that assumptions put on the absolute value of a local.
 pub const ASSUMED: i128 = 1 << 40;
 
 /// The locals of which something is assumed, in order.
@@ -36,12 +36,12 @@ pub struct Facts {
 }
 
 struct Fact {
-    /// What is not positive.
+    /// The form that is at most 0.
     form: Linear,
     assumed: Assumed,
 }
 
-/// What may be used to find something out, and how long.
+/// Limits a search: the facts that it may use, and its length.
 #[derive(Clone, Copy)]
 struct Search {
     with_assumptions: bool,
@@ -119,7 +119,7 @@ impl Facts {
         let mut form = form.clone();
         // An equality speaks only of locals that none before it replaces.
         for (x, other) in &self.equal {
-            if form.of(*x) != 0 {
+            if form.coefficient(*x) != 0 {
                 form = form.with(*x, other).unwrap_or(form);
             }
         }
@@ -153,7 +153,7 @@ impl Facts {
         let search = Search { depth: search.depth - 1, ..search };
         self.without(&form, newest, search.with_assumptions).into_iter().find_map(|(form, assumed)| {
             *steps = steps.checked_sub(1)?;
-            self.follows(&form, search, steps).map(|more| joined(assumed, more))
+            self.follows(&form, search, steps).map(|more| join_assumed(assumed, more))
         })
     }
 
@@ -200,35 +200,35 @@ impl Facts {
                 return;
             }
             *steps -= 1;
-            self.eliminate((form, joined(assumed.clone(), more)), kind, deeper, steps, found);
+            self.eliminate((form, join_assumed(assumed.clone(), more)), kind, deeper, steps, found);
         }
     }
 
     /// Returns the ways to get rid of a local: forms without it that are enough, those by its range last.
     fn without(&self, form: &Linear, x: Local, with_assumptions: bool) -> Vec<(Linear, Assumed)> {
         let (least, most) = self.range(x);
-        let end = if form.of(x) > 0 { most } else { least };
+        let end = if form.coefficient(x) > 0 { most } else { least };
         let by_range = if (least, most) == ALL { None } else { form.with(x, &Linear::constant(end)) };
         self.by_facts(form, x, with_assumptions).into_iter().chain(by_range.map(|form| (form, vec![]))).collect()
     }
 
     /// Returns the same by facts. Those without assumptions come first, the latest ones before others.
     fn by_facts(&self, form: &Linear, x: Local, with_assumptions: bool) -> Vec<(Linear, Assumed)> {
-        let k = form.of(x);
+        let k = form.coefficient(x);
         let about = self.about.get(&x).map_or(&[][..], Vec::as_slice);
-        let fits = |fact: &&Fact| fact.form.of(x).signum() == k.signum();
+        let fits = |fact: &&Fact| fact.form.coefficient(x).signum() == k.signum();
         let facts = || about.iter().rev().map(|i| &self.facts[*i]).filter(fits);
         let alone = facts().filter(|fact| fact.assumed.is_empty());
         let others = facts().filter(|fact| with_assumptions && !fact.assumed.is_empty());
         let applied = |fact: &Fact| {
-            let form = form.combined(fact.form.of(x).abs(), &fact.form, -k.abs())?;
+            let form = form.combined(fact.form.coefficient(x).abs(), &fact.form, -k.abs())?;
             Some((form, fact.assumed.clone()))
         };
         alone.chain(others).filter_map(applied).collect()
     }
 }
 
-/// What a local is to a question that is asked before a loop.
+/// The role of a local in a condition that is tested before a loop.
 #[derive(Clone, Copy, PartialEq)]
 pub enum AskKind {
     /// Known there.
@@ -240,7 +240,7 @@ pub enum AskKind {
 }
 
 /// Returns the assumptions of both.
-pub fn joined(mut some: Assumed, more: Assumed) -> Assumed {
+pub fn join_assumed(mut some: Assumed, more: Assumed) -> Assumed {
     some.extend(more);
     some.sort_unstable();
     some.dedup();

@@ -4,10 +4,10 @@
 
 use crate::ir::Local;
 
-/// A linear form. No coefficient is 0, and each local stands once.
+/// A linear form. No coefficient is 0, and each local occurs once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Linear {
-    /// In order of the locals.
+    /// The terms, in order of their locals.
     terms: Vec<(Local, i128)>,
     constant: i128,
 }
@@ -42,7 +42,7 @@ impl Linear {
     }
 
     /// Returns the coefficient of a local.
-    pub fn of(&self, x: Local) -> i128 {
+    pub fn coefficient(&self, x: Local) -> i128 {
         self.terms.binary_search_by_key(&x, |(y, _)| *y).map_or(0, |i| self.terms[i].1)
     }
 
@@ -85,7 +85,7 @@ impl Linear {
 
     /// Returns the form with another one in place of a local.
     pub fn with(&self, x: Local, form: &Linear) -> Option<Linear> {
-        let k = self.of(x);
+        let k = self.coefficient(x);
         self.minus(&Linear::local(x).times(k)?)?.plus(&form.times(k)?)
     }
 

@@ -26,10 +26,10 @@ use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Sca
 use facts::{ALL, Facts, Range};
 use std::collections::HashMap;
 
-/// What is known at one place of a function.
+/// Holds what is known of Integers at one place of a function.
 #[derive(Default)]
 pub struct Ranges {
-    /// Of each local, whether it is an Integer, and whether it is a size.
+    /// For each local, whether it is an Integer, and whether it is a size.
     locals: Vec<[bool; 2]>,
     facts: Facts,
     /// Integers that are linear forms of others.
@@ -72,13 +72,13 @@ impl Ranges {
     }
 
     /// Learns what holds after a statement, its blocks aside.
-    pub fn see(&mut self, stmt: &Stmt) {
+    pub fn learn_from(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(x, op, args) => self.define(*x, *op, args),
             Stmt::If(xs, condition, then, other) => {
                 for (x, (a, b)) in xs.iter().zip(then.results.iter().zip(&other.results)) {
                     if self.is_integer(*x) {
-                        self.choice(*x, condition, a, b);
+                        self.learn_choice(*x, condition, a, b);
                     }
                 }
             }
@@ -152,18 +152,18 @@ impl Ranges {
         }
         self.meet(x, ALL);
         match (op, args) {
-            (Op::AddI, [a, b]) => self.exact(x, self.form(a).plus(&self.form(b))),
-            (Op::SubI, [a, b]) => self.exact(x, self.form(a).minus(&self.form(b))),
-            (Op::NegI, [a]) => self.exact(x, self.form(a).times(-1)),
-            (Op::MulI, [a, b]) => self.multiple(x, a, b),
-            (Op::DivI, [a, Operand::Integer(k)]) if *k > 0 => self.quotient(x, a, i128::from(*k)),
+            (Op::AddI, [a, b]) => self.learn_exact(x, self.form(a).plus(&self.form(b))),
+            (Op::SubI, [a, b]) => self.learn_exact(x, self.form(a).minus(&self.form(b))),
+            (Op::NegI, [a]) => self.learn_exact(x, self.form(a).times(-1)),
+            (Op::MulI, [a, b]) => self.learn_product(x, a, b),
+            (Op::DivI, [a, Operand::Integer(k)]) if *k > 0 => self.learn_quotient(x, a, i128::from(*k)),
             (Op::Count, _) => self.meet(x, (0, ALL.1)),
             _ => {}
         }
     }
 
     /// x is the form, where that fits.
-    fn exact(&mut self, x: Local, form: Option<Linear>) {
+    fn learn_exact(&mut self, x: Local, form: Option<Linear>) {
         let Some(form) = form else { return };
         if self.fits(&form) {
             self.forms.insert(x, form);
@@ -191,11 +191,11 @@ impl Ranges {
         (-ASSUMED <= least || at_most(-1)) && (most <= ASSUMED || at_most(1))
     }
 
-    fn multiple(&mut self, x: Local, a: &Operand, b: &Operand) {
+    fn learn_product(&mut self, x: Local, a: &Operand, b: &Operand) {
         let (a, b) = (self.form(a), self.form(b));
         match (a.as_constant(), b.as_constant()) {
-            (Some(k), _) => self.exact(x, b.times(k)),
-            (None, Some(k)) => self.exact(x, a.times(k)),
+            (Some(k), _) => self.learn_exact(x, b.times(k)),
+            (None, Some(k)) => self.learn_exact(x, a.times(k)),
             (None, None) => {
                 let ((a, b), (c, d)) = (self.facts.range_of(&a), self.facts.range_of(&b));
                 let products = [(a, c), (a, d), (b, c), (b, d)].map(|(a, b)| a.saturating_mul(b));
@@ -209,7 +209,7 @@ impl Ranges {
     }
 
     /// x = a / k, truncated: for a that is not negative, k x <= a < k x + k.
-    fn quotient(&mut self, x: Local, a: &Operand, k: i128) {
+    fn learn_quotient(&mut self, x: Local, a: &Operand, k: i128) {
         let form = self.form(a);
         let (least, most) = self.facts.range_of(&form);
         self.meet(x, (least.max(ALL.0) / k, most.min(ALL.1) / k));
@@ -222,7 +222,7 @@ impl Ranges {
         }
     }
 
-    fn choice(&mut self, x: Local, condition: &Operand, then: &Operand, other: &Operand) {
+    fn learn_choice(&mut self, x: Local, condition: &Operand, then: &Operand, other: &Operand) {
         let [(a, b), (c, d)] = [then, other].map(|arm| self.facts.range_of(&self.form(arm)));
         self.meet(x, (a.min(c).max(ALL.0), b.max(d).min(ALL.1)));
         self.choices.insert(x, [condition.clone(), then.clone(), other.clone()]);

@@ -12,7 +12,7 @@ pub(super) struct Cut<'a> {
     needs: Needs<'a>,
     /// All functions, then the slices.
     pub(super) module: Module,
-    /// What each slice is of.
+    /// For each slice, the function that it was cut out of.
     pub(super) origins: HashMap<usize, usize>,
     /// The slice of each function that has one.
     slices: HashMap<usize, usize>,
@@ -25,11 +25,11 @@ impl<'a> Cut<'a> {
 
     /// The slice of a function that is called from outside.
     pub(super) fn query(&mut self, functions: &[Function], function: FunId) -> Query {
-        let slice = self.slice(functions, function.0);
+        let slice = self.cut_function(functions, function.0);
         Query { function: FunId(slice), params: self.kept_params(&functions[function.0], function.0), touches: false }
     }
 
-    fn slice(&mut self, functions: &[Function], i: usize) -> usize {
+    fn cut_function(&mut self, functions: &[Function], i: usize) -> usize {
         if let Some(slice) = self.slices.get(&i) {
             return *slice;
         }
@@ -40,11 +40,11 @@ impl<'a> Cut<'a> {
         self.slices.insert(i, slice);
         self.origins.insert(slice, i);
         let facts = self.needs.facts(i);
-        let mut body = block(&function.body, facts);
+        let mut body = cut_block(&function.body, facts);
         body.results = chosen(&function.body.results, facts.results());
         let params = self.kept_params(function, i).into_iter().map(|p| function.params[p]).collect();
         let results = chosen(&function.results, facts.results());
-        self.calls(functions, &mut body);
+        self.redirect_calls(functions, &mut body);
         let name = function.name.version(Version::Workspace);
         let (row_sizes, filled) = (vec![], vec![]);
         self.module.functions[slice] = Function { name, params, results, body, row_sizes, filled, ..function.clone() };
@@ -56,13 +56,13 @@ impl<'a> Cut<'a> {
         (0..function.params.len()).filter(|p| facts.uses(function.params[*p])).collect()
     }
 
-    /// Calls slices in the place of functions.
-    fn calls(&mut self, functions: &[Function], block: &mut Block) {
+    /// Makes calls of functions calls of their slices.
+    fn redirect_calls(&mut self, functions: &[Function], block: &mut Block) {
         for stmt in &mut block.stmts {
-            stmt.blocks_mut().into_iter().for_each(|inner| self.calls(functions, inner));
+            stmt.blocks_mut().into_iter().for_each(|inner| self.redirect_calls(functions, inner));
             if let Stmt::Call(xs, callee, args) = stmt {
                 let i = callee.0;
-                *callee = FunId(self.slice(functions, i));
+                *callee = FunId(self.cut_function(functions, i));
                 *xs = chosen(xs, self.needs.facts(i).results());
                 *args = self.kept_params(&functions[i], i).into_iter().map(|p| args[p].clone()).collect();
             }
@@ -71,23 +71,23 @@ impl<'a> Cut<'a> {
 }
 
 /// Returns a block with what stays of it, but its results.
-fn block(whole: &Block, facts: &SliceFacts) -> Block {
+fn cut_block(whole: &Block, facts: &SliceFacts) -> Block {
     let kept = whole.stmts.iter().filter(|stmt| facts.keeps(stmt));
-    Block { stmts: kept.map(|stmt| cut(stmt, facts)).collect(), results: vec![] }
+    Block { stmts: kept.map(|stmt| cut_stmt(stmt, facts)).collect(), results: vec![] }
 }
 
-fn cut(stmt: &Stmt, facts: &SliceFacts) -> Stmt {
+fn cut_stmt(stmt: &Stmt, facts: &SliceFacts) -> Stmt {
     match stmt {
         Stmt::If(xs, condition, then, other) => {
             let used: Vec<bool> = xs.iter().map(|x| facts.uses(*x)).collect();
             let [then, other] =
-                [then, other].map(|arm| Block { results: chosen(&arm.results, &used), ..block(arm, facts) });
+                [then, other].map(|arm| Block { results: chosen(&arm.results, &used), ..cut_block(arm, facts) });
             Stmt::If(chosen(xs, &used), condition.clone(), then, other)
         }
         Stmt::For(looped) => {
             let pairs = looped.carried.iter().zip(&looped.results);
             let used: Vec<bool> = pairs.map(|((y, _), x)| facts.uses(*y) || facts.uses(*x)).collect();
-            let body = Block { results: chosen(&looped.body.results, &used), ..block(&looped.body, facts) };
+            let body = Block { results: chosen(&looped.body.results, &used), ..cut_block(&looped.body, facts) };
             let (results, carried) = (chosen(&looped.results, &used), chosen(&looped.carried, &used));
             let [from, to]: [Operand; 2] = [looped.from.clone(), looped.to.clone()];
             let (index, lanes, on_threads) = (looped.index, looped.lanes, looped.on_threads);

@@ -61,10 +61,10 @@ impl<'a> SliceFacts<'a> {
             results: vec![false; function.results.len()],
             results_read: HashSet::new(),
             left: HashSet::new(),
-            looped: looped(function),
-            lengths: lengths(function),
-            below: below(function),
-            plain: plain(function),
+            looped: index_locals(function),
+            lengths: chunk_lengths(function),
+            below: below_checks(function),
+            plain: plain_scalars(function),
             kept: HashSet::new(),
         }
     }
@@ -143,7 +143,7 @@ impl<'a> SliceFacts<'a> {
 }
 
 /// Returns whether a function sees memory as of another type.
-pub(super) fn casts(function: &Function) -> bool {
+pub(super) fn has_casts(function: &Function) -> bool {
     let mut casts = false;
     function.body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Cast(x, b)) = stmt {
@@ -154,7 +154,7 @@ pub(super) fn casts(function: &Function) -> bool {
 }
 
 /// Scalar parameters, and what operations at the start of the function, outside of blocks, make of them.
-fn plain(function: &Function) -> HashSet<Local> {
+fn plain_scalars(function: &Function) -> HashSet<Local> {
     let is_scalar = |x: &&Local| function.ty(&Operand::Local(**x)).as_scalar().is_some();
     let mut plain: HashSet<Local> = function.params.iter().filter(is_scalar).copied().collect();
     for stmt in &function.body.stmts {
@@ -169,7 +169,7 @@ fn plain(function: &Function) -> HashSet<Local> {
 }
 
 /// Returns the indices of loops, and what is computed from them.
-fn looped(function: &Function) -> HashSet<Local> {
+fn index_locals(function: &Function) -> HashSet<Local> {
     let mut looped = HashSet::new();
     function.body.visit(&mut |stmt| match stmt {
         Stmt::For(inner) => {
@@ -183,7 +183,7 @@ fn looped(function: &Function) -> HashSet<Local> {
     looped
 }
 
-fn lengths(function: &Function) -> HashSet<Local> {
+fn chunk_lengths(function: &Function) -> HashSet<Local> {
     let mut lengths = HashSet::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Chunk, _) = stmt {
@@ -193,7 +193,7 @@ fn lengths(function: &Function) -> HashSet<Local> {
     lengths
 }
 
-fn below(function: &Function) -> HashMap<Local, Local> {
+fn below_checks(function: &Function) -> HashMap<Local, Local> {
     let mut below = HashMap::new();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Below, args) = stmt {

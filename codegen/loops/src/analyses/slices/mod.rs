@@ -32,9 +32,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub struct Slices {
     /// All functions, with the numbers that they had, then the slices.
     pub module: Module,
-    /// For each function that was asked for, its slice, if there is one.
+    /// The slice of each requested function, if there is one.
     pub queries: Vec<Option<Query>>,
-    /// What each slice is of, by their numbers.
+    /// For each slice, the function that it was cut out of, by number.
     pub origins: HashMap<usize, usize>,
     /// Whether a slice writes to the arena; otherwise none looks at what lies there.
     pub touches: bool,
@@ -75,7 +75,7 @@ impl Slices {
             roots.push(sliced.map(|(function, _)| function));
         }
         let written = written(module);
-        let mut cut = Cut::new(module, Needs::of(&functions, &all, &written));
+        let mut cut = Cut::new(module, Needs::solve(&functions, &all, &written));
         let queries: Vec<_> = roots.into_iter().map(|root| root.map(|root| cut.query(&functions, root))).collect();
         let Cut { mut module, origins, .. } = cut;
         once::once(&mut module, &origins);
@@ -106,7 +106,7 @@ fn reachable(functions: &[Function], root: FunId) -> BTreeSet<usize> {
     reached
 }
 
-/// Returns whether nobody can tell what the function takes without calling it.
+/// Returns whether only a call can tell how much memory the function takes.
 fn is_opaque(function: &Function) -> bool {
     let mut opaque = false;
     function.body.visit(&mut |stmt| {
@@ -157,7 +157,7 @@ fn specialise(function: &mut Function, absent: &[usize]) {
     function.body = body;
 }
 
-/// Puts the side that is taken in the place of a conditional whose condition is known.
+/// Replaces each conditional with a known condition by the arm that is taken.
 fn choose(block: &mut Block, known: &mut HashMap<Local, Operand>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         stmt.operands_mut().into_iter().for_each(|a| replace(a, known));

@@ -1,13 +1,13 @@
 //! Finds the statements that slices keep. The least solution is found for all functions at once, and a function is cut
 //! in one way for all of its callers.
 
-use super::facts::{SliceFacts, StmtNeeds, casts};
+use super::facts::{SliceFacts, StmtNeeds, has_casts};
 use crate::analyses::alias::Written;
 use crate::analyses::independence::bests;
 use crate::ir::{Block, For, Function, Local, Memory, Operand, Stmt, Ty};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What stays of some functions.
+/// Holds the statements that the slices of some functions keep.
 #[derive(Debug)]
 pub(super) struct Needs<'a> {
     functions: &'a [Function],
@@ -16,15 +16,15 @@ pub(super) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    /// Of functions by number, some of which are called from outside, where nobody looks at results.
-    pub(super) fn of(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
-        let is_typed = !all.iter().any(|i| casts(&functions[*i]));
+    /// Finds the needs of functions, given by number. Calls from outside use no results.
+    pub(super) fn solve(functions: &'a [Function], all: &BTreeSet<usize>, written: &'a [Written]) -> Needs<'a> {
+        let is_typed = !all.iter().any(|i| has_casts(&functions[*i]));
         let facts = all.iter().map(|i| (*i, SliceFacts::new(&functions[*i], is_typed, written))).collect();
         let mut needs = Needs { functions, written, facts };
         loop {
             let before = needs.size();
             // Callees mostly come after their callers: what these need of them is known then.
-            all.iter().for_each(|i| needs.function(*i));
+            all.iter().for_each(|i| needs.visit_function(*i));
             if needs.size() == before {
                 return needs;
             }
@@ -40,12 +40,12 @@ impl<'a> Needs<'a> {
         self.facts.values().map(SliceFacts::size).sum()
     }
 
-    fn function(&mut self, i: usize) {
+    fn visit_function(&mut self, i: usize) {
         let function = &self.functions[i];
         let facts = self.facts.remove(&i).expect("all functions that are reached have facts");
         let mut walk = Walk { needs: self, at: i, facts };
-        walk.enter(function);
-        walk.block(&function.body, true);
+        walk.visit_results(function);
+        walk.visit_block(&function.body, true);
         let facts = walk.facts;
         self.facts.insert(i, facts);
     }
@@ -59,8 +59,8 @@ struct Walk<'a, 'b> {
 }
 
 impl<'a> Walk<'a, '_> {
-    /// What callers need of the function.
-    fn enter(&mut self, function: &Function) {
+    /// Records what callers need of the results.
+    fn visit_results(&mut self, function: &Function) {
         let facts = &mut self.facts;
         for (i, ty) in facts.left.clone() {
             facts.read_all(&Operand::Local(function.params[i]), &HashSet::from([ty]));
@@ -74,10 +74,10 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn block(&mut self, block: &Block, is_top: bool) -> StmtNeeds {
+    fn visit_block(&mut self, block: &Block, is_top: bool) -> StmtNeeds {
         let mut all = StmtNeeds::default();
         for stmt in block.stmts.iter().rev() {
-            let outcome = self.stmt(stmt, all, is_top);
+            let outcome = self.visit_stmt(stmt, all, is_top);
             if outcome.kept {
                 self.facts.kept.insert(stmt);
             }
@@ -88,13 +88,13 @@ impl<'a> Walk<'a, '_> {
         all
     }
 
-    fn stmt(&mut self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> StmtNeeds {
+    fn visit_stmt(&mut self, stmt: &Stmt, later: StmtNeeds, is_top: bool) -> StmtNeeds {
         match stmt {
             Stmt::If(xs, condition, then, other) => {
                 for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.facts.used.contains(x)).collect::<Vec<_>>() {
                     [then, other].into_iter().for_each(|arm| self.facts.use_operand(&arm.results[i]));
                 }
-                let arms = [then, other].map(|arm| self.block(arm, false));
+                let arms = [then, other].map(|arm| self.visit_block(arm, false));
                 let kept = arms.iter().any(|arm| arm.kept) || self.is_used(stmt);
                 if kept {
                     self.facts.use_operand(condition);
@@ -109,20 +109,20 @@ impl<'a> Walk<'a, '_> {
                         self.facts.use_operand(&looped.body.results[i]);
                     }
                 }
-                self.best_places(looped);
-                let body = self.block(&looped.body, false);
+                self.mark_best_places(looped);
+                let body = self.visit_block(&looped.body, false);
                 let kept = body.kept || self.is_used(stmt);
                 if kept {
                     [&looped.from, &looped.to].into_iter().for_each(|a| self.facts.use_operand(a));
                 }
                 StmtNeeds { kept, ..body }
             }
-            Stmt::Call(xs, callee, args) => self.call(xs, callee.0, args, is_top),
+            Stmt::Call(xs, callee, args) => self.visit_call(xs, callee.0, args, is_top),
             stmt => {
                 let kept = self.stays(stmt, later, is_top);
                 if kept {
                     stmt.operands().into_iter().for_each(|a| self.facts.use_operand(a));
-                    self.sees(stmt);
+                    self.mark_seen(stmt);
                 }
                 if kept { self.facts.guarded(stmt) } else { StmtNeeds::default() }
             }
@@ -130,7 +130,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Which lane has the first of equals, or the last, its place tells: nothing else in the loop uses it.
-    fn best_places(&mut self, looped: &For) {
+    fn mark_best_places(&mut self, looped: &For) {
         if looped.lanes == 1 {
             return;
         }
@@ -163,7 +163,7 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// The elements of buffers that a statement sees.
-    fn sees(&mut self, stmt: &Stmt) {
+    fn mark_seen(&mut self, stmt: &Stmt) {
         if let Stmt::Memory(Memory::Load(_, b, _) | Memory::Move { from: b, .. }) = stmt {
             let facts = &mut self.facts;
             let ty = facts.ty(b);
@@ -173,7 +173,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
+    fn visit_call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
         let left = self.needs.written[callee].iter();
         let left: HashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();
@@ -202,7 +202,7 @@ impl<'a> Walk<'a, '_> {
         StmtNeeds { kept, ..StmtNeeds::default() }
     }
 
-    /// What is known of a callee, which may be the function itself.
+    /// Returns the facts of a callee, which may be the function itself.
     fn theirs(&mut self, callee: usize) -> &mut SliceFacts<'a> {
         if callee == self.at { &mut self.facts } else { self.needs.facts.get_mut(&callee).expect("it is reached") }
     }

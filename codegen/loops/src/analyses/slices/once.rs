@@ -18,12 +18,12 @@ pub(super) fn once(module: &mut Module, slices: &HashMap<usize, usize>) {
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for i in 0..module.functions.len() {
         if slices.contains_key(&i) {
-            function(&mut module.functions[i], &written, &takes);
+            shorten_in_function(&mut module.functions[i], &written, &takes);
         }
     }
 }
 
-fn function(function: &mut Function, written: &[Written], takes: &[bool]) {
+fn shorten_in_function(function: &mut Function, written: &[Written], takes: &[bool]) {
     let mut has_loops = false;
     function.body.visit(&mut |stmt| has_loops |= matches!(stmt, Stmt::For(_)));
     if !has_loops {
@@ -32,7 +32,7 @@ fn function(function: &mut Function, written: &[Written], takes: &[bool]) {
     let aliases = Aliases::of(function, written);
     let mut body = std::mem::take(&mut function.body);
     let mut once = Once { aliases, written, takes, builder: Builder { locals: &mut function.locals } };
-    once.block(&mut body);
+    once.shorten_in_block(&mut body);
     function.body = body;
 }
 
@@ -44,17 +44,17 @@ struct Once<'a> {
 }
 
 impl Once<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn shorten_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             if let Stmt::For(looped) = &mut stmt {
                 if looped.lanes == 1 {
-                    self.block(&mut looped.body);
+                    self.shorten_in_block(&mut looped.body);
                 }
                 if self.is_uniform(looped) {
-                    looped.to = self.end(looped, &mut block.stmts);
+                    looped.to = self.emit_end(looped, &mut block.stmts);
                 }
             } else {
-                stmt.blocks_mut().into_iter().for_each(|inner| self.block(inner));
+                stmt.blocks_mut().into_iter().for_each(|inner| self.shorten_in_block(inner));
             }
             block.stmts.push(stmt);
         }
@@ -82,7 +82,7 @@ impl Once<'_> {
     }
 
     /// min(b, a + W), where a is no more than b.
-    fn end(&mut self, looped: &For, before: &mut Vec<Stmt>) -> Operand {
+    fn emit_end(&mut self, looped: &For, before: &mut Vec<Stmt>) -> Operand {
         let lanes = i64::from(looped.lanes);
         let after = match &looped.from {
             Operand::Integer(from) => Operand::Integer(from.saturating_add(lanes)),

@@ -32,7 +32,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     if most_buffers(&cx.function.body) > 1 {
         let aliases = cx.aliases();
         let mut reuse = Reuse::new(cx.function, aliases);
-        reuse.block(&cx.function.body, None);
+        reuse.reuse_in_block(&cx.function.body, None);
         let names = reuse.names;
         cx.function.body.drop_made(&names);
         cx.function.body.rename(&names);
@@ -56,7 +56,7 @@ struct Reuse<'a> {
     names: HashMap<Local, Local>,
 }
 
-/// When the buffers that a block makes are in use: the statements of the block that use them first and last.
+/// For each buffer that a block makes, the first and the last statement of the block that use it.
 #[derive(Default)]
 struct Spans(HashMap<Local, (usize, usize)>);
 
@@ -82,12 +82,12 @@ impl<'a> Reuse<'a> {
     }
 
     /// A block, and those in it; the loop in lanes around it, if there is one, by what is known of it.
-    fn block(&mut self, block: &Block, spread: Option<&Divergence>) {
+    fn reuse_in_block(&mut self, block: &Block, spread: Option<&Divergence>) {
         let spans = self.spans(block);
         let mut places: Vec<SharedBuffer> = vec![];
         let mut marks: HashMap<Local, usize> = HashMap::new();
         for (i, stmt) in block.stmts.iter().enumerate() {
-            self.inner(stmt, spread);
+            self.reuse_in_inner_blocks(stmt, spread);
             forget_released(stmt, &marks, &mut places);
             if let Stmt::Memory(Memory::Mark(m)) = stmt {
                 marks.insert(*m, i);
@@ -107,7 +107,7 @@ impl<'a> Reuse<'a> {
         }
     }
 
-    fn inner(&mut self, stmt: &Stmt, spread: Option<&Divergence>) {
+    fn reuse_in_inner_blocks(&mut self, stmt: &Stmt, spread: Option<&Divergence>) {
         let own = match stmt {
             Stmt::For(looped) if looped.lanes > 1 && spread.is_none() => {
                 Some(Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them"))
@@ -117,10 +117,10 @@ impl<'a> Reuse<'a> {
         for (k, block) in stmt.blocks().into_iter().enumerate() {
             let mark = self.ranges.mark();
             self.ranges.enter(stmt, k);
-            self.block(block, spread.or(own.as_ref()));
+            self.reuse_in_block(block, spread.or(own.as_ref()));
             self.ranges.back_to(mark);
         }
-        self.ranges.see(stmt);
+        self.ranges.learn_from(stmt);
     }
 
     /// Returns what could be taken over, or take over: no rows in lanes, nothing that other memory holds, and nothing
@@ -168,7 +168,7 @@ impl<'a> Reuse<'a> {
         last < first || last == first && block.stmts.get(*last).is_some_and(in_place)
     }
 
-    /// When what the block makes is in use.
+    /// Returns the live ranges of the buffers that the block makes.
     fn spans(&self, block: &Block) -> Spans {
         let mut spans = Spans::default();
         let is_alloc = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }));
@@ -204,7 +204,7 @@ fn every_operand(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {
     }
 }
 
-/// What a statement gives back is no place any more.
+/// Removes the buffers that a statement releases from those that can be reused.
 fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<SharedBuffer>) {
     let mut own = HashSet::new();
     let mut released = vec![];

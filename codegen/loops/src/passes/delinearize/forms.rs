@@ -4,19 +4,19 @@ use crate::analyses::ranges::{Linear, Ranges};
 use crate::ir::{Block, Local, LocalInfo, Op, Operand, Stmt};
 use std::collections::{HashMap, HashSet};
 
-/// What a form is written with at most; what is longer stays as it was computed.
+/// The largest number of terms of a form that is written out. A longer form stays as it was computed.
 const MOST_TERMS: usize = 3;
 
-/// What is known of the indices that nests have.
+/// Holds what is known of the indices of nests.
 #[derive(Default)]
 pub(super) struct Forms {
     /// The indices of nests.
     parts: HashSet<Local>,
-    /// What takes the place of locals.
+    /// Maps locals to their replacements.
     replaced: HashMap<Local, Operand>,
 }
 
-/// Where statements come.
+/// The place where new statements go.
 pub(super) struct Behind<'a> {
     pub locals: &'a mut Vec<LocalInfo>,
     pub ranges: &'a mut Ranges,
@@ -34,12 +34,12 @@ impl Behind<'_> {
 }
 
 impl Forms {
-    /// These are indices of nests.
+    /// Adds indices of nests.
     pub(super) fn speak_of(&mut self, parts: impl IntoIterator<Item = Local>) {
         self.parts.extend(parts);
     }
 
-    /// What takes the place of an operand.
+    /// Replaces an operand by its replacement.
     pub(super) fn replace(&self, a: &mut Operand) {
         while let Some(other) = a.local().and_then(|x| self.replaced.get(&x)) {
             *a = other.clone();
@@ -58,9 +58,9 @@ impl Forms {
             (Op::DivI, [a, Operand::Integer(d)]) if *d > 1 => self.divided(a, *d, behind),
             (Op::AddI | Op::SubI | Op::MulI, args) => {
                 behind.ranges.know(behind.locals);
-                behind.ranges.see(stmt);
+                behind.ranges.learn_from(stmt);
                 let form = behind.ranges.form(&Operand::Local(*x));
-                if form.of(*x) == 0 { self.cancelled(&form, args, behind) } else { None }
+                if form.coefficient(*x) == 0 { self.cancelled(&form, args, behind) } else { None }
             }
             _ => None,
         };

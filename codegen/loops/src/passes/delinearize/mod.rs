@@ -46,7 +46,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
             let mut ranges = Ranges::new(function);
             let builder = Builder { locals: &mut function.locals };
             let mut nester = Nester { builder, forms: Forms::default() };
-            nester.block(body, &mut ranges);
+            nester.nest_in_block(body, &mut ranges);
             nester.forms.replace_all(body);
         });
     }
@@ -66,16 +66,16 @@ struct Nester<'a> {
 }
 
 impl Nester<'_> {
-    fn block(&mut self, block: &mut Block, ranges: &mut Ranges) {
+    fn nest_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
         let mut out = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            self.stmt(stmt, true, ranges, &mut out);
+            self.nest_in_stmt(stmt, true, ranges, &mut out);
         }
         block.stmts = out;
     }
 
     /// Puts what a statement becomes behind others; `divides` says whether it may become a nest.
-    fn stmt(&mut self, mut stmt: Stmt, divides: bool, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
+    fn nest_in_stmt(&mut self, mut stmt: Stmt, divides: bool, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         stmt.operands_mut().into_iter().for_each(|a| self.forms.replace(a));
         if self.forms.is_simpler(&stmt, &mut Behind { locals: self.builder.locals, ranges, out }) {
             return;
@@ -84,22 +84,22 @@ impl Nester<'_> {
             let mark = ranges.mark();
             ranges.know(self.builder.locals);
             ranges.enter(&stmt, i);
-            self.block(stmt.blocks_mut().swap_remove(i), ranges);
+            self.nest_in_block(stmt.blocks_mut().swap_remove(i), ranges);
             ranges.back_to(mark);
         }
         match stmt {
-            Stmt::For(looped) if divides => self.looped(*looped, ranges, out),
+            Stmt::For(looped) if divides => self.nest_loop(*looped, ranges, out),
             stmt => ranges.emit(stmt, self.builder.locals, out),
         }
     }
 
     /// A loop of which the body says everything as simply as it can.
-    fn looped(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
+    fn nest_loop(&mut self, looped: For, ranges: &mut Ranges, out: &mut Vec<Stmt>) {
         let rows = divisor(&looped).and_then(|d| Some((d, self.rows(&looped, d, ranges, out)?)));
         let Some((d, rows)) = rows else { return ranges.emit(Stmt::For(Box::new(looped)), self.builder.locals, out) };
-        let parts = self.divided(&looped, d, rows);
+        let parts = self.divide_loop(&looped, d, rows);
         for (i, part) in parts.into_iter().enumerate() {
-            self.stmt(part, i == 0, ranges, out);
+            self.nest_in_stmt(part, i == 0, ranges, out);
         }
     }
 
@@ -129,21 +129,21 @@ impl Nester<'_> {
     }
 
     /// The loop as one over rows, and one over what is left behind them.
-    fn divided(&mut self, looped: &For, d: i64, (rows, ends): (Operand, Option<[Operand; 2]>)) -> Vec<Stmt> {
+    fn divide_loop(&mut self, looped: &For, d: i64, (rows, ends): (Operand, Option<[Operand; 2]>)) -> Vec<Stmt> {
         let results: Vec<Local> = looped.results.clone();
-        let Some([whole, left]) = ends else { return vec![self.nested(looped.clone(), d, rows)] };
+        let Some([whole, left]) = ends else { return vec![self.build_nest(looped.clone(), d, rows)] };
         let mut behind = looped.copy(self.builder.locals);
         let ends: Vec<Local> = std::mem::replace(&mut behind.results, results);
         behind.carried.iter_mut().zip(&ends).for_each(|((_, init), x)| *init = Operand::Local(*x));
-        let place = self.place(&mut behind, whole);
+        let place = self.shift_index(&mut behind, whole);
         (behind.from, behind.to) = (Operand::Integer(0), left);
         self.forms.speak_of([place]);
         let before = For { results: ends, ..looped.clone() };
-        vec![self.nested(before, d, rows), Stmt::For(Box::new(behind))]
+        vec![self.build_nest(before, d, rows), Stmt::For(Box::new(behind))]
     }
 
     /// Gives a loop an index of its own, to which is added where it begins.
-    fn place(&mut self, looped: &mut For, start: Operand) -> Local {
+    fn shift_index(&mut self, looped: &mut For, start: Operand) -> Local {
         let place = self.builder.local(Scalar::Integer.ty());
         let index = std::mem::replace(&mut looped.index, place);
         looped.body.stmts.insert(0, Stmt::Let(index, Op::AddI, vec![start, place.into()]));
@@ -151,11 +151,11 @@ impl Nester<'_> {
     }
 
     /// A loop over rows, of a loop over a row.
-    fn nested(&mut self, mut looped: For, d: i64, rows: Operand) -> Stmt {
+    fn build_nest(&mut self, mut looped: For, d: i64, rows: Operand) -> Stmt {
         let row = self.builder.local(Scalar::Integer.ty());
         let mut body = Vec::new();
         let first = self.builder.op(Op::MulI, [row.into(), Operand::Integer(d)], &mut body);
-        let place = self.place(&mut looped, first);
+        let place = self.shift_index(&mut looped, first);
         self.forms.speak_of([row, place]);
         let types = |xs: &mut dyn Iterator<Item = Local>, builder: &mut Builder| -> Vec<Local> {
             xs.map(|x| builder.local(builder.locals[x.0 as usize].ty)).collect()
@@ -179,7 +179,7 @@ impl Nester<'_> {
     }
 }
 
-/// By what a loop shall be divided.
+/// Returns the number by which a loop is to be divided.
 fn divisor(looped: &For) -> Option<i64> {
     if !matches!(looped.from, Operand::Integer(0)) || looped.lanes > 1 || looped.jam > 1 || looped.on_threads {
         return None;

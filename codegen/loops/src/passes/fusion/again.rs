@@ -15,7 +15,7 @@ use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{For, Local, Memory, Operand, Stmt};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What an operand is made of is looked at so deep.
+/// The greatest depth to which the computation of an operand is compared.
 const DEEPEST: usize = 8;
 
 /// Returns whether the second loop may stop, but only where the first one has stopped before it.
@@ -49,9 +49,9 @@ fn leaves_by_own_checks(looped: &For) -> bool {
     })
 }
 
-/// What the checks of a loop's body ask.
+/// The checks of a loop's body.
 struct RepeatedChecks {
-    /// For each, how its condition is made of the index and of what is outside; none where that is not known.
+    /// One key for each check, made of the index and of outer values; none if that is not possible.
     keys: HashSet<Option<String>>,
     /// The buffers from which the conditions load.
     loaded: BTreeSet<Local>,
@@ -84,15 +84,15 @@ impl RepeatedChecks {
 
 struct Maker<'a> {
     index: Local,
-    /// What sets the locals of the body.
+    /// Maps each local of the body to the statement that sets it.
     made: HashMap<Local, &'a Stmt>,
-    /// What the loop carries.
+    /// The index and the carried values of the loop.
     bound: HashSet<Local>,
     loaded: BTreeSet<Local>,
 }
 
 impl Maker<'_> {
-    /// What tells a value from others, in the same iteration of any loop.
+    /// Returns a key that is equal for equal values in the same iteration of any loop.
     fn key(&mut self, a: &Operand, depth: usize) -> Option<String> {
         let Some(x) = a.local() else { return Some(format!("{a:?}")) };
         if x == self.index {

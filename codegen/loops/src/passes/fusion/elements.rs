@@ -25,15 +25,15 @@ const CHEAP: usize = 2;
 
 /// Returns whether anything changed.
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
-    let uses = uses(body);
+    let uses = count_uses(body);
     let mut finder =
         ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
-    finder.block(body);
+    finder.inline_in_block(body);
     body.change_operands(&mut |a| finder.resolve(a));
     !finder.changed.is_empty()
 }
 
-/// What is done with a buffer.
+/// Counts the uses of a buffer.
 #[derive(Clone, Copy, Default)]
 struct BufferUses {
     loads: usize,
@@ -44,7 +44,7 @@ struct BufferUses {
     is_made: bool,
 }
 
-fn uses(body: &Block) -> HashMap<Local, BufferUses> {
+fn count_uses(body: &Block) -> HashMap<Local, BufferUses> {
     fn add(uses: &mut HashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
         if let Some(x) = a.local() {
             *count(uses.entry(x).or_default()) += 1;
@@ -82,26 +82,26 @@ struct ElementFinder<'a> {
     uses: HashMap<Local, BufferUses>,
     /// The buffers that are not read as `uses` says any more.
     changed: HashSet<Local>,
-    /// What was loaded, and is computed now.
+    /// Maps loaded values to the values computed for them.
     replaced: HashMap<Local, Operand>,
 }
 
 impl ElementFinder<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn inline_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             self.resolve_all(&mut block.stmts[i]);
-            for recipe in self.recipes(&block.stmts[..=i]) {
-                if let Some(region) = self.region(&recipe, &block.stmts[i + 1..]) {
+            for recipe in self.collect_recipes(&block.stmts[..=i]) {
+                if let Some(region) = self.find_region(&recipe, &block.stmts[i + 1..]) {
                     self.changed.insert(recipe.buffer);
                     self.changed.extend(recipe.loaded());
                     let rest = block.stmts.split_off(i + 1 + region);
                     let region = block.stmts.split_off(i + 1);
-                    region.into_iter().for_each(|stmt| self.computed(&recipe, stmt, &mut block.stmts));
+                    region.into_iter().for_each(|stmt| self.inline_recipe(&recipe, stmt, &mut block.stmts));
                     block.stmts.extend(rest);
                 }
             }
-            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.block(inner));
+            block.stmts[i].blocks_mut().into_iter().for_each(|inner| self.inline_in_block(inner));
             i += 1;
         }
     }
@@ -120,7 +120,7 @@ impl ElementFinder<'_> {
     }
 
     /// The recipes of the buffers that the last one of these statements fills, alone.
-    fn recipes(&mut self, stmts: &[Stmt]) -> Vec<Recipe> {
+    fn collect_recipes(&mut self, stmts: &[Stmt]) -> Vec<Recipe> {
         let (last, before) = stmts.split_last().expect("there is one");
         let (all, changed, aliases) = (&self.uses, &self.changed, self.aliases);
         let is_alone = |b: Local| {
@@ -133,7 +133,9 @@ impl ElementFinder<'_> {
                 let effects = StmtEffects::of(last, self.aliases, self.callees);
                 let stored = looped.body.stmts.iter().filter_map(|stmt| match stmt {
                     Stmt::Memory(Memory::Store(Operand::Local(b), i, a)) if i.local() == Some(looped.index) => {
-                        is_alone(*b).then(|| Recipe::of(*b, a, looped, &effects, self.aliases, self.locals)).flatten()
+                        is_alone(*b)
+                            .then(|| Recipe::of_loop(*b, a, looped, &effects, self.aliases, self.locals))
+                            .flatten()
                     }
                     _ => None,
                 });
@@ -148,8 +150,8 @@ impl ElementFinder<'_> {
         }
     }
 
-    /// Returns how many statements there are from the loop to the last load, if the recipe can stand for all loads.
-    fn region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
+    /// Returns the number of statements up to the last load, if the recipe can replace all loads.
+    fn find_region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
         let wanted = self.uses[&recipe.buffer].loads;
         let loaded = recipe.loaded();
         let mut marks = HashSet::new();
@@ -203,7 +205,7 @@ impl ElementFinder<'_> {
     }
 
     /// The statement with the recipe in place of loads.
-    fn computed(&mut self, recipe: &Recipe, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn inline_recipe(&mut self, recipe: &Recipe, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         stmt.operands_mut().into_iter().for_each(|a| self.resolve(a));
         match stmt {
             Stmt::Memory(Memory::Load(x, b, k)) if b.local() == Some(recipe.buffer) => {
@@ -215,7 +217,9 @@ impl ElementFinder<'_> {
             mut stmt => {
                 for block in stmt.blocks_mut() {
                     let mut stmts = Vec::with_capacity(block.stmts.len());
-                    std::mem::take(&mut block.stmts).into_iter().for_each(|s| self.computed(recipe, s, &mut stmts));
+                    std::mem::take(&mut block.stmts)
+                        .into_iter()
+                        .for_each(|s| self.inline_recipe(recipe, s, &mut stmts));
                     block.stmts = stmts;
                     block.results.iter_mut().for_each(|a| self.resolve(a));
                 }
@@ -237,8 +241,8 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// That of the elements that a loop stores.
-    fn of(
+    /// Returns the recipe of the elements that a loop stores.
+    fn of_loop(
         buffer: Local,
         value: &Operand,
         looped: &For,
@@ -272,7 +276,7 @@ impl Recipe {
         (fits && (recipe.is_cheap() || recipe.is_movable())).then_some(recipe)
     }
 
-    /// That of a copy.
+    /// Returns the recipe of a copy.
     fn of_move(buffer: Local, from: &Operand, locals: &mut Vec<LocalInfo>) -> Option<Recipe> {
         let element = from.ty(locals).element().filter(|ty| ty.as_scalar().is_some())?;
         let [index, x] = [Scalar::Integer.ty(), element].map(|ty| {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub(super) struct Equal {
     /// The conditions that ask for equality, or for two things.
     conditions: HashMap<Local, (Op, Vec<Operand>)>,
-    /// What may stand for a local.
+    /// Maps a local to an equal operand.
     other: HashMap<Local, Operand>,
     /// The locals of that table, in order.
     learnt: Vec<Local>,
@@ -28,7 +28,7 @@ impl Equal {
     }
 
     /// Learns what holds after a statement.
-    pub(super) fn see(&mut self, stmt: &Stmt) {
+    pub(super) fn learn_from(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::Let(x, op @ (Op::EqI | Op::And), args) => {
                 self.conditions.insert(*x, (*op, args.clone()));

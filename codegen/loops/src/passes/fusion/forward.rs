@@ -20,7 +20,7 @@ const MOST_KNOWN: usize = 32;
 /// Returns whether anything changed.
 pub(super) fn forward(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let mut forwarder = Forwarder { locals, aliases, callees, replaced: HashMap::new(), known: vec![], changed: false };
-    forwarder.block(body);
+    forwarder.forward_in_block(body);
     forwarder.changed
 }
 
@@ -30,7 +30,7 @@ struct Element {
     buffer: Local,
     index: Operand,
     value: Operand,
-    /// Where it was stored, if that may be left out when it is stored again.
+    /// The place of the store, if it may be dropped when the element is stored again.
     stored: Option<usize>,
 }
 
@@ -38,18 +38,18 @@ struct Forwarder<'a> {
     locals: &'a mut Vec<LocalInfo>,
     aliases: &'a Aliases,
     callees: Callees<'a>,
-    /// What was loaded, and need not be.
+    /// Maps loaded values to known values.
     replaced: HashMap<Local, Operand>,
     known: Vec<Element>,
     changed: bool,
 }
 
 impl Forwarder<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn forward_in_block(&mut self, block: &mut Block) {
         let mut out: Vec<Option<Stmt>> = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            self.stmt(stmt, &mut out);
+            self.forward_in_stmt(stmt, &mut out);
         }
         block.stmts = out.into_iter().flatten().collect();
         block.results.iter_mut().for_each(|a| self.replace(a));
@@ -61,7 +61,7 @@ impl Forwarder<'_> {
         }
     }
 
-    fn stmt(&mut self, stmt: Stmt, out: &mut Vec<Option<Stmt>>) {
+    fn forward_in_stmt(&mut self, stmt: Stmt, out: &mut Vec<Option<Stmt>>) {
         match stmt {
             Stmt::Memory(Memory::Load(x, ref b, ref i)) => match self.find(b, i) {
                 Some(known) => {
@@ -70,32 +70,32 @@ impl Forwarder<'_> {
                     self.changed = true;
                 }
                 None => {
-                    self.see(&stmt);
+                    self.forget_changed(&stmt);
                     out.push(Some(stmt));
                 }
             },
             Stmt::Memory(Memory::Add(ref b, ref i, ref a)) => match self.find(b, i) {
                 Some(known) => {
-                    let sum = self.sum(self.known[known].value.clone(), a.clone(), out);
-                    self.store(b.clone(), i.clone(), sum, out);
+                    let sum = self.emit_sum(self.known[known].value.clone(), a.clone(), out);
+                    self.forward_store(b.clone(), i.clone(), sum, out);
                     self.changed = true;
                 }
                 None => {
-                    self.see(&stmt);
+                    self.forget_changed(&stmt);
                     out.push(Some(stmt));
                 }
             },
-            Stmt::Memory(Memory::Store(b, i, a)) => self.store(b, i, a, out),
+            Stmt::Memory(Memory::Store(b, i, a)) => self.forward_store(b, i, a, out),
             Stmt::Let(..) | Stmt::Check { .. } => out.push(Some(stmt)),
             mut stmt => {
                 let (states, index, end) = self.states(&stmt);
-                self.see(&stmt);
+                self.forget_changed(&stmt);
                 for block in stmt.blocks_mut() {
                     let mut outer = self.known.clone();
                     // What was stored outside is not left out because of what is stored in here.
                     self.known.iter_mut().for_each(|element| element.stored = None);
                     states.iter().for_each(|states| self.know(states.buffer, &index, states.before));
-                    self.block(block);
+                    self.forward_in_block(block);
                     std::mem::swap(&mut self.known, &mut outer);
                 }
                 states.iter().for_each(|states| self.know(states.buffer, &end, states.last));
@@ -124,7 +124,7 @@ impl Forwarder<'_> {
         self.known.iter().position(|element| element.buffer == b && element.index.same(i))
     }
 
-    fn sum(&mut self, x: Operand, y: Operand, out: &mut Vec<Option<Stmt>>) -> Operand {
+    fn emit_sum(&mut self, x: Operand, y: Operand, out: &mut Vec<Option<Stmt>>) -> Operand {
         let ty = x.ty(self.locals);
         let op = if ty == Scalar::Float.ty() { Op::AddF } else { Op::AddI };
         let sum = Local(u32::try_from(self.locals.len()).expect("a function has fewer locals"));
@@ -133,7 +133,7 @@ impl Forwarder<'_> {
         Operand::Local(sum)
     }
 
-    fn store(&mut self, b: Operand, i: Operand, a: Operand, out: &mut Vec<Option<Stmt>>) {
+    fn forward_store(&mut self, b: Operand, i: Operand, a: Operand, out: &mut Vec<Option<Stmt>>) {
         if let Some(known) = self.find(&b, &i) {
             let before = self.known.remove(known);
             if let Some(place) = before.stored {
@@ -142,7 +142,7 @@ impl Forwarder<'_> {
             }
         }
         let stmt = Stmt::Memory(Memory::Store(b.clone(), i.clone(), a.clone()));
-        self.see(&stmt);
+        self.forget_changed(&stmt);
         if let Some(buffer) = b.local() {
             if self.known.len() == MOST_KNOWN {
                 self.known.remove(0);
@@ -153,7 +153,7 @@ impl Forwarder<'_> {
     }
 
     /// Elements that a statement may write are not known any more; those that it may read must be stored.
-    fn see(&mut self, stmt: &Stmt) {
+    fn forget_changed(&mut self, stmt: &Stmt) {
         if self.known.is_empty() {
             return;
         }

@@ -13,7 +13,7 @@ pub const WINDOW: usize = 64;
 /// Loops do not grow beyond so many statements: the work to compare them stays small, and registers suffice.
 pub const MOST_STATEMENTS: usize = 160;
 
-/// What is known while loops are merged.
+/// Holds what is known while loops are merged.
 pub struct Fuser<'a> {
     pub(super) aliases: &'a Aliases,
     pub(super) callees: Callees<'a>,

@@ -10,7 +10,7 @@
 //! Which loops and buffers those are, `neighbours` tells. Stores that nobody reads then are left to `dce`.
 
 use super::Fuser;
-use super::neighbours::{Way, handed, touches};
+use super::neighbours::{Way, collect_touches, handed};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +21,7 @@ impl Fuser<'_> {
             stmt.blocks_mut().into_iter().for_each(|inner| self.hand_on(way, inner));
             match stmt {
                 Stmt::For(looped) if self.merged.contains(&looped.index) => {
-                    let mut looped = self.handing_on(way, &block.stmts, *looped);
+                    let mut looped = self.hand_on_in_loop(way, &block.stmts, *looped);
                     if way == Way::Down {
                         self.turn(&mut looped, &mut block.stmts);
                     }
@@ -32,20 +32,20 @@ impl Fuser<'_> {
         }
     }
 
-    fn handing_on(&mut self, way: Way, before: &[Stmt], mut looped: For) -> For {
-        let all = touches(&looped).expect("only loops that can be looked through are merged");
+    fn hand_on_in_loop(&mut self, way: Way, before: &[Stmt], mut looped: For) -> For {
+        let all = collect_touches(&looped).expect("only loops that can be looked through are merged");
         let written: BTreeSet<Local> = all.iter().filter(|touch| touch.writes()).map(|touch| touch.buffer).collect();
         for buffer in written {
             let loads = handed(&all, buffer, way);
             if !loads.is_empty() && self.hands_on(way, before.iter(), &looped, &all, buffer) {
-                self.hand(&mut looped, buffer, &loads);
+                self.carry_element(&mut looped, buffer, &loads);
             }
         }
         looped
     }
 
-    /// Hands on what a loop writes to a buffer, in the place of loads.
-    fn hand(&mut self, looped: &mut For, buffer: Local, loads: &[Local]) {
+    /// Passes the value that a loop writes to a buffer on to the next iteration, instead of loading it.
+    fn carry_element(&mut self, looped: &mut For, buffer: Local, loads: &[Local]) {
         let ty = self.locals[buffer.0 as usize].ty.element().expect("it is a buffer");
         let zero = if ty.as_scalar() == Some(Scalar::Float) { Operand::Float(0.0) } else { Operand::Integer(0) };
         let [z, last] = [(); 2].map(|()| Builder { locals: self.locals }.local(ty));

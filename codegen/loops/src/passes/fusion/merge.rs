@@ -40,7 +40,7 @@ impl Fuser<'_> {
     /// Returns whether two statements can be one loop, if nothing is between them, and whether it is worth while. What
     /// the second one checks may be known to hold.
     pub(super) fn fit(&self, first: &Done, second: &Done, asks_again: bool) -> bool {
-        let [Some(p), Some(c)] = [first, second].map(|done| self.looped(done)) else { return false };
+        let [Some(p), Some(c)] = [first, second].map(|done| self.as_loop(done)) else { return false };
         (p.index.is_some() || c.index.is_some())
             && self.equal.are(p.from, c.from)
             && self.equal.are(p.to, c.to)
@@ -53,7 +53,7 @@ impl Fuser<'_> {
             && p.meets_at_index(&c, self.aliases)
     }
 
-    fn looped<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {
+    fn as_loop<'d>(&self, done: &'d Done) -> Option<Looped<'d>> {
         let effects = &done.effects;
         match &done.stmt {
             Stmt::For(looped) => {
@@ -73,7 +73,7 @@ impl Fuser<'_> {
     }
 
     /// The loop that does what both do.
-    pub(super) fn joined(&mut self, first: Stmt, second: Stmt) -> Stmt {
+    pub(super) fn merge_loops(&mut self, first: Stmt, second: Stmt) -> Stmt {
         let (first, second) = match (first, second) {
             (Stmt::For(p), Stmt::For(c)) => (*p, *c),
             (Stmt::For(p), c) => {
@@ -129,7 +129,7 @@ fn concatenated(mut first: For, second: For, locals: &mut [LocalInfo]) -> For {
     first
 }
 
-/// What both compare is compared once, so that `index_set_split` finds one condition where each of them had its own.
+/// Makes both bodies share their equal comparisons, so that `index_set_split` finds one condition and not two.
 fn ask_once(first: &Block, second: &mut Block) {
     let compared = |stmt: &Stmt| match stmt {
         Stmt::Let(x, op @ (Op::EqI | Op::LtI | Op::LeI), args) => Some((*x, *op, args.clone())),

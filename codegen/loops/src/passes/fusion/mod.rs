@@ -54,7 +54,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
             rows::rows(body, locals);
             points::points(body, &aliases);
             let mut fuser = Fuser::new(&aliases, callees, locals);
-            fuser.block(body);
+            fuser.fuse_in_block(body);
             let mut changed = fuser.changed;
             changed |= forward::forward(body, locals, &aliases, callees);
             changed |= elements::elements(body, locals, &aliases, callees);
@@ -72,7 +72,7 @@ fn neighbours(cx: &mut FunctionCx) {
         let aliases = cx.aliases();
         cx.rewrite(|body, function| {
             let mut fuser = Fuser { way: Some(way), ..Fuser::new(&aliases, callees, &mut function.locals) };
-            fuser.block(body);
+            fuser.fuse_in_block(body);
             if fuser.changed {
                 fuser.hand_on(way, body);
                 forward::forward(body, &mut function.locals, &aliases, callees);
@@ -93,13 +93,13 @@ impl<'a> Fuser<'a> {
     }
 
     /// Merges loops of a block, then of those inside: what was merged brings inner loops together.
-    fn block(&mut self, block: &mut Block) {
+    fn fuse_in_block(&mut self, block: &mut Block) {
         let now = self.equal.now();
         let mut done: Vec<Done> = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            self.equal.see(&stmt);
-            let next = self.seen(stmt);
-            self.push(&mut done, next);
+            self.equal.learn_from(&stmt);
+            let next = self.with_effects(stmt);
+            self.push_or_merge(&mut done, next);
         }
         block.stmts = done.into_iter().map(|done| done.stmt).collect();
         for stmt in &mut block.stmts {
@@ -107,21 +107,21 @@ impl<'a> Fuser<'a> {
             for (i, inner) in stmt.blocks_mut().into_iter().enumerate() {
                 let now = self.equal.now();
                 condition.iter().filter(|_| i == 0).for_each(|condition| self.equal.learn(condition));
-                self.block(inner);
+                self.fuse_in_block(inner);
                 self.equal.forget_since(now);
             }
         }
         self.equal.forget_since(now);
     }
 
-    fn seen(&self, stmt: Stmt) -> Done {
+    fn with_effects(&self, stmt: Stmt) -> Done {
         let effects = StmtEffects::of(&stmt, self.aliases, self.callees);
         let len = 1 + stmt.blocks().into_iter().map(Block::len).sum::<usize>();
         Done { stmt, effects, len }
     }
 
     /// Adds a statement to those of its block, or makes one loop of it and an earlier one.
-    fn push(&mut self, done: &mut Vec<Done>, next: Done) {
+    fn push_or_merge(&mut self, done: &mut Vec<Done>, next: Done) {
         if merge::is_loop(&next.stmt) {
             let start = done.len().saturating_sub(WINDOW);
             for i in (start..done.len()).rev() {
@@ -137,12 +137,12 @@ impl<'a> Fuser<'a> {
                     Stmt::For(looped) if asks_again => Stmt::For(Box::new(again::unchecked(*looped))),
                     stmt => stmt,
                 };
-                let merged = self.joined(first.stmt, second);
+                let merged = self.merge_loops(first.stmt, second);
                 self.merged.extend(if let Stmt::For(looped) = &merged { Some(looped.index) } else { None });
-                let merged = self.seen(merged);
+                let merged = self.with_effects(merged);
                 self.changed = true;
-                self.push(done, merged);
-                later.into_iter().for_each(|later| self.push(done, later));
+                self.push_or_merge(done, merged);
+                later.into_iter().for_each(|later| self.push_or_merge(done, later));
                 return;
             }
         }

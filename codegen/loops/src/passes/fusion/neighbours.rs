@@ -39,7 +39,7 @@ impl Way {
     }
 }
 
-/// One way in which a loop touches memory.
+/// One access of a loop to memory.
 pub(super) struct Touch {
     pub(super) buffer: Local,
     /// How far the element is from the index, if that is known.
@@ -80,7 +80,7 @@ impl Fuser<'_> {
         {
             return false;
         }
-        let [Some(a), Some(b)] = [p, c].map(|looped| touches(looped)) else { return false };
+        let [Some(a), Some(b)] = [p, c].map(|looped| collect_touches(looped)) else { return false };
         let turns = |looped: &For, all: &[Touch]| {
             way == Way::Up || self.merged.contains(&looped.index) || is_any_order(all, self.aliases)
         };
@@ -187,16 +187,16 @@ fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
 
 /// Returns what a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
 /// additions.
-pub(super) fn touches(looped: &For) -> Option<Vec<Touch>> {
+pub(super) fn collect_touches(looped: &For) -> Option<Vec<Touch>> {
     let mut set = HashSet::new();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets()));
     let distances = [(looped.index, 0)].into();
     let mut toucher = Toucher { set, distances, zeros: HashMap::new(), touches: vec![] };
-    toucher.block(&looped.body, None, true).then_some(toucher.touches)
+    toucher.collect_in_block(&looped.body, None, true).then_some(toucher.touches)
 }
 
 struct Toucher {
-    /// What the loop sets.
+    /// The locals that the loop sets.
     set: HashSet<Local>,
     /// How far Integers are from the index.
     distances: HashMap<Local, i64>,
@@ -207,19 +207,19 @@ struct Toucher {
 
 impl Toucher {
     /// The index is `known`, if that is a number; whether the block runs in each iteration.
-    fn block(&mut self, block: &Block, known: Option<i64>, always: bool) -> bool {
+    fn collect_in_block(&mut self, block: &Block, known: Option<i64>, always: bool) -> bool {
         block.stmts.iter().all(|stmt| match stmt {
             Stmt::Let(x, op, args) => {
-                self.see(*x, *op, args);
+                self.learn_distance(*x, *op, args);
                 !op.is_libm()
             }
             Stmt::If(_, condition, then, other) => {
                 let number = condition.local().and_then(|c| self.zeros.get(&c).copied());
-                self.block(then, number.or(known), false) && self.block(other, known, false)
+                self.collect_in_block(then, number.or(known), false) && self.collect_in_block(other, known, false)
             }
-            Stmt::Memory(Memory::Load(x, b, at)) => self.touch(b, at, known, TouchKind::Load(*x)),
-            Stmt::Memory(Memory::Store(b, at, _)) => self.touch(b, at, known, TouchKind::Store(always)),
-            Stmt::Memory(Memory::Add(b, at, _)) => self.touch(b, at, known, TouchKind::Add),
+            Stmt::Memory(Memory::Load(x, b, at)) => self.add_touch(b, at, known, TouchKind::Load(*x)),
+            Stmt::Memory(Memory::Store(b, at, _)) => self.add_touch(b, at, known, TouchKind::Store(always)),
+            Stmt::Memory(Memory::Add(b, at, _)) => self.add_touch(b, at, known, TouchKind::Add),
             Stmt::Memory(_)
             | Stmt::For(_)
             | Stmt::Check { .. }
@@ -230,7 +230,7 @@ impl Toucher {
         })
     }
 
-    fn see(&mut self, x: Local, op: Op, args: &[Operand]) {
+    fn learn_distance(&mut self, x: Local, op: Op, args: &[Operand]) {
         let distance = |a: &Operand| a.local().and_then(|x| self.distances.get(&x).copied());
         let number = |a: &Operand| if let Operand::Integer(k) = a { Some(*k) } else { None };
         let either = || match (distance(&args[0]), number(&args[1])) {
@@ -248,7 +248,7 @@ impl Toucher {
         }
     }
 
-    fn touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: TouchKind) -> bool {
+    fn add_touch(&mut self, b: &Operand, at: &Operand, known: Option<i64>, kind: TouchKind) -> bool {
         let Some(buffer) = b.local().filter(|b| !self.set.contains(b)) else { return false };
         let distance = match at {
             Operand::Local(x) => self.distances.get(x).copied(),

@@ -13,7 +13,8 @@ use crate::analyses::effects::StmtEffects;
 use crate::ir::{Local, Memory, Stmt};
 use std::collections::HashSet;
 
-/// For each statement between, whether it comes behind; none if the second loop would have to, too.
+/// Returns, for each statement between two loops, whether it goes behind the merged loop; none if the second loop would
+/// have to, too.
 pub(super) fn behind(first: &Done, between: &[Done], second: &StmtEffects, aliases: &Aliases) -> Option<Vec<bool>> {
     let marks: HashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
     let mut later: Vec<&StmtEffects> = Vec::new();

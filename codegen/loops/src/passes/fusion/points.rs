@@ -24,7 +24,7 @@ pub(super) fn points(body: &mut Block, aliases: &Aliases) {
             counts.insert(*buffer, count.clone());
         }
     });
-    Points { aliases, counts, uses }.block(body)
+    Points { aliases, counts, uses }.move_in_block(body)
 }
 
 struct Points<'a> {
@@ -43,18 +43,18 @@ struct ElementwiseSum {
 }
 
 impl Points<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn move_in_block(&mut self, block: &mut Block) {
         let mut i = 0;
         while i < block.stmts.len() {
             // The loop is one place nearer to the start then, and there may be more to move.
             i = if self.goes_behind(block, i) { i - 1 } else { i + 1 };
         }
-        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.block(inner));
+        block.stmts.iter_mut().flat_map(Stmt::blocks_mut).for_each(|inner| self.move_in_block(inner));
     }
 
     /// Returns whether an addition went behind the loop at a place of the block.
     fn goes_behind(&mut self, block: &mut Block, at: usize) -> bool {
-        let Some(sum) = self.sum(&block.stmts[at]) else { return false };
+        let Some(sum) = self.elementwise_sum(&block.stmts[at]) else { return false };
         let before = &block.stmts[at.saturating_sub(WINDOW)..at];
         let start = at - before.len();
         let Some(zero) = before.iter().rposition(|stmt| self.zeroes(stmt, sum.to)) else { return false };
@@ -86,7 +86,7 @@ impl Points<'_> {
     }
 
     /// Returns a loop over all elements of a buffer that adds to each, once.
-    fn sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
+    fn elementwise_sum(&self, stmt: &Stmt) -> Option<ElementwiseSum> {
         let Stmt::For(looped) = stmt else { return None };
         let For { index, from: Operand::Integer(0), to: count, body, .. } = &**looped else { return None };
         let at_index = |i: &Operand| i.local() == Some(*index);

@@ -17,7 +17,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     let found = BufferFacts::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
     let mut replacer = Replacer { known, rows, values: HashMap::new() };
-    replacer.block(body);
+    replacer.replace_in_block(body);
     body.change_operands(&mut |a| {
         if let Some(value) = a.local().and_then(|x| replacer.values.get(&x)) {
             *a = value.clone();
@@ -25,7 +25,7 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     });
 }
 
-/// What is done with buffers, by what matters here.
+/// Counts the uses of buffers that this pass asks for.
 #[derive(Default)]
 struct BufferFacts {
     /// How often each local is used.
@@ -34,9 +34,9 @@ struct BufferFacts {
     filled: HashMap<Local, Operand>,
     /// The buffers that are made.
     made: HashSet<Local>,
-    /// What is stored in a buffer.
+    /// Maps a buffer to the buffers stored in it.
     stored: HashMap<Local, Vec<Local>>,
-    /// What is loaded, and from where.
+    /// The loaded buffers, each with the buffer that it was loaded from.
     loaded: Vec<(Local, Local)>,
     /// How often elements of a buffer are loaded, or all is moved from it.
     read: HashMap<Local, usize>,
@@ -45,12 +45,12 @@ struct BufferFacts {
 impl BufferFacts {
     fn of(body: &Block, locals: &[LocalInfo]) -> BufferFacts {
         let mut found = BufferFacts { uses: body.use_counts(), ..BufferFacts::default() };
-        found.block(body, locals);
+        found.collect_in_block(body, locals);
         found
     }
 
-    fn block(&mut self, block: &Block, locals: &[LocalInfo]) {
-        self.fills(block, locals);
+    fn collect_in_block(&mut self, block: &Block, locals: &[LocalInfo]) {
+        self.collect_fills(block, locals);
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Memory(Memory::Alloc { buffer, .. }) => drop(self.made.insert(*buffer)),
@@ -64,11 +64,11 @@ impl BufferFacts {
                 }
                 _ => {}
             }
-            stmt.blocks().into_iter().for_each(|block| self.block(block, locals));
+            stmt.blocks().into_iter().for_each(|block| self.collect_in_block(block, locals));
         }
     }
 
-    fn fills(&mut self, block: &Block, locals: &[LocalInfo]) {
+    fn collect_fills(&mut self, block: &Block, locals: &[LocalInfo]) {
         let mut made: HashMap<Local, &Operand> = HashMap::new();
         for stmt in &block.stmts {
             match stmt {
@@ -130,20 +130,20 @@ fn fill<'a>(stmt: &'a Stmt, locals: &[LocalInfo]) -> Option<(Local, &'a Operand,
     }
 }
 
-/// Puts numbers in the place of what is loaded from such rows, and zeros in that of copies.
+/// Replaces loads from such rows by the number, and copies of such rows by zeros.
 struct Replacer {
     /// The buffers of rows, and the rows that were loaded from there.
     known: HashMap<Local, Operand>,
     rows: HashMap<Local, Operand>,
-    /// What was loaded from rows, and need not be.
+    /// Maps values loaded from rows to numbers.
     values: HashMap<Local, Operand>,
 }
 
 impl Replacer {
-    fn block(&mut self, block: &mut Block) {
+    fn replace_in_block(&mut self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
             let stays = self.stays(stmt);
-            stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+            stmt.blocks_mut().into_iter().for_each(|block| self.replace_in_block(block));
             stays
         });
     }

@@ -38,7 +38,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let uniform = uniform(cx.function, &aliases, written);
     cx.rewrite(|body, function| {
         let mut sharer = Sharer::new(&aliases, written, uniform, Starts::new(body));
-        sharer.block(body);
+        sharer.number_block(body);
         sharer.starts.put(body, &mut function.locals);
     });
 }
@@ -65,7 +65,7 @@ impl Atom {
     }
 }
 
-/// What can be known: operations, elements of buffers as they were at some time, and that something was checked.
+/// A fact: an operation, an element of a buffer at some time, or a passed check.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Fact {
     Op(Op, Vec<Atom>),
@@ -78,17 +78,17 @@ struct Sharer<'a> {
     times: Times<'a>,
     /// The buffers that hold one value throughout.
     uniform: HashMap<Local, Operand>,
-    /// What locals are, that are not needed any more.
+    /// Maps dropped locals to equal operands.
     replaced: HashMap<Local, Operand>,
-    /// Those that checks say, in this block and those around it.
+    /// The locals known from checks, in this block and those around it.
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
     made: HashMap<Local, (Op, Vec<Operand>)>,
-    /// What is known where conditions hold, and where they do not.
+    /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
     known: HashMap<Fact, Operand>,
-    /// What was made known, in order, and what it hides.
+    /// The facts that were added, in order, each with the one that it hides.
     learnt: Vec<(Fact, Option<Operand>)>,
 }
 
@@ -112,11 +112,11 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn block(&mut self, block: &mut Block) {
+    fn number_block(&mut self, block: &mut Block) {
         let (start, assumed) = (self.learnt.len(), self.assumed.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-            self.stmt(stmt, &mut block.stmts);
+            self.number_stmt(stmt, &mut block.stmts);
         }
         block.results.iter_mut().for_each(|a| self.replace(a));
         for x in self.assumed.drain(assumed..) {
@@ -136,29 +136,29 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    fn stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn number_stmt(&mut self, stmt: Stmt, out: &mut Vec<Stmt>) {
         match stmt {
-            Stmt::Let(x, op, args) => self.operation(x, op, args, out),
-            Stmt::Memory(Memory::Load(x, b, i)) => self.load(x, b, i, out),
+            Stmt::Let(x, op, args) => self.number_operation(x, op, args, out),
+            Stmt::Memory(Memory::Load(x, b, i)) => self.number_load(x, b, i, out),
             Stmt::Memory(Memory::View(x, b, i)) => {
                 let known = Fact::View { buffer: Atom::of(&b), index: Atom::of(&i) };
-                self.unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
+                self.push_unless_known(x, known, Stmt::Memory(Memory::View(x, b, i)), out);
             }
-            Stmt::If(xs, condition, then, other) => self.conditional(xs, condition, then, other, out),
-            Stmt::For(looped) => self.looped(*looped, out),
-            Stmt::Bench { .. } => self.measured(stmt, out),
+            Stmt::If(xs, condition, then, other) => self.number_conditional(xs, condition, then, other, out),
+            Stmt::For(looped) => self.number_loop(*looped, out),
+            Stmt::Bench { .. } => self.number_bench(stmt, out),
             Stmt::Check { ref condition, .. } => {
                 let known = Fact::Checked(Atom::of(condition));
                 if !matches!(condition, Operand::Bool(true)) && !self.known.contains_key(&known) {
                     self.learn(known, Operand::Bool(true));
-                    self.assume(condition);
+                    self.learn_condition(condition);
                     out.push(stmt);
                 }
             }
             stmt => {
-                self.times.pass(&stmt);
+                self.times.pass_stmt(&stmt);
                 if let Stmt::Memory(Memory::Store(b, i, a)) = &stmt {
-                    let known = self.element(b, i);
+                    let known = self.element_fact(b, i);
                     self.learn(known, a.clone());
                 }
                 out.push(stmt);
@@ -166,8 +166,9 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// What is checked to be a number is that from here on in this block.
-    fn assume(&mut self, condition: &Operand) {
+    /// Records that a checked condition holds in the rest of this block. A local compared with a number becomes the
+    /// number.
+    fn learn_condition(&mut self, condition: &Operand) {
         let made = condition.local().and_then(|x| self.made.get(&x));
         if let Some((Op::EqI, args)) = made
             && let [Operand::Local(x), Operand::Integer(n)] | [Operand::Integer(n), Operand::Local(x)] = args[..]
@@ -177,16 +178,16 @@ impl<'a> Sharer<'a> {
         }
     }
 
-    /// What is measured is done anew, whatever was known before.
-    fn measured(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
+    /// Numbers a measured block anew, since its work must be done in full.
+    fn number_bench(&mut self, mut stmt: Stmt, out: &mut Vec<Stmt>) {
         let known = std::mem::take(&mut self.known);
-        stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+        stmt.blocks_mut().into_iter().for_each(|block| self.number_block(block));
         self.known = known;
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         out.push(stmt);
     }
 
-    fn operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
+    fn number_operation(&mut self, x: Local, op: Op, args: Vec<Operand>, out: &mut Vec<Stmt>) {
         if let Some(a) = folded(op, &args, &|x| self.made.get(&x)) {
             self.replaced.insert(x, a);
             return;
@@ -196,23 +197,23 @@ impl<'a> Sharer<'a> {
             atoms.sort();
         }
         self.made.insert(x, (op, args.clone()));
-        self.unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
+        self.push_unless_known(x, Fact::Op(op, atoms), Stmt::Let(x, op, args), out);
     }
 
-    fn load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
+    fn number_load(&mut self, x: Local, b: Operand, i: Operand, out: &mut Vec<Stmt>) {
         match b.local().and_then(|b| self.uniform.get(&b)).cloned() {
             Some(mut a) => {
                 self.replace(&mut a);
                 self.replaced.insert(x, a);
             }
             None => {
-                let known = self.element(&b, &i);
-                self.unless_known(x, known, Stmt::Memory(Memory::Load(x, b, i)), out);
+                let known = self.element_fact(&b, &i);
+                self.push_unless_known(x, known, Stmt::Memory(Memory::Load(x, b, i)), out);
             }
         }
     }
 
-    fn unless_known(&mut self, x: Local, known: Fact, stmt: Stmt, out: &mut Vec<Stmt>) {
+    fn push_unless_known(&mut self, x: Local, known: Fact, stmt: Stmt, out: &mut Vec<Stmt>) {
         match self.known.get(&known) {
             Some(a) => {
                 self.replaced.insert(x, a.clone());
@@ -229,17 +230,24 @@ impl<'a> Sharer<'a> {
         self.learnt.push((known, hidden));
     }
 
-    fn element(&mut self, b: &Operand, i: &Operand) -> Fact {
-        let time = b.local().map_or(0, |b| self.times.of(b));
+    fn element_fact(&mut self, b: &Operand, i: &Operand) -> Fact {
+        let time = b.local().map_or(0, |b| self.times.last_change(b));
         Fact::Element { time, buffer: Atom::of(b), index: Atom::of(i) }
     }
 
-    fn conditional(&mut self, xs: Vec<Local>, condition: Operand, then: Block, other: Block, out: &mut Vec<Stmt>) {
+    fn number_conditional(
+        &mut self,
+        xs: Vec<Local>,
+        condition: Operand,
+        then: Block,
+        other: Block,
+        out: &mut Vec<Stmt>,
+    ) {
         if let Operand::Bool(known) = condition {
             let taken = if known { then } else { other };
             for mut stmt in taken.stmts {
                 stmt.operands_mut().into_iter().for_each(|a| self.replace(a));
-                self.stmt(stmt, out);
+                self.number_stmt(stmt, out);
             }
             self.replaced.extend(xs.into_iter().zip(taken.results));
             return;
@@ -248,10 +256,10 @@ impl<'a> Sharer<'a> {
         let mut stmt = Stmt::If(xs, condition.clone(), then, other);
         for (holds, block) in [true, false].into_iter().zip(stmt.blocks_mut()) {
             let told = self.sides.tell(&condition, holds, &mut self.replaced);
-            self.block(block);
+            self.number_block(block);
             told.into_iter().for_each(|x| drop(self.replaced.remove(&x)));
         }
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         let Stmt::If(xs, condition, mut then, mut other) = stmt else { unreachable!("it was just made") };
         let asked = condition.local().and_then(|c| self.made.get(&c));
         let mut kept = Vec::new();
@@ -295,25 +303,25 @@ impl<'a> Sharer<'a> {
         results(then).into_iter().zip(results(other)).map(|(a, b)| a.same(&b).then_some(a)).collect()
     }
 
-    fn looped(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        self.unchanging(&mut looped, out);
+    fn number_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
+        self.drop_unchanging(&mut looped, out);
         let stmt = Stmt::For(Box::new(looped));
         // An iteration sees what those before it wrote.
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         let Stmt::For(mut looped) = stmt else { unreachable!("it was just made") };
-        self.block(&mut looped.body);
-        self.unchanging(&mut looped, out);
+        self.number_block(&mut looped.body);
+        self.drop_unchanging(&mut looped, out);
         looped.body.change_operands(&mut |a| self.replace(a));
         for ((_, init), result) in looped.carried.iter().zip(&looped.results) {
-            self.starts.see(*result, init, [&looped.from, &looped.to]);
+            self.starts.learn_sum(*result, init, [&looped.from, &looped.to]);
         }
         let stmt = Stmt::For(looped);
-        self.times.pass(&stmt);
+        self.times.pass_stmt(&stmt);
         out.push(stmt);
     }
 
     /// Drops what is carried but does not change, or only to true.
-    fn unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
+    fn drop_unchanging(&mut self, looped: &mut For, out: &mut Vec<Stmt>) {
         for i in (0..looped.carried.len()).rev() {
             let (y, init) = looped.carried[i].clone();
             let next = &looped.body.results[i];

@@ -13,10 +13,11 @@ use crate::ir::{Block, Local, Operand};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-/// What a conditional sets a local to where its condition holds, and where not, if that is known outside of it.
+/// The values of a conditional's result where its condition holds, and where it does not, if they are known outside of
+/// it.
 type SideValues = [Option<Operand>; 2];
 
-/// By conditions, what was set by conditionals, and to what.
+/// Maps conditions to the results of the conditionals on them, with their values.
 #[derive(Default)]
 pub(super) struct Sides {
     set: HashMap<Local, Vec<(Local, SideValues)>>,

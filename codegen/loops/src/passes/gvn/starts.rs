@@ -17,7 +17,7 @@ pub(super) struct Starts {
     uses: HashMap<Local, usize>,
     /// The ranges of their loops.
     ranges: HashMap<Local, [Operand; 2]>,
-    /// Those that start from 0 where they are of nothing.
+    /// The sums that start from 0 if they have no terms.
     chosen: HashSet<Local>,
 }
 
@@ -27,14 +27,14 @@ impl Starts {
     }
 
     /// A loop that is done gives what it carries from a start on.
-    pub(super) fn see(&mut self, result: Local, start: &Operand, range: [&Operand; 2]) {
+    pub(super) fn learn_sum(&mut self, result: Local, start: &Operand, range: [&Operand; 2]) {
         if start.same(&Operand::Float(-0.0)) {
             self.ranges.insert(result, range.map(Operand::clone));
         }
     }
 
-    /// Returns whether a sum can stand for what is that sum under a condition, and 0 otherwise: then it does from now
-    /// on.
+    /// Returns whether a sum can replace a conditional on its range that gives the sum or 0. If so, the sum will start
+    /// that way.
     pub(super) fn choose(&mut self, sum: Local, asked: Option<&(Op, Vec<Operand>)>) -> bool {
         let (Some([from, to]), Some((Op::LtI, args))) = (self.ranges.get(&sum), asked) else { return false };
         let is_its_range = args[0].same(from) && args[1].same(to);

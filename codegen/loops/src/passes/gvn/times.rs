@@ -14,12 +14,12 @@ use std::rc::Rc;
 /// Buffers that may be a part of more roots than so many are noted, or look, in one list.
 const FEW: usize = 8;
 
-/// What a statement writes to.
+/// The target of a write.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum WriteTarget {
     /// A buffer.
     Itself(Local),
-    /// What a buffer reaches: it is handed to a function.
+    /// All that a buffer reaches, since a function gets it.
     Reach(Local),
 }
 
@@ -37,7 +37,7 @@ type Log = Vec<NotedWrite>;
 struct Seen {
     /// The buffer's roots, if they are few.
     roots: Option<Vec<Root>>,
-    /// For each of these, and then for `rest`, or else for `all`: how many writes were looked at.
+    /// The number of writes seen in each log: of the roots, then `rest`, or only `all`.
     lengths: Vec<usize>,
     time: usize,
 }
@@ -49,7 +49,7 @@ pub(super) struct Times<'a> {
     now: usize,
     seen: HashMap<Local, Seen>,
     all: Log,
-    /// Of `all`, those to buffers with few roots, by root, and the others.
+    /// The writes of `all` to buffers with few roots, by root.
     by_root: HashMap<Root, Log>,
     rest: Log,
     /// How many writes were looked at.
@@ -73,7 +73,7 @@ impl<'a> Times<'a> {
     }
 
     /// A number that is another one whenever what the buffer shows may be.
-    pub(super) fn of(&mut self, b: Local) -> usize {
+    pub(super) fn last_change(&mut self, b: Local) -> usize {
         let Some(mut seen) = self.seen.remove(&b) else {
             let roots = few(&self.aliases.roots_of(b));
             let lengths = self.logs(&roots).into_iter().map(<[NotedWrite]>::len).collect();
@@ -94,7 +94,7 @@ impl<'a> Times<'a> {
     }
 
     /// A statement is passed: what it writes, in its blocks, too, may be another from here on.
-    pub(super) fn pass(&mut self, stmt: &Stmt) {
+    pub(super) fn pass_stmt(&mut self, stmt: &Stmt) {
         let mut targets = vec![];
         let mut see = |stmt: &Stmt| {
             targets.extend(stmt.writes().map(WriteTarget::Itself));
@@ -106,10 +106,10 @@ impl<'a> Times<'a> {
             return;
         }
         self.now += 1;
-        targets.into_iter().for_each(|target| self.note(target));
+        targets.into_iter().for_each(|target| self.note_write(target));
     }
 
-    fn note(&mut self, target: WriteTarget) {
+    fn note_write(&mut self, target: WriteTarget) {
         let write = NotedWrite { time: self.now, target };
         let roots = match &write.target {
             WriteTarget::Itself(x) => Rc::new(self.aliases.roots_of(*x)),
@@ -160,8 +160,8 @@ mod tests {
         let aliases = Aliases::of(function, &written);
         let mut times = Times::new(&aliases, &written);
         let mut pass = |stmt: &Stmt| match stmt {
-            Stmt::Memory(Memory::Load(_, b, _)) => drop(times.of(b.local().expect("it is a local"))),
-            stmt => times.pass(stmt),
+            Stmt::Memory(Memory::Load(_, b, _)) => drop(times.last_change(b.local().expect("it is a local"))),
+            stmt => times.pass_stmt(stmt),
         };
         function.body.stmts.iter().for_each(&mut pass);
         times.looked_at.get()

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> HashMap<Local, Operand> {
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
-    finder.block(&function.body);
+    finder.collect_in_block(&function.body);
     let mut values: HashMap<Local, Option<Operand>> = HashMap::new();
     function.body.visit(&mut |stmt| {
         for b in stmt.writes().into_iter().chain(stmt.hands_over(written)) {
@@ -26,7 +26,7 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
     own.chain(function.filled.iter().map(|(b, n)| (*b, Operand::Integer(*n)))).collect()
 }
 
-/// Where locals are set: in which block, as the how-manieth.
+/// Holds the position of the statement that sets each local: its block, and its number in the block.
 #[derive(Default)]
 struct UniformFinder {
     places: HashMap<Local, (usize, usize)>,
@@ -37,7 +37,7 @@ struct UniformFinder {
 }
 
 impl UniformFinder {
-    fn block(&mut self, block: &Block) {
+    fn collect_in_block(&mut self, block: &Block) {
         self.block_count += 1;
         self.blocks.push(self.block_count);
         for stmt in &block.stmts {
@@ -45,7 +45,7 @@ impl UniformFinder {
             self.blocks.push(self.block_count + 1);
             self.set(&stmt.bound());
             self.blocks.truncate(around);
-            stmt.blocks().into_iter().for_each(|block| self.block(block));
+            stmt.blocks().into_iter().for_each(|block| self.collect_in_block(block));
             self.set(&stmt.targets());
             if let Stmt::Memory(Memory::Alloc { buffer, .. }) = stmt {
                 self.around.insert(*buffer, self.blocks.clone());

@@ -37,15 +37,15 @@ const SIDE_BY_SIDE: i64 = 8;
 pub(super) struct Split<'a> {
     /// The loops around what is expensive, outermost first.
     loops: Vec<&'a For>,
-    /// What is stored.
+    /// The terms that are stored.
     stored: Vec<Local>,
-    /// What the sums need otherwise of what is set in these loops: it is made again.
+    /// The other values of these loops that the sums need. They are computed again.
     again: HashSet<Local>,
 }
 
 /// Such a nest as a loop over blocks.
 pub(super) struct Blocked {
-    /// What stands before.
+    /// The statements before the nest.
     before: Vec<Stmt>,
     /// Whether there is room for a block.
     fits: Operand,
@@ -60,13 +60,13 @@ pub(super) struct Blocked {
     /// Only loads it.
     pub sums: For,
     release: Stmt,
-    /// Where it is stored.
+    /// The buffers of the terms.
     pub buffers: Vec<Local>,
 }
 
 impl<'a> Split<'a> {
     /// Returns how a nest is divided, if it has expensive terms and nothing else is in the way.
-    pub(super) fn of(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
+    pub(super) fn find(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
         let loops = around_what_is_dear(looped)?;
         let mut made = HashMap::new();
         for looped in &loops {
@@ -174,7 +174,7 @@ impl<'a> Split<'a> {
     fn terms(&self, build: &mut Builder, place: &StorePosition) -> For {
         let mut looped = self.inmost().clone();
         looped.body.stmts.retain(|stmt| !adds(stmt));
-        let index = place.of(build, &self.loops, &mut looped.body.stmts);
+        let index = place.emit_index(build, &self.loops, &mut looped.body.stmts);
         for (buffer, x) in place.buffers.iter().zip(&self.stored) {
             looped.body.stmts.push(Stmt::Memory(Memory::Store((*buffer).into(), index.clone(), (*x).into())));
         }
@@ -201,7 +201,7 @@ impl<'a> Split<'a> {
         };
         let inmost = self.inmost();
         let mut stmts = again(inmost);
-        let index = place.of(build, &self.loops, &mut stmts);
+        let index = place.emit_index(build, &self.loops, &mut stmts);
         for (buffer, x) in place.buffers.iter().zip(&self.stored) {
             stmts.push(Stmt::Memory(Memory::Load(*x, (*buffer).into(), index.clone())));
         }
@@ -226,8 +226,8 @@ impl<'a> Split<'a> {
 }
 
 impl Blocked {
-    /// Returns the loop over blocks, with the sums as they are now, in the place of a nest.
-    pub(super) fn with(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
+    /// Returns the statements that replace a nest: the loop over blocks, with these sums.
+    pub(super) fn into_stmts(self, sums: Vec<Stmt>, nest: &For, locals: &mut Vec<LocalInfo>) -> Vec<Stmt> {
         let Blocked { mut before, fits, inside: mut stmts, mut over, room, terms, release, .. } = self;
         over.body.stmts = room;
         over.body.stmts.push(Stmt::For(Box::new(terms)));
@@ -243,7 +243,7 @@ impl Blocked {
     }
 }
 
-/// Where in a block something is stored.
+/// The position of a stored term in its block.
 struct StorePosition<'a> {
     /// The first iteration of the block.
     from: &'a Operand,
@@ -252,7 +252,7 @@ struct StorePosition<'a> {
 }
 
 impl StorePosition<'_> {
-    fn of(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
+    fn emit_index(&self, build: &mut Builder, loops: &[&For], out: &mut Vec<Stmt>) -> Operand {
         let mut indices: Vec<Local> = loops.iter().map(|looped| looped.index).collect();
         let row = build.op(Op::SubI, [indices[0].into(), self.from.clone()], out);
         indices[0] = row.local().expect("an operation gives a local");
@@ -347,7 +347,7 @@ fn loads_nothing_added(looped: &For, aliases: &Aliases) -> bool {
     added.iter().all(|a| loaded.iter().all(|b| !aliases.may_share(*a, *b)))
 }
 
-/// Drops the operations and loads of a block, blocks inside aside, that nobody uses any more.
+/// Drops the unused operations and loads of a block, but not those of inner blocks.
 fn keep_used(block: &mut Block) {
     let mut used: HashSet<Local> = block.results.iter().filter_map(Operand::local).collect();
     let mut kept = vec![];

@@ -30,7 +30,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
     }
 
     /// The nest of a sum.
-    pub(super) fn sum(mut self, sum: &MemorySum, out: &mut Vec<Stmt>) {
+    pub(super) fn build_nest(mut self, sum: &MemorySum, out: &mut Vec<Stmt>) {
         let mut levels: Vec<Vec<Stmt>> = vec![vec![]; self.order.loops.len() + 1];
         for stmt in self.nest.steps_of(sum) {
             levels[self.level(stmt)].push(stmt.clone());
@@ -63,7 +63,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
         if self.order.in_lanes == Some(place) { self.lanes } else { 1 }
     }
 
-    /// In how many loops a step stands.
+    /// Returns the number of loops around a step.
     fn level(&self, stmt: &Stmt) -> usize {
         let target = Operand::Local(stmt.targets()[0]);
         let depends = self.nest.depends(&target);
@@ -83,11 +83,11 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
 
     /// Adds up the terms, and adds the sum.
     fn add(&mut self, sum: &MemorySum, levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) {
-        let total = if levels.is_empty() { sum.term.clone() } else { self.total(sum, levels, out) };
+        let total = if levels.is_empty() { sum.term.clone() } else { self.emit_total(sum, levels, out) };
         out.push(Stmt::Memory(Memory::Add(sum.buffer.clone(), sum.index.clone(), total)));
     }
 
-    fn total(&mut self, sum: &MemorySum, mut levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_total(&mut self, sum: &MemorySum, mut levels: Vec<Vec<Stmt>>, out: &mut Vec<Stmt>) -> Operand {
         let (neutral, op) = match sum.term.ty(self.locals).as_scalar() {
             Some(Scalar::Float) => (Operand::Float(-0.0), Op::AddF),
             _ => (Operand::Integer(0), Op::AddI),

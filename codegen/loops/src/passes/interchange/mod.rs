@@ -47,7 +47,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let aliases = cx.aliases();
     cx.rewrite(|body, function| {
         let likely = body.likely_conditions();
-        Interchange { function, aliases, likely, lanes }.block(body);
+        Interchange { function, aliases, likely, lanes }.interchange_in_block(body);
     });
 }
 
@@ -60,15 +60,15 @@ struct Interchange<'a> {
 }
 
 impl Interchange<'_> {
-    fn block(&mut self, block: &mut Block) {
+    fn interchange_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
-            match self.apart(&stmt, &[]).or_else(|| self.in_blocks(&stmt)) {
+            match self.interchange_nest(&stmt, &[]).or_else(|| self.interchange_in_blocks(&stmt)) {
                 Some(nests) => block.stmts.extend(nests),
                 None => {
                     // The other side hardly ever runs.
                     let blocks = stmt.blocks_mut().into_iter().take(if is_likely { 1 } else { 2 });
-                    blocks.for_each(|block| self.block(block));
+                    blocks.for_each(|block| self.interchange_in_block(block));
                     block.stmts.push(stmt);
                 }
             }
@@ -76,30 +76,30 @@ impl Interchange<'_> {
     }
 
     /// A nest for each sum of a nest, where one has terms to add up.
-    fn apart(&mut self, stmt: &Stmt, apart: &[Local]) -> Option<Vec<Stmt>> {
+    fn interchange_nest(&mut self, stmt: &Stmt, apart: &[Local]) -> Option<Vec<Stmt>> {
         let Stmt::For(looped) = stmt else { return None };
         if looped.body.len() > MOST_STATEMENTS {
             return None;
         }
-        let nest = PerfectNest::of(looped, &self.aliases, apart)?;
+        let nest = PerfectNest::find(looped, &self.aliases, apart)?;
         let orders: Option<Vec<_>> = nest.sums.iter().map(|sum| nest.order(sum)).collect();
         let gains = |orders: &Vec<LoopOrder>| nest.sums.iter().zip(orders).any(|(sum, order)| nest.gains(sum, order));
         let orders = orders.filter(gains)?;
         let mut out = vec![];
         for (sum, order) in nest.sums.iter().zip(&orders) {
-            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).sum(sum, &mut out);
+            NestBuilder::new(&nest, order, self.lanes, &mut self.function.locals).build_nest(sum, &mut out);
         }
         Some(out)
     }
 
     /// The same of a nest whose terms are expensive.
-    fn in_blocks(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+    fn interchange_in_blocks(&mut self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let Stmt::For(looped) = stmt else { return None };
         if looped.body.len() > MOST_STATEMENTS {
             return None;
         }
-        let blocked = Split::of(looped, self.function, &self.aliases)?.blocked(self.function);
-        let sums = self.apart(&Stmt::For(Box::new(blocked.sums.clone())), &blocked.buffers)?;
-        Some(blocked.with(sums, looped, &mut self.function.locals))
+        let blocked = Split::find(looped, self.function, &self.aliases)?.blocked(self.function);
+        let sums = self.interchange_nest(&Stmt::For(Box::new(blocked.sums.clone())), &blocked.buffers)?;
+        Some(blocked.into_stmts(sums, looped, &mut self.function.locals))
     }
 }

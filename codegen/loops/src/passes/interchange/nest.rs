@@ -7,15 +7,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Loops around operations, loads and sums.
 pub(super) struct PerfectNest<'a> {
-    /// What is set, in order, by operations and loads.
+    /// The operations and loads of the nest, in order.
     pub steps: Vec<&'a Stmt>,
     /// The sums, in order.
     pub sums: Vec<MemorySum<'a>>,
     /// On the indices of which loops a local depends.
     depends: HashMap<Local, BTreeSet<Local>>,
-    /// What inner loops add up in a register, by what they give.
+    /// The sums that inner loops carry in registers, by their results.
     totals: HashMap<Local, Total<'a>>,
-    /// What nothing but these sums may use.
+    /// The locals that only these sums may use.
     private: HashSet<Local>,
     /// Whether a loop runs at all: its ends.
     runs: HashMap<Local, &'a [Operand]>,
@@ -51,7 +51,7 @@ pub(super) struct LoopOrder<'a> {
     pub in_lanes: Option<usize>,
 }
 
-/// By how much an index grows with that of a loop.
+/// The growth of an operand with the index of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stride {
     Zero,
@@ -62,7 +62,7 @@ enum Stride {
 impl<'a> PerfectNest<'a> {
     /// Returns the nest that a loop is the outermost of, if it is one. Nothing is added to buffers that are known to be
     /// apart.
-    pub(super) fn of(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<PerfectNest<'a>> {
+    pub(super) fn find(looped: &'a For, aliases: &Aliases, apart: &[Local]) -> Option<PerfectNest<'a>> {
         let mut nest = PerfectNest {
             steps: vec![],
             sums: vec![],
@@ -73,7 +73,7 @@ impl<'a> PerfectNest<'a> {
         };
         // What it gave would be used elsewhere.
         looped.carried.is_empty().then_some(())?;
-        nest.looped(looped, &mut vec![])?;
+        nest.collect_loop(looped, &mut vec![])?;
         let set: HashSet<Local> = nest.depends.keys().copied().collect();
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
         let are_fixed =
@@ -81,7 +81,7 @@ impl<'a> PerfectNest<'a> {
         (nest.sums.iter().all(are_fixed) && nest.loads_nothing_added(aliases, apart)).then_some(nest)
     }
 
-    fn looped(&mut self, looped: &'a For, around: &mut Vec<&'a For>) -> Option<()> {
+    fn collect_loop(&mut self, looped: &'a For, around: &mut Vec<&'a For>) -> Option<()> {
         if looped.lanes > 1 || looped.jam > 1 || looped.on_threads {
             return None;
         }
@@ -92,7 +92,7 @@ impl<'a> PerfectNest<'a> {
             self.only_for_sums([*z, looped.carried[i].0, total.next]);
             self.totals.insert(*z, total);
         }
-        self.block(&looped.body, around)?;
+        self.collect_block(&looped.body, around)?;
         around.pop();
         Some(())
     }
@@ -104,20 +104,22 @@ impl<'a> PerfectNest<'a> {
         }
     }
 
-    fn block(&mut self, block: &'a Block, around: &mut Vec<&'a For>) -> Option<()> {
+    fn collect_block(&mut self, block: &'a Block, around: &mut Vec<&'a For>) -> Option<()> {
         for stmt in &block.stmts {
             match stmt {
-                Stmt::For(looped) => self.looped(looped, around)?,
+                Stmt::For(looped) => self.collect_loop(looped, around)?,
                 Stmt::Let(x, ..) if self.totals.values().any(|total| total.next == *x) => {}
                 Stmt::Let(x, Op::LtI, ends) => {
                     self.only_for_sums([*x]);
                     self.runs.insert(*x, ends);
                 }
-                Stmt::Let(x, op, _) if op.is_cheap() => self.step(*x, stmt)?,
-                Stmt::Memory(Memory::Load(x, ..) | Memory::View(x, ..) | Memory::Cast(x, _)) => self.step(*x, stmt)?,
-                Stmt::Memory(Memory::Add(..)) => self.sum(stmt, None, around)?,
+                Stmt::Let(x, op, _) if op.is_cheap() => self.collect_step(*x, stmt)?,
+                Stmt::Memory(Memory::Load(x, ..) | Memory::View(x, ..) | Memory::Cast(x, _)) => {
+                    self.collect_step(*x, stmt)?
+                }
+                Stmt::Memory(Memory::Add(..)) => self.collect_sum(stmt, None, around)?,
                 Stmt::If(xs, condition, then, other) if xs.is_empty() && other.is_empty() => {
-                    then.stmts.iter().try_for_each(|stmt| self.sum(stmt, Some(condition), around))?;
+                    then.stmts.iter().try_for_each(|stmt| self.collect_sum(stmt, Some(condition), around))?;
                 }
                 _ => return None,
             }
@@ -125,7 +127,7 @@ impl<'a> PerfectNest<'a> {
         Some(())
     }
 
-    fn step(&mut self, x: Local, stmt: &'a Stmt) -> Option<()> {
+    fn collect_step(&mut self, x: Local, stmt: &'a Stmt) -> Option<()> {
         let operands = stmt.operands();
         if operands.iter().any(|a| self.is_private(a)) {
             return None;
@@ -137,7 +139,7 @@ impl<'a> PerfectNest<'a> {
     }
 
     /// A term, or what a loop added up: then it is added if the loop runs, or under a condition from outside.
-    fn sum(&mut self, stmt: &'a Stmt, condition: Option<&'a Operand>, around: &[&'a For]) -> Option<()> {
+    fn collect_sum(&mut self, stmt: &'a Stmt, condition: Option<&'a Operand>, around: &[&'a For]) -> Option<()> {
         let Stmt::Memory(Memory::Add(buffer, index, term)) = stmt else { return None };
         let total = term.local().and_then(|x| self.totals.get(&x)).cloned();
         let is_carried = total.is_some();
@@ -219,7 +221,7 @@ impl<'a> PerfectNest<'a> {
         })
     }
 
-    /// By how much an index grows with a loop's.
+    /// Returns how much an operand grows with the index of a loop.
     fn stride(&self, a: &Operand, index: Local) -> Stride {
         let Some(x) = a.local().filter(|_| self.depends(a).contains(&index)) else { return Stride::Zero };
         if x == index {

@@ -18,9 +18,9 @@ const MOST_CHUNKS: i64 = 64;
 /// Puts plans into action.
 pub(super) struct ChunkBuilder<'a> {
     pub(super) locals: &'a mut Vec<LocalInfo>,
-    /// Where errors of what is added are.
+    /// The place in the source for errors of added statements.
     pub(super) span: Span,
-    /// By the locals that are the indices of loops.
+    /// The plans for loops, by index.
     pub(super) plans: HashMap<Local, Plan>,
 }
 
@@ -30,14 +30,14 @@ struct Division {
     length: Operand,
     /// The number of chunks.
     count: Operand,
-    /// For each sum, the buffer of those of the chunks.
+    /// For each sum, the buffer of the chunks' sums.
     sums: Vec<Local>,
-    /// For each private buffer, the buffer of those of the chunks.
+    /// For each private buffer, the buffer of the chunks' copies.
     private: Vec<Local>,
 }
 
 impl ChunkBuilder<'_> {
-    pub(super) fn block(&mut self, block: &mut Block) {
+    pub(super) fn divide_in_block(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             match stmt {
                 Stmt::For(looped) if self.plans.contains_key(&looped.index) => {
@@ -45,14 +45,14 @@ impl ChunkBuilder<'_> {
                     self.divide(*looped, &plan, &mut block.stmts);
                 }
                 _ => {
-                    stmt.blocks_mut().into_iter().for_each(|block| self.block(block));
+                    stmt.blocks_mut().into_iter().for_each(|block| self.divide_in_block(block));
                     block.stmts.push(stmt);
                 }
             }
         }
     }
 
-    /// What carries a best is made ready first.
+    /// Divides a loop. Prepares the best elements that it carries first.
     fn divide(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let index = looped.index;
         for stmt in prepare(looped, self.locals) {
@@ -66,23 +66,23 @@ impl ChunkBuilder<'_> {
     fn divide_ready(&mut self, looped: For, plan: &Plan, out: &mut Vec<Stmt>) {
         let iterations = self.difference(&looped.to, &looped.from, out);
         if !is_short(&looped) {
-            let lengths = self.lengths(&iterations, &looped, plan, out);
+            let lengths = self.emit_lengths(&iterations, &looped, plan, out);
             return self.divide_by(lengths, looped, plan, out);
         }
-        let length = self.length(&iterations, &looped, plan, out);
+        let length = self.emit_length(&iterations, &looped, plan, out);
         let is_one = let_integer(Op::LeI, [iterations.clone(), length.clone()], out, self.locals);
-        let alone = self.alone(&looped);
+        let alone = self.copy_as_one_chunk(&looped);
         let results = looped.results.clone();
         let mut looped = looped;
         looped.results = results.iter().map(|x| self.local(self.ty(*x))).collect();
         let mut divided = Block { stmts: vec![], results: looped.results.iter().map(|x| (*x).into()).collect() };
-        let count = self.count(&iterations, &length, &mut divided.stmts);
+        let count = self.emit_count(&iterations, &length, &mut divided.stmts);
         self.divide_by((length, count), looped, plan, &mut divided.stmts);
         out.push(Stmt::If(results, is_one, alone, divided));
     }
 
     /// The loop as it was, with locals of its own.
-    fn alone(&mut self, looped: &For) -> Block {
+    fn copy_as_one_chunk(&mut self, looped: &For) -> Block {
         let results = looped.results.iter().map(|x| (*x).into()).collect();
         Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results }.copy(self.locals, HashMap::new())
     }
@@ -96,27 +96,27 @@ impl ChunkBuilder<'_> {
         out.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
         let types: Vec<Ty> = looped.carried.iter().map(|(x, _)| self.ty(*x)).collect();
         let sums = types.into_iter().map(|ty| self.on_stack(ty.buffer(), out)).collect();
-        let private = plan.private.iter().map(|private| self.private(private, &count, out)).collect();
+        let private = plan.private.iter().map(|private| self.alloc_private(private, &count, out)).collect();
         let division = Division { length, count, sums, private };
         let results = looped.results.clone();
-        self.chunks(looped, plan, &kinds, &division, out);
+        self.build_chunks(looped, plan, &kinds, &division, out);
         for (private, parts) in plan.private.iter().zip(&division.private) {
-            self.combine(private, *parts, &division.count, out);
+            self.combine_private(private, *parts, &division.count, out);
         }
         let sums = kinds.iter().zip(&division.sums).zip(&results).filter(|((kind, _), _)| **kind != ChunkPart::Best);
         for ((kind, parts), result) in sums {
-            self.total(*kind, *parts, *result, &division.count, out);
+            self.combine_sum(*kind, *parts, *result, &division.count, out);
         }
-        bests.iter().for_each(|best| self.best(best, &division, &results, out));
+        bests.iter().for_each(|best| self.combine_best(best, &division, &results, out));
         out.extend(mark.map(|m| Stmt::Memory(Memory::Release(m.into()))));
     }
 
     /// The number of iterations of a chunk, and of chunks: at least one each.
-    fn lengths(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
+    fn emit_lengths(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> (Operand, Operand) {
         let some = let_integer(Op::LtI, [ZERO, n.clone()], out, self.locals);
         let mut stmts = Vec::new();
-        let length = self.length(n, looped, plan, &mut stmts);
-        let count = self.count(n, &length, &mut stmts);
+        let length = self.emit_length(n, looped, plan, &mut stmts);
+        let count = self.emit_count(n, &length, &mut stmts);
         let results = [(); 2].map(|()| self.local(INTEGER));
         let divided = Block { stmts, results: vec![length, count] };
         let alone = Block { stmts: vec![], results: vec![ONE, ONE] };
@@ -125,7 +125,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// The number of iterations of a chunk.
-    fn length(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_length(&mut self, n: &Operand, looped: &For, plan: &Plan, out: &mut Vec<Stmt>) -> Operand {
         let (stmts, cost) = plan.cost.emit(&looped.from, self.locals);
         out.extend(stmts);
         let mut own = ZERO;
@@ -143,7 +143,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// How many chunks of a length there are.
-    fn count(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_count(&mut self, n: &Operand, length: &Operand, out: &mut Vec<Stmt>) -> Operand {
         let less = let_integer(Op::SubI, [length.clone(), ONE], out, self.locals);
         let sum = let_integer(Op::AddI, [n.clone(), less], out, self.locals);
         let_integer(Op::DivI, [sum, length.clone()], out, self.locals)
@@ -165,7 +165,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// The buffers that the chunks add to: the first to what it is about, the others to zeros.
-    fn private(&mut self, private: &Private, count: &Operand, out: &mut Vec<Stmt>) -> Local {
+    fn alloc_private(&mut self, private: &Private, count: &Operand, out: &mut Vec<Stmt>) -> Local {
         let parts = self.alloc(private.ty.buffer(), count, out);
         out.push(store(parts, ZERO, private.buffer.into()));
         let chunk = self.local(INTEGER);
@@ -190,7 +190,14 @@ impl ChunkBuilder<'_> {
     }
 
     /// The loop over chunks.
-    fn chunks(&mut self, mut looped: For, plan: &Plan, kinds: &[ChunkPart], division: &Division, out: &mut Vec<Stmt>) {
+    fn build_chunks(
+        &mut self,
+        mut looped: For,
+        plan: &Plan,
+        kinds: &[ChunkPart],
+        division: &Division,
+        out: &mut Vec<Stmt>,
+    ) {
         let chunk = self.local(INTEGER);
         let mut stmts = Vec::new();
         let start = let_integer(Op::MulI, [chunk.into(), division.length.clone()], &mut stmts, self.locals);
@@ -239,7 +246,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// Adds what the other chunks have.
-    fn combine(&mut self, private: &Private, parts: Local, count: &Operand, out: &mut Vec<Stmt>) {
+    fn combine_private(&mut self, private: &Private, parts: Local, count: &Operand, out: &mut Vec<Stmt>) {
         let chunk = self.local(INTEGER);
         let mut stmts = Vec::new();
         let part = self.load(parts, &chunk.into(), &mut stmts);
@@ -266,7 +273,7 @@ impl ChunkBuilder<'_> {
     }
 
     /// The sum of the chunks' sums.
-    fn total(&mut self, kind: ChunkPart, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
+    fn combine_sum(&mut self, kind: ChunkPart, parts: Local, result: Local, count: &Operand, out: &mut Vec<Stmt>) {
         let ty = self.ty(result);
         let first = self.load(parts, &ZERO, out);
         let [chunk, so_far, next] = [INTEGER, ty, ty].map(|ty| self.local(ty));
@@ -285,7 +292,7 @@ impl ChunkBuilder<'_> {
 
     /// The best of the chunks' bests, one after the other: the equal ones as in the loop, but that what a chunk started
     /// from is not one of its elements.
-    fn best(&mut self, best: &Best, division: &Division, results: &[Local], out: &mut Vec<Stmt>) {
+    fn combine_best(&mut self, best: &Best, division: &Division, results: &[Local], out: &mut Vec<Stmt>) {
         let members: Vec<usize> = best.members().collect();
         let parts: Vec<Local> = members.iter().map(|i| division.sums[*i]).collect();
         let init: Vec<Operand> = parts.iter().map(|parts| self.load(*parts, &ZERO, out).into()).collect();

@@ -31,9 +31,9 @@ enum Trips {
 /// The work that is worth a thread, in units of about a quarter of a nanosecond: about 3 us.
 pub const GRAIN: u64 = 12_500;
 
-/// Where nothing is known.
+/// The assumed number of iterations of a loop with unknown bounds.
 const UNKNOWN: Trips = Trips::Number(8);
-/// What makes a loop long: eight chunks, as `lmc.chunk` has it.
+/// The cost of a long loop: eight chunks, as in `lmc.chunk`.
 const LONG: i64 = 8 * GRAIN as i64;
 /// Calls deeper than that count as much as a few statements.
 const DEPTH: usize = 6;
@@ -55,10 +55,10 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
     }
     let once = Weight { scale: 1.0, sizes: vec![], on_vectors: false };
     let part = estimator.on_vectors(looped, known.function, once.clone());
-    estimator.block(&looped.body, &mut known, &part, 0);
+    estimator.estimate_block(&looped.body, &mut known, &part, 0);
     let is_access = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Load(..) | Memory::Store(..) | Memory::Add(..)));
     let accesses = looped.body.stmts.iter().filter(is_access).count() as i64;
-    estimator.add(&once.part(1.0 - part.scale), accesses);
+    estimator.add_cost(&once.part(1.0 - part.scale), accesses);
     let terms = estimator.terms.into_iter().map(|(weight, sizes)| ((weight.round() as i64).max(1), sizes)).collect();
     WorkEstimate { terms, samples }
 }
@@ -81,11 +81,11 @@ fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Loc
     };
     let is_integer = |x: &Local| planner.function.ty(&(*x).into()) == Scalar::Integer.ty();
     let set_here = |x: &Local| looped.body.stmts.iter().any(|stmt| stmt.targets().contains(x));
-    let slice = |x: Local| Some((x, IndexSlice::of(looped.index, &looped.body, &x.into(), &is_fixed)?));
+    let slice = |x: Local| Some((x, IndexSlice::find_for(looped.index, &looped.body, &x.into(), &is_fixed)?));
     bounds.into_iter().filter(is_integer).filter(set_here).filter_map(slice).collect()
 }
 
-/// What a statement counts: a number times sizes.
+/// The weight of a statement: a number times sizes.
 #[derive(Clone)]
 struct Weight {
     scale: f64,
@@ -114,11 +114,11 @@ impl Weight {
     }
 }
 
-/// What is known of the numbers in a function.
+/// Holds the known numbers of a function.
 struct KnownNumbers<'a> {
     function: &'a Function,
     trips: HashMap<Local, Trips>,
-    /// In the function of the loop, what is not in the loop is known.
+    /// For the function of the loop, the locals set outside of the loop, which are known.
     outside: Option<&'a HashSet<Local>>,
     likely: HashSet<Local>,
 }
@@ -153,9 +153,9 @@ impl Estimator<'_, '_> {
         Weight { on_vectors: true, ..weight.part(1.0 / f64::from(module.vectors.floats)) }
     }
 
-    fn block(&mut self, block: &Block, known: &mut KnownNumbers, weight: &Weight, depth: usize) {
+    fn estimate_block(&mut self, block: &Block, known: &mut KnownNumbers, weight: &Weight, depth: usize) {
         for stmt in &block.stmts {
-            self.add(weight, own_cost(stmt));
+            self.add_cost(weight, own_cost(stmt));
             match stmt {
                 Stmt::Let(x, Op::Likely, _) => {
                     known.likely.insert(*x);
@@ -170,33 +170,33 @@ impl Estimator<'_, '_> {
                     let below = if let Trips::Local(x, by) = trips { Trips::Local(x, 2 * by) } else { trips };
                     known.trips.insert(inner.index, below);
                     let weight = self.on_vectors(inner, known.function, weight.times(trips));
-                    self.block(&inner.body, known, &weight, depth);
+                    self.estimate_block(&inner.body, known, &weight, depth);
                 }
                 Stmt::If(_, condition, then, other) => {
                     let is_likely = condition.local().is_some_and(|c| known.likely.contains(&c));
                     let [yes, no] = if is_likely { [1.0, 0.0] } else { [0.5, 0.5] };
-                    self.block(then, known, &weight.part(yes), depth);
-                    self.block(other, known, &weight.part(no), depth);
+                    self.estimate_block(then, known, &weight.part(yes), depth);
+                    self.estimate_block(other, known, &weight.part(no), depth);
                 }
-                Stmt::Call(_, callee, args) => self.call(callee.0, args, known, weight, depth),
+                Stmt::Call(_, callee, args) => self.estimate_call(callee.0, args, known, weight, depth),
                 _ => {}
             }
         }
     }
 
-    fn call(&mut self, callee: usize, args: &[Operand], known: &KnownNumbers, weight: &Weight, depth: usize) {
+    fn estimate_call(&mut self, callee: usize, args: &[Operand], known: &KnownNumbers, weight: &Weight, depth: usize) {
         if depth == DEPTH {
-            return self.add(weight, SHALLOW);
+            return self.add_cost(weight, SHALLOW);
         }
         let function = &self.planner.module.functions[callee];
         let integer = |a: &Operand| known.function.ty(a) == Scalar::Integer.ty();
         let given = function.params.iter().zip(args).filter(|(_, a)| integer(a));
         let trips = given.map(|(x, a)| (*x, known.trips(a))).collect();
         let mut known = KnownNumbers { function, trips, outside: None, likely: HashSet::new() };
-        self.block(&function.body, &mut known, weight, depth + 1);
+        self.estimate_block(&function.body, &mut known, weight, depth + 1);
     }
 
-    fn add(&mut self, weight: &Weight, cost: i64) {
+    fn add_cost(&mut self, weight: &Weight, cost: i64) {
         let amount = weight.scale * cost as f64;
         let full = self.terms.len() >= MOST_TERMS;
         match self.terms.iter_mut().find(|(_, sizes)| *sizes == weight.sizes) {

@@ -18,10 +18,10 @@ pub(super) fn is_short(looped: &For) -> bool {
     looped.lanes == 1 && looped.body.len() <= SHORT && looped.body.stmts.iter().all(is_simple)
 }
 
-/// What a chunk knows of a carried value.
+/// The form of a carried value in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkPart {
-    /// It is the same throughout.
+    /// A value that does not change.
     Same,
     /// A sum of Floats.
     Float,

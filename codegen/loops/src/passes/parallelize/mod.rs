@@ -37,22 +37,22 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let module = &mut *cx.module;
-    let world = World::of(module, cx.analyses);
+    let world = World::collect(module, cx.analyses);
     let in_loops = called_in_loops(module);
     for i in chosen_functions(module, &in_loops) {
-        let plans = Planner::plans(FunId(i), module, &world, in_loops.contains(&FunId(i)), cx.analyses);
+        let plans = Planner::plan_function(FunId(i), module, &world, in_loops.contains(&FunId(i)), cx.analyses);
         if plans.is_empty() {
             continue;
         }
         let function = &mut module.functions[i];
         let mut body = std::mem::take(&mut function.body);
-        ChunkBuilder { locals: &mut function.locals, span: function.span, plans }.block(&mut body);
+        ChunkBuilder { locals: &mut function.locals, span: function.span, plans }.divide_in_block(&mut body);
         function.body = body;
     }
 }
 
 impl World {
-    fn of(module: &Module, analyses: &mut Analyses) -> World {
+    fn collect(module: &Module, analyses: &mut Analyses) -> World {
         let mut keeps: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
         let mut recurs: Vec<bool> = module.functions.iter().map(|function| function.recursive).collect();
         // Those on a cycle of calls recur, so one look at each of the others is enough.
@@ -103,7 +103,7 @@ fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
 
 impl<'a> Planner<'a> {
     /// Returns how to divide loops, by the locals that are their indices.
-    fn plans(
+    fn plan_function(
         id: FunId,
         module: &'a Module,
         world: &'a World,
@@ -116,11 +116,11 @@ impl<'a> Planner<'a> {
         let (before, plans) = (vec![], HashMap::new());
         let mut planner =
             Planner { module, world, function, aliases, likely, before, is_in_loop: false, is_part, plans };
-        planner.block(&function.body);
+        planner.plan_block(&function.body);
         planner.plans
     }
 
-    fn block(&mut self, block: &'a Block) {
+    fn plan_block(&mut self, block: &'a Block) {
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.before.push(&block.stmts[..i]);
             let plan = match stmt {
@@ -138,13 +138,13 @@ impl<'a> Planner<'a> {
                 (Stmt::For(looped), None) if looped.lanes > 1 || self.independence(looped).is_some() => {}
                 (Stmt::For(looped), None) => {
                     let outer = std::mem::replace(&mut self.is_in_loop, true);
-                    self.block(&looped.body);
+                    self.plan_block(&looped.body);
                     self.is_in_loop = outer;
                 }
                 (Stmt::If(_, condition, then, _), _) if condition.local().is_some_and(|c| self.likely.contains(&c)) => {
-                    self.block(then);
+                    self.plan_block(then);
                 }
-                (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.block(block)),
+                (stmt, _) => stmt.blocks().into_iter().for_each(|block| self.plan_block(block)),
             }
             self.before.pop();
         }

@@ -7,7 +7,7 @@ use crate::ir::{Function, Local, Module, Operand, Stmt, Ty};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// What is known of all functions.
+/// Holds what is known of all functions.
 pub(super) struct World {
     pub(super) effects: FunctionEffects,
     /// Which functions leave something in the arena.
@@ -24,7 +24,7 @@ pub(super) struct Planner<'a> {
     pub(super) aliases: Rc<Aliases>,
     /// The conditions that mostly hold.
     pub(super) likely: HashSet<Local>,
-    /// What comes before the place at hand, in its block and in those around it.
+    /// The statements before the current one, in its block and in those around it.
     pub(super) before: Vec<&'a [Stmt]>,
     /// Whether that is in a loop.
     pub(super) is_in_loop: bool,
@@ -37,14 +37,14 @@ pub(super) struct Planner<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) private: Vec<Private>,
-    /// Of one iteration.
+    /// The cost of one iteration.
     pub(super) cost: WorkEstimate,
 }
 
 /// How to make a copy of zeros.
 #[derive(Clone, Debug)]
 pub(super) struct Private {
-    /// What is added to.
+    /// The buffer that iterations add to.
     pub(super) buffer: Local,
     pub(super) ty: Ty,
     /// Its elements.
@@ -57,6 +57,6 @@ pub(super) struct Private {
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkEstimate {
     pub(super) terms: Vec<(i64, Vec<Local>)>,
-    /// For sizes that an iteration finds out first: those of the first iteration.
+    /// For sizes that an iteration computes, the slices that compute them for the first iteration.
     pub(super) samples: Vec<(Local, IndexSlice)>,
 }

@@ -50,7 +50,7 @@ impl Planner<'_> {
             let since = visible[made..].iter().any(|stmt| self.changes_within(stmt, b));
             !since && !used.contains(&b) && !looped.body.stmts.iter().any(|stmt| self.changes_within(stmt, b))
         };
-        (changes == 1 && is_full).then(|| IndexSlice::of(rows.index, &rows.body, length, &is_fixed))?
+        (changes == 1 && is_full).then(|| IndexSlice::find_for(rows.index, &rows.body, length, &is_fixed))?
     }
 
     fn changes(&self, stmt: &Stmt, buffer: Local) -> bool {

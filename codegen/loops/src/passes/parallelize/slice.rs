@@ -14,7 +14,7 @@ pub(super) struct IndexSlice {
 impl IndexSlice {
     /// Returns what an operand of a loop's own block needs. There is none if it needs more than operations that cannot
     /// fail and loads of buffers that `is_fixed`, from in front of all that may leave the loop.
-    pub(super) fn of(
+    pub(super) fn find_for(
         index: Local,
         body: &Block,
         value: &Operand,

@@ -14,11 +14,11 @@ pub(super) fn runs_on_vectors(locals: &[LocalInfo], looped: &For, keeps_order: b
     sums && looped.body.stmts.iter().all(|stmt| places.has_vectors(stmt))
 }
 
-/// Where the elements lie that are loaded and stored.
+/// The positions of loaded and stored elements.
 struct Places {
-    /// What differs between iterations, or may.
+    /// The locals that may differ between iterations.
     inside: HashSet<Local>,
-    /// What is one more in each iteration.
+    /// The locals that grow by one in each iteration.
     in_order: HashSet<Local>,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let aliases = cx.aliases();
         let is_new = cx.rewrite(|body, function| {
             let (likely, locals) = (body.likely_conditions(), &mut function.locals);
-            Storer { aliases, written, takes, likely, locals, forward }.block(body)
+            Storer { aliases, written, takes, likely, locals, forward }.store_in_block(body)
         });
         if !is_new {
             break;
@@ -75,23 +75,23 @@ struct Again {
 
 impl Storer<'_> {
     /// Returns whether there is something new in the block.
-    fn block(&mut self, block: &mut Block) -> bool {
+    fn store_in_block(&mut self, block: &mut Block) -> bool {
         let mut is_new = false;
         for stmt in &mut block.stmts {
             let is_likely = matches!(&stmt, Stmt::If(_, c, ..) if c.local().is_some_and(|c| self.likely.contains(&c)));
             let mut blocks = stmt.blocks_mut();
             blocks.truncate(if is_likely { 1 } else { 2 });
-            blocks.into_iter().for_each(|block| is_new |= self.block(block));
+            blocks.into_iter().for_each(|block| is_new |= self.store_in_block(block));
         }
-        let again = if is_new { vec![] } else { self.again(block) };
+        let again = if is_new { vec![] } else { self.find_repeats(block) };
         if !again.is_empty() {
-            is_new = self.store(block, again);
+            is_new = self.store_repeats(block, again);
         }
         is_new
     }
 
     /// Returns what the loops of a block compute again.
-    fn again(&self, block: &Block) -> Vec<Again> {
+    fn find_repeats(&self, block: &Block) -> Vec<Again> {
         let mut again: Vec<Again> = Vec::new();
         let mut done: HashSet<Local> = HashSet::new();
         let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
@@ -99,7 +99,7 @@ impl Storer<'_> {
             let Some(looped) = as_loop(stmt).filter(|looped| numbers::has_dear(looped, self.forward)) else { continue };
             let alike = seen.entry(format!("{:?}", looped.to)).or_default();
             for first in &alike[alike.len().saturating_sub(MOST_LOOPS)..] {
-                for (x, y) in self.same(block, *first, second) {
+                for (x, y) in self.find_same_values(block, *first, second) {
                     // What was replaced is not there to be stored.
                     if !done.contains(&x.value) && done.insert(y.value) {
                         let (values, around) = ([x.value, y.value], [x.around, y.around]);
@@ -113,7 +113,7 @@ impl Storer<'_> {
     }
 
     /// Returns the values of two loops that are the same, and worth to be stored.
-    fn same(&self, block: &Block, first: usize, second: usize) -> Vec<(StoredValue, StoredValue)> {
+    fn find_same_values(&self, block: &Block, first: usize, second: usize) -> Vec<(StoredValue, StoredValue)> {
         let [Some(a), Some(b)] = [first, second].map(|i| as_loop(&block.stmts[i])) else { return vec![] };
         let region = &block.stmts[first..=second];
         let is_far = || region.iter().map(length).sum::<usize>() > FARTHEST;
@@ -121,15 +121,16 @@ impl Storer<'_> {
             return vec![];
         }
         let mut numbers = Numbers::new(region, &self.aliases, self.written, self.locals, self.forward);
-        let earlier: HashMap<String, StoredValue> = numbers.of(a).into_iter().map(|x| (x.key.clone(), x)).collect();
+        let earlier: HashMap<String, StoredValue> =
+            numbers.number_loop(a).into_iter().map(|x| (x.key.clone(), x)).collect();
         if earlier.is_empty() {
             return vec![];
         }
-        let later = numbers.of(b).into_iter();
+        let later = numbers.number_loop(b).into_iter();
         later.filter_map(|y| Some((earlier.get(&y.key)?.clone(), y))).collect()
     }
 
-    fn store(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
+    fn store_repeats(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
         let lives = self.lives(&block.stmts, &again);
         let again: Vec<Again> = again.into_iter().filter(|again| lives.contains_key(&again.first)).collect();
         let values: HashSet<Local> = again.iter().map(|again| again.values[1]).collect();
@@ -145,7 +146,7 @@ impl Storer<'_> {
         }
         let mut stores = Stores::default();
         for again in again.iter().filter(|again| used.contains(&again.values[1])) {
-            self.store_one(again, &mut around[lives[&again.first].start].before, &mut stores);
+            self.store_repeat(again, &mut around[lives[&again.first].start].before, &mut stores);
         }
         let names: HashMap<Local, Local> = stores.loads.iter().map(|(y, (z, _))| (*y, *z)).collect();
         for (mut stmt, around) in std::mem::take(&mut block.stmts).into_iter().zip(around) {
@@ -164,7 +165,7 @@ impl Storer<'_> {
         !names.is_empty()
     }
 
-    fn store_one(&mut self, again: &Again, before: &mut Vec<Stmt>, stores: &mut Stores) {
+    fn store_repeat(&mut self, again: &Again, before: &mut Vec<Stmt>, stores: &mut Stores) {
         let [x, y] = again.values;
         let [around_x, around_y] =
             again.around.each_ref().map(|around| -> Vec<Local> { around.iter().map(|inner| inner.index).collect() });
@@ -192,8 +193,8 @@ impl Storer<'_> {
         Builder { locals: self.locals }
     }
 
-    /// For the loops that store: where in the block their buffers are made, and where they go. Not for loops whose
-    /// buffers would go too early, or stay too long.
+    /// Returns, for each loop that stores, the life of its buffers: the places of their allocation and of their
+    /// release. Leaves out loops whose buffers would end too early or live too long.
     fn lives(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Life> {
         let mut ends: HashMap<usize, usize> = HashMap::new();
         for again in again {
@@ -251,7 +252,7 @@ fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, siz
     sizes.iter().all(is_known).then_some(start)
 }
 
-/// What comes before and after a statement; the latter with the loops for which it does.
+/// The statements inserted before and after a statement. Each one after it has the number of the storing loop.
 #[derive(Default)]
 struct Neighbourhood {
     before: Vec<Stmt>,
@@ -280,7 +281,7 @@ fn is_replaced(stmt: &Stmt, values: &HashSet<Local>) -> bool {
     !targets.is_empty() && targets.iter().all(|x| values.contains(x))
 }
 
-/// What is used by statements that do not only compute such values.
+/// Collects the values that are used by statements other than those that compute them.
 fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
     for stmt in block.stmts.iter().filter(|stmt| !is_replaced(stmt, values)) {
         used.extend(stmt.operands().into_iter().filter_map(Operand::local));
@@ -289,7 +290,7 @@ fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
     used.extend(block.results.iter().filter_map(Operand::local));
 }
 
-/// Puts loads in the place of what computes the values. What that checks was checked the first time.
+/// Replaces the computation of values by loads. The checks of the computation passed the first time.
 fn load_instead(block: &mut Block, values: &HashSet<Local>, loads: &mut HashMap<Local, (Local, Vec<Stmt>)>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         if is_replaced(&stmt, values) {

@@ -51,9 +51,9 @@ pub(super) struct Numbers<'a> {
     written: &'a [Written],
     locals: &'a [LocalInfo],
     forward: Forward,
-    /// What is set in the statements.
+    /// The locals that the statements set.
     set: HashSet<Local>,
-    /// What may change memory in them.
+    /// The statements that may change memory.
     changes: Vec<&'a Stmt>,
     known: HashMap<String, usize>,
     named: HashMap<Local, Named>,
@@ -79,14 +79,14 @@ impl<'a> Numbers<'a> {
     }
 
     /// The values of a loop that are worth to be stored.
-    pub(super) fn of(&mut self, looped: &For) -> Vec<StoredValue> {
+    pub(super) fn number_loop(&mut self, looped: &For) -> Vec<StoredValue> {
         self.enter(looped);
-        self.block(&looped.body);
+        self.number_block(&looped.body);
         self.path.pop();
         std::mem::take(&mut self.found)
     }
 
-    fn block(&mut self, block: &Block) {
+    fn number_block(&mut self, block: &Block) {
         for (at, stmt) in block.stmts.iter().enumerate() {
             if let Some(text) = self.text(stmt, None) {
                 self.learn(stmt, text);
@@ -96,18 +96,18 @@ impl<'a> Numbers<'a> {
                         for (arm, side) in [(then, "then"), (other, "else")] {
                             let text = self.operand(condition, &HashMap::new()).map(|text| format!("{side}{text};"));
                             self.path.push(text.map(|text| PathStep { text, inner: None }));
-                            self.block(arm);
+                            self.number_block(arm);
                             self.path.pop();
                         }
                     }
                     Stmt::For(inner) => {
                         self.enter(inner);
-                        self.block(&inner.body);
+                        self.number_block(&inner.body);
                         self.path.pop();
                     }
                     stmt => stmt.blocks().into_iter().for_each(|block| {
                         self.path.push(None);
-                        self.block(block);
+                        self.number_block(block);
                         self.path.pop();
                     }),
                 }
@@ -121,7 +121,7 @@ impl<'a> Numbers<'a> {
         let from_zero = matches!(looped.from, Operand::Integer(0));
         let step = to.filter(|_| from_zero).map(|to| {
             let text = format!("each{to};");
-            let number = self.number(format!("index {} {text}", self.path.len()));
+            let number = self.number_of(format!("index {} {text}", self.path.len()));
             self.named.insert(looped.index, Named { number, is_dear: false });
             let is_outside = looped.to.local().is_none_or(|x| !self.set.contains(&x));
             PathStep { text, inner: is_outside.then(|| EnclosingLoop { index: looped.index, to: looped.to.clone() }) }
@@ -129,7 +129,7 @@ impl<'a> Numbers<'a> {
         self.path.push(step);
     }
 
-    fn number(&mut self, text: String) -> usize {
+    fn number_of(&mut self, text: String) -> usize {
         let next = self.known.len();
         *self.known.entry(text).or_insert(next)
     }
@@ -138,7 +138,7 @@ impl<'a> Numbers<'a> {
         let mut is_dear = self.is_dear(stmt);
         visit_operands(stmt, &mut |a| is_dear |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_dear));
         for (i, x) in stmt.targets().into_iter().enumerate() {
-            let number = self.number(format!("{text} {i}"));
+            let number = self.number_of(format!("{text} {i}"));
             self.named.insert(x, Named { number, is_dear });
             let is_scalar = matches!(
                 self.locals[x.0 as usize].ty.as_scalar(),
@@ -179,7 +179,7 @@ impl<'a> Numbers<'a> {
             let is_made = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if *buffer == b);
             let Some(made) = stmts[..at].iter().position(is_made) else { continue };
             if let Some(text) = self.buffer(b, &stmts[made..=at]) {
-                let number = self.number(text);
+                let number = self.number_of(text);
                 self.named.insert(b, Named { number, is_dear: false });
             }
         }
@@ -212,7 +212,7 @@ impl<'a> Numbers<'a> {
     /// Returns a statement with numbers in place of locals, if it has no effect but to fill a buffer.
     fn text(&self, stmt: &Stmt, filled: Option<Local>) -> Option<String> {
         let mut writer = Writer { numbers: self, own: HashMap::new(), filled, depth: 0, out: String::new() };
-        writer.stmt(stmt)?;
+        writer.write_stmt(stmt)?;
         Some(writer.out)
     }
 
@@ -257,7 +257,7 @@ fn is_dear(stmt: &Stmt, forward: Forward) -> bool {
 
 struct Writer<'n, 'a> {
     numbers: &'n Numbers<'a>,
-    /// What is set inside of the statement.
+    /// The locals set inside of the statement.
     own: HashMap<Local, usize>,
     filled: Option<Local>,
     /// How deep in blocks of the statement.
@@ -266,10 +266,10 @@ struct Writer<'n, 'a> {
 }
 
 impl Writer<'_, '_> {
-    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
+    fn write_stmt(&mut self, stmt: &Stmt) -> Option<()> {
         match stmt {
             Stmt::Let(x, op, args) => {
-                self.line(op.name(), args)?;
+                self.write_line(op.name(), args)?;
                 self.set(&[*x]);
             }
             Stmt::Memory(Memory::Load(x, b, i)) => {
@@ -277,66 +277,66 @@ impl Writer<'_, '_> {
                 if Some(buffer) != self.filled && !self.numbers.is_readable(buffer) {
                     return None;
                 }
-                self.line("load", [b, i])?;
+                self.write_line("load", [b, i])?;
                 self.set(&[*x]);
             }
             Stmt::Memory(Memory::View(x, b, i)) => {
-                self.line("view", [b, i])?;
+                self.write_line("view", [b, i])?;
                 self.set(&[*x]);
             }
             Stmt::If(xs, condition, then, other) => {
-                self.line("if", [condition])?;
-                self.block(then)?;
-                self.block(other)?;
+                self.write_line("if", [condition])?;
+                self.write_block(then)?;
+                self.write_block(other)?;
                 self.set(xs);
             }
             Stmt::For(looped) => {
                 let init = looped.carried.iter().map(|(_, a)| a);
-                self.line("for", [&looped.from, &looped.to].into_iter().chain(init))?;
+                self.write_line("for", [&looped.from, &looped.to].into_iter().chain(init))?;
                 self.set(&[looped.index]);
                 looped.carried.iter().for_each(|(x, _)| self.set(&[*x]));
-                self.block(&looped.body)?;
+                self.write_block(&looped.body)?;
                 self.set(&looped.results);
             }
             // A buffer that is filled is filled the same way, whatever is checked.
             Stmt::Check { .. } if self.filled.is_some() => {}
             Stmt::Check { condition, numbers, failure, .. } if self.depth > 0 => {
-                self.line(&format!("check {failure:?}"), [condition].into_iter().chain(numbers))?;
+                self.write_line(&format!("check {failure:?}"), [condition].into_iter().chain(numbers))?;
             }
-            stmt => self.fill(stmt)?,
+            stmt => self.write_fill(stmt)?,
         }
         Some(())
     }
 
     /// A statement that writes to the buffer at hand.
-    fn fill(&mut self, stmt: &Stmt) -> Option<()> {
+    fn write_fill(&mut self, stmt: &Stmt) -> Option<()> {
         if stmt.writes()? != self.filled? {
             return None;
         }
         let Stmt::Memory(memory) = stmt else { return None };
         match memory {
-            Memory::Store(b, i, a) => self.line("store", [b, i, a]),
-            Memory::Add(b, i, a) => self.line("add", [b, i, a]),
-            Memory::Zero(b, n) => self.line("zero", [b, n]),
+            Memory::Store(b, i, a) => self.write_line("store", [b, i, a]),
+            Memory::Add(b, i, a) => self.write_line("add", [b, i, a]),
+            Memory::Zero(b, n) => self.write_line("zero", [b, n]),
             Memory::Move { to, from, count } => {
                 self.numbers.is_readable(from.local()?).then_some(())?;
-                self.line("move", [to, from, count])
+                self.write_line("move", [to, from, count])
             }
             _ => None,
         }
     }
 
-    fn block(&mut self, block: &Block) -> Option<()> {
+    fn write_block(&mut self, block: &Block) -> Option<()> {
         self.out.push('{');
         self.depth += 1;
-        block.stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        block.stmts.iter().try_for_each(|stmt| self.write_stmt(stmt))?;
         self.depth -= 1;
-        self.line("yield", &block.results)?;
+        self.write_line("yield", &block.results)?;
         self.out.push('}');
         Some(())
     }
 
-    fn line<'o>(&mut self, word: &str, args: impl IntoIterator<Item = &'o Operand>) -> Option<()> {
+    fn write_line<'o>(&mut self, word: &str, args: impl IntoIterator<Item = &'o Operand>) -> Option<()> {
         self.out.push_str(word);
         for a in args {
             if a.local().is_some() && a.local() == self.filled {

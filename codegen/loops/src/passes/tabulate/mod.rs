@@ -33,7 +33,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
         let aliases = cx.aliases();
         let is_new = cx.rewrite(|body, function| {
             let (likely, locals) = (body.likely_conditions(), &mut function.locals);
-            Tabler { aliases, written, takes, likely, locals }.block(body, 0)
+            Tabler { aliases, written, takes, likely, locals }.tabulate_in_block(body, 0)
         });
         if !is_new {
             break;
@@ -64,12 +64,12 @@ struct Table {
 impl Tabler<'_> {
     /// The loops of a block, outer ones before those in them; `depth` is the number of loops around it. Whether there
     /// is something new.
-    fn block(&mut self, block: &mut Block, depth: usize) -> bool {
+    fn tabulate_in_block(&mut self, block: &mut Block, depth: usize) -> bool {
         let mut is_new = false;
         for mut stmt in std::mem::take(&mut block.stmts) {
             let (mut before, mut mark) = (Vec::new(), None);
             if let Stmt::For(looped) = &mut stmt {
-                mark = self.hoist(looped, depth, &mut before);
+                mark = self.hoist_table(looped, depth, &mut before);
                 is_new |= !before.is_empty();
             }
             let inner = depth + usize::from(matches!(stmt, Stmt::For(_)));
@@ -77,7 +77,7 @@ impl Tabler<'_> {
             if before.is_empty() {
                 let mut blocks = stmt.blocks_mut();
                 blocks.truncate(if is_likely { 1 } else { 2 });
-                blocks.into_iter().for_each(|block| is_new |= self.block(block, inner));
+                blocks.into_iter().for_each(|block| is_new |= self.tabulate_in_block(block, inner));
             }
             block.stmts.extend(before);
             block.stmts.push(stmt);
@@ -87,7 +87,7 @@ impl Tabler<'_> {
     }
 
     /// Makes the tables of a loop: what comes before it, and the mark to release after it.
-    fn hoist(&mut self, looped: &mut For, depth: usize, before: &mut Vec<Stmt>) -> Option<Local> {
+    fn hoist_table(&mut self, looped: &mut For, depth: usize, before: &mut Vec<Stmt>) -> Option<Local> {
         let set = set_in(looped);
         let is_balanced = gives_all_back(&looped.body, &set, self.takes);
         if !is_balanced && depth > 0 {
@@ -102,8 +102,8 @@ impl Tabler<'_> {
         let mut known: HashMap<String, Table> = HashMap::new();
         let mut replaced = HashMap::new();
         for slice in slices {
-            let table = known.remove(&slice.key).unwrap_or_else(|| self.fill(&slice, looped, before));
-            replaced.insert(slice.value, self.lookup(&slice, &table));
+            let table = known.remove(&slice.key).unwrap_or_else(|| self.fill_table(&slice, looped, before));
+            replaced.insert(slice.value, self.emit_lookup(&slice, &table));
             known.insert(slice.key, table);
         }
         let names: HashMap<Local, Local> = replaced.iter().map(|(x, (y, _))| (*x, *y)).collect();
@@ -113,7 +113,7 @@ impl Tabler<'_> {
     }
 
     /// Allocates and fills the table of a slice.
-    fn fill(&mut self, slice: &TableSlice, looped: &For, out: &mut Vec<Stmt>) -> Table {
+    fn fill_table(&mut self, slice: &TableSlice, looped: &For, out: &mut Vec<Stmt>) -> Table {
         let mut builder = self.builder();
         let counts: Vec<Operand> = slice.dims().map(|inner| builder.times(&inner.to, out)).collect();
         let count = builder.product(&counts, out);
@@ -121,14 +121,14 @@ impl Tabler<'_> {
         out.push(Stmt::Memory(Memory::Alloc { buffer, count, span: slice.span }));
         let table = Table { buffer, counts };
         let runs = self.builder().op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
-        let steps = self.steps(&slice.steps, slice, &table);
+        let steps = self.emit_steps(&slice.steps, slice, &table);
         let fill = Block { stmts: steps, results: vec![] }.copy(self.locals, HashMap::new());
         out.push(Stmt::If(vec![], runs, fill, Block::default()));
         table
     }
 
     /// The steps of a slice, and the store at their end.
-    fn steps(&mut self, steps: &[SliceStep], slice: &TableSlice, table: &Table) -> Vec<Stmt> {
+    fn emit_steps(&mut self, steps: &[SliceStep], slice: &TableSlice, table: &Table) -> Vec<Stmt> {
         let mut out = Vec::new();
         let Some((step, rest)) = steps.split_first() else {
             let place = self.builder().place(&indices(slice), &table.counts, &mut out);
@@ -139,10 +139,10 @@ impl Tabler<'_> {
         match step {
             SliceStep::Stmt(stmt) => {
                 out.push(stmt.clone());
-                out.extend(self.steps(rest, slice, table));
+                out.extend(self.emit_steps(rest, slice, table));
             }
             SliceStep::When(condition, holds) => {
-                let mut arms = [self.steps(rest, slice, table), vec![]];
+                let mut arms = [self.emit_steps(rest, slice, table), vec![]];
                 if !holds {
                     arms.reverse();
                 }
@@ -151,11 +151,11 @@ impl Tabler<'_> {
             }
             SliceStep::Runs(from, to) => {
                 let runs = self.builder().op(Op::LtI, [from.clone(), to.clone()], &mut out);
-                let then = Block { stmts: self.steps(rest, slice, table), results: vec![] };
+                let then = Block { stmts: self.emit_steps(rest, slice, table), results: vec![] };
                 out.push(Stmt::If(vec![], runs, then, Block::default()));
             }
             SliceStep::Each(inner) => {
-                let body = Block { stmts: self.steps(rest, slice, table), results: vec![] };
+                let body = Block { stmts: self.emit_steps(rest, slice, table), results: vec![] };
                 let (index, to) = (inner.index, inner.to.clone());
                 let (results, carried) = (vec![], vec![]);
                 out.push(Stmt::For(Box::new(For {
@@ -174,8 +174,8 @@ impl Tabler<'_> {
         out
     }
 
-    /// What comes in place of the value, with its new name.
-    fn lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
+    /// Returns the statements that replace the computation of the value, with its new name.
+    fn emit_lookup(&mut self, slice: &TableSlice, table: &Table) -> (Local, Vec<Stmt>) {
         let mut stmts = Vec::new();
         let mut builder = self.builder();
         let place = builder.place(&indices(slice), &table.counts, &mut stmts);

@@ -11,24 +11,24 @@ use std::fmt::Write;
 pub(super) struct TableSlice {
     /// The value.
     pub(super) value: Local,
-    /// What computes it, in order; each step is done inside of the ones before.
+    /// The steps that compute the value, in order. Each step is inside of the steps before it.
     pub(super) steps: Vec<SliceStep>,
     /// The same for values that are the same.
     pub(super) key: String,
-    /// Where an error is reported that has no other place.
+    /// The place in the source for errors without another place.
     pub(super) span: Span,
 }
 
 /// A step on the way to a value.
 #[derive(Clone)]
 pub(super) enum SliceStep {
-    /// What is computed.
+    /// Runs a statement.
     Stmt(Stmt),
-    /// What follows is done only if a condition holds, or only if it does not.
+    /// Runs the following steps only if a condition holds, or only if it does not.
     When(Operand, bool),
-    /// What follows is done only if a loop over a range would run.
+    /// Runs the following steps only if a loop over a range would run.
     Runs(Operand, Operand),
-    /// What follows is done in a loop from 0.
+    /// Runs the following steps in a loop from 0.
     Each(InnerLoop),
 }
 
@@ -73,7 +73,7 @@ pub(super) fn slices(
         found: vec![],
         used: HashSet::new(),
     };
-    finder.block(&looped.body);
+    finder.search_block(&looped.body);
     let SliceFinder { found, used, known, .. } = finder;
     let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_dear);
     wanted.map(|(x, path)| slice(x, &path, &known)).collect()
@@ -82,17 +82,17 @@ pub(super) fn slices(
 /// A loop with fewer iterations may stop before its end.
 const SHORT: i64 = 1 << 20;
 
-/// What is known of a local that is the same in all iterations.
+/// A local that is the same in all iterations.
 struct InvariantLocal {
     /// Its place in the order of the text.
     order: usize,
-    /// What sets it; none for the index of an inner loop.
+    /// The statement that sets it; none for the index of an inner loop.
     stmt: Option<Stmt>,
     /// Whether computing it takes longer than a load.
     is_dear: bool,
 }
 
-/// What leads to a place in the loop.
+/// The conditions and loops around a place in the loop.
 #[derive(Clone)]
 struct AccessPath {
     order: usize,
@@ -110,25 +110,25 @@ enum WayStep {
 }
 
 struct SliceFinder<'a> {
-    /// What is set in the loop.
+    /// The locals that the loop sets.
     set: &'a HashSet<Local>,
     likely: &'a HashSet<Local>,
     aliases: &'a Aliases,
     written: &'a [Written],
     locals: &'a [LocalInfo],
-    /// What may change memory in the loop.
+    /// The statements that may change memory in the loop.
     changes: Vec<Stmt>,
     next: usize,
     known: HashMap<Local, InvariantLocal>,
     /// The way to the place at hand; none where it is not known before the loop.
     path: Vec<Option<AccessPath>>,
     found: Vec<(Local, Vec<AccessPath>)>,
-    /// What is used by something that is not known.
+    /// The locals used by statements that are not invariant.
     used: HashSet<Local>,
 }
 
 impl SliceFinder<'_> {
-    fn block(&mut self, block: &Block) {
+    fn search_block(&mut self, block: &Block) {
         let start = self.path.len();
         for stmt in &block.stmts {
             let order = self.order();
@@ -146,18 +146,18 @@ impl SliceFinder<'_> {
                             continue;
                         }
                         self.go(order, condition, WayStep::When(condition.clone(), holds));
-                        self.block(arm);
+                        self.search_block(arm);
                         self.path.pop();
                     }
                 }
                 Stmt::For(inner) => {
                     self.enter(order, inner);
-                    self.block(&inner.body);
+                    self.search_block(&inner.body);
                     self.path.pop();
                 }
                 stmt => stmt.blocks().into_iter().for_each(|block| {
                     self.path.push(None);
-                    self.block(block);
+                    self.search_block(block);
                     self.path.pop();
                 }),
             }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 /// How often a loop runs of which that is not known.
 const ITERATIONS: f64 = 16.0;
 
-/// What likely conditions are worth: the other side runs one time in so many.
+/// The odds of a likely condition: the other side runs one time in so many.
 const LIKELY: f64 = 16.0;
 
 /// Returns how often a loop runs.
@@ -88,8 +88,8 @@ pub(super) struct InLanes<'a> {
 
 impl InLanes<'_> {
     /// Returns what a block costs, run once for all lanes.
-    pub(super) fn block(&self, block: &Block) -> f64 {
-        block.stmts.iter().map(|stmt| self.stmt(stmt)).sum()
+    pub(super) fn block_cost(&self, block: &Block) -> f64 {
+        block.stmts.iter().map(|stmt| self.stmt_cost(stmt)).sum()
     }
 
     /// Returns what it costs to do something simple in all lanes.
@@ -101,11 +101,11 @@ impl InLanes<'_> {
         f64::from(self.lanes)
     }
 
-    fn stmt(&self, stmt: &Stmt) -> f64 {
+    fn stmt_cost(&self, stmt: &Stmt) -> f64 {
         match stmt {
-            Stmt::Let(x, op, args) if self.spread.varies(&Operand::Local(*x)) => self.operation(*op, args),
+            Stmt::Let(x, op, args) if self.spread.varies(&Operand::Local(*x)) => self.operation_cost(*op, args),
             Stmt::If(xs, condition, then, other) => {
-                let (then, other) = (self.block(then), self.block(other));
+                let (then, other) = (self.block_cost(then), self.block_cost(other));
                 if self.spread.varies(condition) {
                     return 2.0 + then + other + xs.len() as f64 * self.vector();
                 }
@@ -115,15 +115,15 @@ impl InLanes<'_> {
             Stmt::For(looped) => {
                 let parts = self.spread.varies(&looped.from) || self.spread.varies(&looped.to);
                 let masks = if parts { (1 + looped.carried.len()) as f64 * self.vector() } else { 0.0 };
-                scalar(stmt) + iterations(looped) * (self.block(&looped.body) + masks + 1.0)
+                scalar(stmt) + iterations(looped) * (self.block_cost(&looped.body) + masks + 1.0)
             }
             Stmt::Check { condition, .. } if self.spread.varies(condition) => 1.0 + self.vector(),
-            Stmt::Memory(memory) => self.memory(memory, scalar(stmt)),
+            Stmt::Memory(memory) => self.memory_cost(memory, scalar(stmt)),
             stmt => scalar(stmt),
         }
     }
 
-    fn operation(&self, op: Op, args: &[Operand]) -> f64 {
+    fn operation_cost(&self, op: Op, args: &[Operand]) -> f64 {
         let one = operation(op, args);
         match op.cost() {
             // A vector takes little longer than a number.
@@ -134,7 +134,7 @@ impl InLanes<'_> {
         }
     }
 
-    fn memory(&self, memory: &Memory, one: f64) -> f64 {
+    fn memory_cost(&self, memory: &Memory, one: f64) -> f64 {
         match memory {
             Memory::Load(_, b, i) => self.cell(b, i, 1.0),
             Memory::Store(b, i, _) => self.cell(b, i, 2.0),

@@ -25,7 +25,7 @@ use std::rc::Rc;
 /// A loop in lanes must take no more than this part of what it takes otherwise.
 const WORTH: f64 = 0.75;
 
-/// What LLVM's vectors make of an innermost loop: this part.
+/// The cost of an innermost loop in LLVM's vectors, as a fraction of the scalar cost.
 const PLAIN: f64 = 0.5;
 
 /// How many vectors side by side, so that what waits for the sum before it does not wait alone. Not in loops that
@@ -64,7 +64,7 @@ fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalI
     }
 }
 
-/// What was found out of a function.
+/// The choices for one function.
 struct LaneChoice {
     /// The loops that run in lanes, by their indices.
     lanes: HashMap<Local, u32>,
@@ -80,7 +80,7 @@ enum Reason {
     Order,
     /// Fewer iterations than lanes.
     Short,
-    /// What it costs in lanes, and otherwise.
+    /// The cost in lanes, and the cost without them.
     Cost(f64, f64),
 }
 
@@ -97,7 +97,7 @@ fn choose(
     let mut chooser =
         LaneChooser { function, aliases, effects, vectors, keeps_order, likely, around: 0, chosen, reasons };
     if vectors.floats > 1 {
-        chooser.block(&function.body);
+        chooser.choose_in_block(&function.body);
     }
     LaneChoice { lanes: chooser.chosen.into_iter().collect(), reasons: chooser.reasons }
 }
@@ -135,32 +135,32 @@ impl LaneChooser<'_> {
         self.vectors.lanes.is_some()
     }
 
-    /// What a block costs with the loops that are chosen in it.
-    fn block(&mut self, block: &Block) -> f64 {
-        block.stmts.iter().map(|stmt| self.stmt(stmt)).sum()
+    /// Returns the cost of a block, with the loops that are chosen in it.
+    fn choose_in_block(&mut self, block: &Block) -> f64 {
+        block.stmts.iter().map(|stmt| self.choose_in_stmt(stmt)).sum()
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> f64 {
+    fn choose_in_stmt(&mut self, stmt: &Stmt) -> f64 {
         let inside = match stmt {
-            Stmt::For(looped) => self.looped(looped),
+            Stmt::For(looped) => self.choose_for_loop(looped),
             Stmt::If(_, condition, then, other) => {
                 let [often, else_often] = cost::odds(condition, &self.likely);
-                let there = often * self.block(then);
+                let there = often * self.choose_in_block(then);
                 let here = self.chosen.len();
-                let cost = there + else_often * self.block(other);
+                let cost = there + else_often * self.choose_in_block(other);
                 if condition.local().is_some_and(|c| self.likely.contains(&c)) && !self.is_forced() {
                     self.chosen.truncate(here);
                 }
                 cost
             }
             // What is measured is measured as it would run elsewhere.
-            Stmt::Bench { body, .. } => self.block(body),
+            Stmt::Bench { body, .. } => self.choose_in_block(body),
             _ => 0.0,
         };
         cost::scalar(stmt) + inside
     }
 
-    fn looped(&mut self, looped: &For) -> f64 {
+    fn choose_for_loop(&mut self, looped: &For) -> f64 {
         if looped.lanes > 1 {
             return self.settled(looped);
         }
@@ -171,7 +171,7 @@ impl LaneChooser<'_> {
         let is_plain = is_plain(self.function, looped) && (self.keeps_order || !cost::calls_libm(&looped.body));
         // The chunks of a loop are no loop that repeats it.
         self.around += usize::from(!looped.on_threads);
-        let inside = cost::iterations(looped) * (self.block(&looped.body) + 1.0);
+        let inside = cost::iterations(looped) * (self.choose_in_block(&looped.body) + 1.0);
         self.around -= usize::from(!looped.on_threads);
         let otherwise = if is_plain { PLAIN * inside } else { inside };
         if has_lanes(&looped.body) {
@@ -204,7 +204,7 @@ impl LaneChooser<'_> {
         let lanes = looped.lanes;
         let chunks = (cost::iterations(looped) / f64::from(lanes)).ceil();
         let spread = Divergence::of(self.function, &self.aliases, looped).expect("a loop with lanes can run in them");
-        chunks * (self.price(&spread, lanes).block(&looped.body) + 1.0)
+        chunks * (self.price(&spread, lanes).block_cost(&looped.body) + 1.0)
     }
 
     fn price<'s>(&'s self, spread: &'s Divergence, lanes: u32) -> InLanes<'s> {
@@ -227,7 +227,7 @@ impl LaneChooser<'_> {
         }
         let carries_best = independence.carried.iter().any(|carried| !matches!(carried, Carried::Same | Carried::Sum));
         let spread = Divergence::of(self.function, &self.aliases, looped).map_err(Reason::Refused)?;
-        let body = |lanes| self.price(&spread, lanes).block(&looped.body) + 1.0;
+        let body = |lanes| self.price(&spread, lanes).block_cost(&looped.body) + 1.0;
         let cost = (iterations / f64::from(lanes)).ceil() * body(lanes);
         let may_be_wide = self.vectors.lanes.is_none() && self.around == 0 && !carries_best;
         Ok((if may_be_wide { wide(looped, lanes, body) } else { lanes }, cost))
@@ -270,7 +270,7 @@ fn is_plain(function: &Function, looped: &For) -> bool {
     is_simple && carried(&function.locals, looped).is_ok_and(|all| all.iter().all(is_sum))
 }
 
-/// For people: of each loop, how many lanes it has, or why it has none.
+/// Returns messages for users: for each loop, its number of lanes, or why it has none.
 pub fn notes(module: &Module) -> Vec<String> {
     let mut in_order = module.clone();
     in_order.run_in_order();

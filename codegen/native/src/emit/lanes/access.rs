@@ -31,7 +31,7 @@ pub(super) struct Cells<'ctx> {
     mask: Option<VectorValue<'ctx>>,
 }
 
-/// Where they lie.
+/// The addresses of the lanes' elements.
 enum LaneAddress<'ctx> {
     One(PointerValue<'ctx>),
     Row(PointerValue<'ctx>),
@@ -218,7 +218,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         lanes.mask.on.map_or(value, chosen)
     }
 
-    /// Returns the addresses of the lanes that are on; the others get one that nobody else uses.
+    /// Returns the addresses of the active lanes. All other lanes get an address that is otherwise unused.
     fn or_nowhere(
         &self,
         frame: &Frame<'ctx, '_>,

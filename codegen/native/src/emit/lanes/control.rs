@@ -17,7 +17,7 @@ const LIGHT_ARM: usize = 8;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A statement of a loop in lanes.
-    pub(in crate::emit) fn stmt_in_lanes(
+    pub(in crate::emit) fn emit_stmt_in_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         lanes: &ActiveLanes<'ctx>,
@@ -26,23 +26,23 @@ impl<'ctx> Emitter<'ctx, '_> {
         match stmt {
             Stmt::Let(x, op, args) => {
                 let args: Vec<_> = args.iter().map(|a| self.operand(frame, a)).collect();
-                let value = self.op_in_lanes(lanes, *op, args);
+                let value = self.emit_op_in_lanes(lanes, *op, args);
                 frame.set(*x, value);
             }
             Stmt::If(xs, condition, then, other) => {
                 let condition = self.operand(frame, condition).into_vector_value();
                 self.part(frame, lanes, xs, condition, [then, other]);
             }
-            Stmt::For(looped) => self.looped_while_any(frame, lanes, looped),
-            Stmt::Check { .. } => self.check_in_lanes(frame, lanes, stmt),
-            Stmt::Memory(memory) => self.memory_in_lanes(frame, lanes, memory),
+            Stmt::For(looped) => self.emit_loop_while_any(frame, lanes, looped),
+            Stmt::Check { .. } => self.emit_check_in_lanes(frame, lanes, stmt),
+            Stmt::Memory(memory) => self.emit_memory_in_lanes(frame, lanes, memory),
             Stmt::Call(..) | Stmt::External { .. } | Stmt::Bench { .. } | Stmt::Write(_) => {
                 panic!("a statement that does not run in lanes")
             }
         }
     }
 
-    fn op_in_lanes(
+    fn emit_op_in_lanes(
         &self,
         lanes: &ActiveLanes<'ctx>,
         op: Op,
@@ -61,7 +61,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.op(op, &args)
     }
 
-    fn check_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, stmt: &Stmt) {
+    fn emit_check_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, stmt: &Stmt) {
         let Stmt::Check { condition, failure, numbers, span } = stmt else { panic!("no check") };
         let holds = self.operand(frame, condition);
         let numbers: Vec<_> = numbers.iter().map(|n| self.operand(frame, n)).collect();
@@ -95,7 +95,7 @@ impl<'ctx> Emitter<'ctx, '_> {
             let on = lanes.mask.on.map_or(chosen, |on| self.both(on, chosen));
             frame.set_mask(Mask { on: Some(on), parted: true });
             values.push(match is_light {
-                true => self.block(frame, arm),
+                true => self.emit_block(frame, arm),
                 false => self.if_any(frame, xs, on, arm),
             });
         }
@@ -113,8 +113,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// One side of a conditional where lanes part, skipped if no lane is on: then its results are zeros, which nobody
-    /// uses.
+    /// Emits one side of a conditional where lanes diverge. It is skipped if no lane is active; its results are then
+    /// unused zeros.
     fn if_any(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
@@ -126,7 +126,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let start = self.builder.get_insert_block().expect("the builder stands in a block");
         let [run, join] = self.branch(frame, any);
         self.builder.position_at_end(run);
-        let values = self.block(frame, arm);
+        let values = self.emit_block(frame, arm);
         let values: Vec<_> = xs.iter().zip(values).map(|(x, value)| self.suited(frame, *x, value)).collect();
         let end = self.branch_to(join);
         self.builder.position_at_end(join);
@@ -137,7 +137,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A loop that runs as long as a lane is on.
-    fn looped_while_any(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, looped: &For) {
+    fn emit_loop_while_any(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a));
         let from = self.suited(frame, looped.index, from);
         let init: Vec<_> = looped.carried.iter().map(|(x, a)| (*x, self.operand(frame, a))).collect();
@@ -149,7 +149,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let index = built(self.builder.build_phi(from.get_type(), ""));
         let carried: Vec<_> = init.iter().map(|v| built(self.builder.build_phi(v.get_type(), ""))).collect();
         let i = index.as_basic_value();
-        let goes_on = self.op_in_lanes(lanes, Op::LtI, vec![i, to]).into_vector_value();
+        let goes_on = self.emit_op_in_lanes(lanes, Op::LtI, vec![i, to]).into_vector_value();
         let on = lanes.mask.on.map_or(goes_on, |on| self.both(on, goes_on));
         let any = self.any(on);
         let [body, exit] = self.branch(frame, any);
@@ -157,7 +157,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(looped.index, i);
         looped.carried.iter().zip(&carried).for_each(|((x, _), phi)| frame.set(*x, phi.as_basic_value()));
         frame.set_mask(Mask { on: Some(on), parted: true });
-        let next = self.block(frame, &looped.body);
+        let next = self.emit_block(frame, &looped.body);
         let kept = |((phi, x), next): ((BasicValueEnum<'ctx>, &Local), BasicValueEnum<'ctx>)| {
             let next = self.suited(frame, *x, next);
             self.select(on, next, phi)

@@ -79,7 +79,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.external(symbol, vector.fn_type(&vec![vector.into(); arguments], false), NO_MEMORY)
     }
 
-    /// What a function gives on scalars; for vectors, lane by lane.
+    /// Calls a scalar function, for vectors lane by lane.
     pub(in crate::emit) fn lane_by_lane(
         &self,
         args: &[BasicValueEnum<'ctx>],

@@ -19,7 +19,12 @@ use loops::ir::{Local, Memory, Op, Operand, Ty};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// A statement on memory of a loop in lanes.
-    pub(super) fn memory_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, memory: &Memory) {
+    pub(super) fn emit_memory_in_lanes(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        lanes: &ActiveLanes<'ctx>,
+        memory: &Memory,
+    ) {
         match memory {
             Memory::Load(x, b, i) => {
                 let cells = self.cells(frame, lanes, b, i);
@@ -36,18 +41,18 @@ impl<'ctx> Emitter<'ctx, '_> {
             }
             Memory::Stack(buffer, count) => match lanes.spread.form(*buffer) {
                 AllocForm::Each => self.on_stack(frame, *buffer, count, lanes.width),
-                AllocForm::Shared | AllocForm::Rows => self.memory_stmt(frame, memory),
+                AllocForm::Shared | AllocForm::Rows => self.emit_memory(frame, memory),
             },
             Memory::Alloc { buffer, count, span } => match lanes.spread.form(*buffer) {
-                AllocForm::Shared => self.memory_stmt(frame, memory),
+                AllocForm::Shared => self.emit_memory(frame, memory),
                 AllocForm::Each => self.alloc_each(frame, lanes, *buffer, count, *span),
                 AllocForm::Rows => self.alloc_rows(frame, lanes, *buffer, count, *span),
             },
-            Memory::View(x, b, i) => self.view(frame, lanes, *x, b, i),
-            Memory::Zero(b, n) => self.zero_in_lanes(frame, lanes, memory, (b, n)),
-            Memory::Move { to, from, count } => self.move_in_lanes(frame, lanes, memory, [to, from, count]),
+            Memory::View(x, b, i) => self.emit_view_in_lanes(frame, lanes, *x, b, i),
+            Memory::Zero(b, n) => self.emit_zero_in_lanes(frame, lanes, memory, (b, n)),
+            Memory::Move { to, from, count } => self.emit_move_in_lanes(frame, lanes, memory, [to, from, count]),
             Memory::Cast(..) | Memory::Mark(_) | Memory::Release(_) | Memory::Above(..) => {
-                self.memory_stmt(frame, memory);
+                self.emit_memory(frame, memory);
             }
             Memory::Before(..) | Memory::Slide(..) | Memory::Slid { .. } => {
                 panic!("a statement that does not run in lanes")
@@ -55,7 +60,14 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    fn view(&mut self, frame: &mut Frame<'ctx, '_>, lanes: &ActiveLanes<'ctx>, x: Local, b: &Operand, i: &Operand) {
+    fn emit_view_in_lanes(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        lanes: &ActiveLanes<'ctx>,
+        x: Local,
+        b: &Operand,
+        i: &Operand,
+    ) {
         let ty = self.element_of(frame, b);
         let (base, i) = (self.operand(frame, b), self.operand(frame, i));
         let i = if lanes.spread.layout(b) == Layout::Each { self.of_each(lanes, i) } else { i };
@@ -150,7 +162,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         taken
     }
 
-    fn zero_in_lanes(
+    fn emit_zero_in_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         lanes: &ActiveLanes<'ctx>,
@@ -174,7 +186,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                     emitter.write_cells(frame, lanes, b, &cells, ty.const_zero());
                 });
             }
-            Layout::Plain | Layout::Shared if is_uniform => self.memory_stmt(frame, memory),
+            Layout::Plain | Layout::Shared if is_uniform => self.emit_memory(frame, memory),
             Layout::Plain | Layout::Shared => {
                 let bytes = self.bytes_of(frame, lanes, b, count);
                 self.for_lanes(frame, lanes, &[base, bytes], |emitter, args| {
@@ -202,7 +214,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.spread(self.op(Op::MulI, &[count, bytes]), lanes.width).into()
     }
 
-    fn move_in_lanes(
+    fn emit_move_in_lanes(
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         lanes: &ActiveLanes<'ctx>,
@@ -213,7 +225,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let is_uniform = [target, source, n].iter().all(|a| !a.is_vector_value());
         let is_each = [to, from].map(|b| lanes.spread.layout(b) == Layout::Each);
         match is_each {
-            [false, false] if is_uniform => self.memory_stmt(frame, memory),
+            [false, false] if is_uniform => self.emit_memory(frame, memory),
             [false, false] => {
                 let bytes = self.bytes_of(frame, lanes, to, n);
                 self.for_lanes(frame, lanes, &[target, source, bytes], |emitter, args| {

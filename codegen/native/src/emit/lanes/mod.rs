@@ -67,7 +67,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// A loop whose iterations run in lanes.
-    pub(super) fn looped_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
+    pub(super) fn emit_loop_in_lanes(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
         let [from, to] = [&looped.from, &looped.to].map(|a| self.operand(frame, a).into_int_value());
         let init: Vec<_> = looped.carried.iter().map(|(_, a)| self.operand(frame, a)).collect();
         let spread = match (frame.origin(), frame.aliases()) {
@@ -130,7 +130,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
     }
 
-    /// What is known of the loop that a slice has a part of: what the slice takes lies as it does there.
+    /// Returns the divergence of the whole loop of which a slice has a part, so that the slice allocates as the loop
+    /// does.
     fn spread_of_origin(&mut self, origin: usize, part: &For) -> Result<Divergence, WhySerial> {
         let function = &self.request.module.functions[origin];
         let written = &self.written;
@@ -253,7 +254,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         frame.set(looped.index, index.into());
         own.iter().zip(before).for_each(|(own, value)| frame.set(looped.carried[own.place].0, (*value).into()));
         frame.set_mask(mask);
-        let results = self.block(frame, &looped.body);
+        let results = self.emit_block(frame, &looped.body);
         let next = |(own, before): (&LaneAccumulator, &VectorValue<'ctx>)| {
             let next = self.spread(results[own.place], width);
             let kept = |on| self.select(on, next.into(), (*before).into()).into_vector_value();
@@ -283,7 +284,7 @@ pub(super) fn addition(scalar: Option<Scalar>) -> Op {
 /// A carried value that each lane has its own of; the others stay what they are.
 struct LaneAccumulator {
     place: usize,
-    /// Of a sum.
+    /// The operation of a sum; none for other values.
     addition: Option<Op>,
 }
 

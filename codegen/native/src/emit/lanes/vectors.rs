@@ -75,7 +75,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         vector
     }
 
-    /// Of each lane, the sum over the lanes before it.
+    /// Returns, for each lane, the sum over the lanes before it.
     pub(super) fn sums_before(&self, op: Op, vector: VectorValue<'ctx>) -> VectorValue<'ctx> {
         let lanes = vector.get_type().get_size();
         let zeros = vector.get_type().const_zero();

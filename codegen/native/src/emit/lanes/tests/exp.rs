@@ -31,7 +31,7 @@ fn apart(x: f64, y: f64) -> u64 {
     x.to_bits().abs_diff(y.to_bits())
 }
 
-/// Of each number of the range, the neighbours; from the smallest result to the largest.
+/// Returns the numbers of the range with their neighbours, from the smallest result to the largest.
 fn sweep() -> Vec<f64> {
     let between = |i: i64| -745.5 + 1455.5 * (i as f64) / 200_000.0;
     let near_0 = |i: i64| (1.0 + i as f64 / 64.0) * 0.5f64.powi((i % 60) as i32) * if i % 2 == 0 { 1.0 } else { -1.0 };

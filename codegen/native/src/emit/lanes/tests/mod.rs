@@ -33,7 +33,7 @@ enum Arg {
     Rows(Vec<Vec<f64>>),
 }
 
-/// What a call leaves: its status with the numbers of the error, or its results; and the buffers.
+/// The outcome of a call: its status with the numbers of the error, or its results; and the buffers.
 #[derive(Debug)]
 struct Outcome {
     results: Result<Vec<u64>, (i32, Vec<i64>)>,
@@ -151,7 +151,8 @@ fn counts(width: i64) -> Vec<i64> {
     vec![0, 1, width - 1, width, width + 1, 3 * width, 37]
 }
 
-/// Runs a text, where `lanes W` stands, in lanes and without; the arguments are those for a number of iterations.
+/// Runs a text in lanes and without them. The lanes replace `lanes W` in the text. The arguments are for a number of
+/// iterations.
 fn check(text: &str, args: impl Fn(i64) -> Vec<Arg>) {
     check_with(text, args, |plain| assert!(plain.results.is_ok(), "{:?}\n{text}", plain.results));
 }
@@ -202,7 +203,7 @@ fn integers(seed: i64, n: i64, m: i64) -> Vec<i64> {
     (0..n).map(|i| (seed * 31 + i * i * 17 + i * 5) % m).collect()
 }
 
-/// That layouts are what a text is about.
+/// Returns the layouts of the buffers in a text.
 fn layouts(text: &str) -> Vec<Layout> {
     use loops::analyses::alias::Aliases;
     use loops::analyses::cache::written;
