@@ -202,7 +202,7 @@ impl Transpose<'_, '_> {
     fn transpose_family(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let mut inner = Scope::default();
         let c = self.normal(&c, &mut inner)?;
-        let c = self.named("R", c, &mut inner);
+        let c = self.bind_as("R", c, &mut inner);
         self.transpose_block(map, c, &mut inner)?;
         let targets = self.targets(&[&inner]);
         if targets.0.is_empty() {
