@@ -10,7 +10,7 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
-use super::halves::Halves;
+use super::halves::{Halves, components};
 use super::maps::whole_argument;
 use super::pass::Work;
 use super::share::MERGE_ROUNDS;
@@ -186,7 +186,8 @@ impl Pipeline {
             let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
             (forward, reader, plan)
         });
-        let (forward, reader, plan) = cuts.into_iter().min_by_key(|(_, _, plan)| size(&plan.record)).expect("two");
+        let (forward, reader, plan) =
+            cuts.into_iter().min_by_key(|(_, _, plan)| components(&plan.record)).expect("two");
         // The copies have binders of their own.
         let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
         let (reverse, cotangent) = reader.as_block();
@@ -217,14 +218,6 @@ fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
         late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
         !is_late
     })
-}
-
-/// Returns the number of components of the record.
-fn size(record: &[Var]) -> usize {
-    fn components(ty: &Type) -> usize {
-        ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
-    }
-    record.iter().map(|x| components(x.ty())).sum()
 }
 
 /// Returns the components of a pair that a block gives.
