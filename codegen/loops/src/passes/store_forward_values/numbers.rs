@@ -36,7 +36,7 @@ pub(super) struct StoredValue {
 #[derive(Clone, Copy)]
 struct Named {
     number: usize,
-    is_dear: bool,
+    is_expensive: bool,
 }
 
 /// A loop or a condition on the way to a statement.
@@ -122,7 +122,7 @@ impl<'a> Numbers<'a> {
         let step = to.filter(|_| from_zero).map(|to| {
             let text = format!("each{to};");
             let number = self.number_of(format!("index {} {text}", self.path.len()));
-            self.named.insert(looped.index, Named { number, is_dear: false });
+            self.named.insert(looped.index, Named { number, is_expensive: false });
             let is_outside = looped.to.local().is_none_or(|x| !self.set.contains(&x));
             PathStep { text, inner: is_outside.then(|| EnclosingLoop { index: looped.index, to: looped.to.clone() }) }
         });
@@ -135,16 +135,16 @@ impl<'a> Numbers<'a> {
     }
 
     fn learn(&mut self, stmt: &Stmt, text: String) {
-        let mut is_dear = self.is_dear(stmt);
-        visit_operands(stmt, &mut |a| is_dear |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_dear));
+        let mut is_expensive = self.is_expensive(stmt);
+        visit_operands(stmt, &mut |a| is_expensive |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_expensive));
         for (i, x) in stmt.targets().into_iter().enumerate() {
             let number = self.number_of(format!("{text} {i}"));
-            self.named.insert(x, Named { number, is_dear });
+            self.named.insert(x, Named { number, is_expensive });
             let is_scalar = matches!(
                 self.locals[x.0 as usize].ty.as_scalar(),
                 Some(Scalar::Float | Scalar::Integer | Scalar::Bool)
             );
-            if is_dear && is_scalar {
+            if is_expensive && is_scalar {
                 self.found.extend(self.place(number, x));
             }
         }
@@ -166,8 +166,8 @@ impl<'a> Numbers<'a> {
         Some(StoredValue { key, value, around })
     }
 
-    fn is_dear(&self, stmt: &Stmt) -> bool {
-        is_dear(stmt, self.forward)
+    fn is_expensive(&self, stmt: &Stmt) -> bool {
+        is_expensive(stmt, self.forward)
     }
 
     /// Buffers that are complete after the statement at hand get numbers.
@@ -180,7 +180,7 @@ impl<'a> Numbers<'a> {
             let Some(made) = stmts[..at].iter().position(is_made) else { continue };
             if let Some(text) = self.buffer(b, &stmts[made..=at]) {
                 let number = self.number_of(text);
-                self.named.insert(b, Named { number, is_dear: false });
+                self.named.insert(b, Named { number, is_expensive: false });
             }
         }
     }
@@ -242,16 +242,16 @@ impl<'a> Numbers<'a> {
 }
 
 /// Returns whether a loop computes something expensive.
-pub(super) fn has_dear(looped: &For, forward: Forward) -> bool {
-    looped.body.stmts.iter().any(|stmt| is_dear(stmt, forward))
+pub(super) fn has_expensive(looped: &For, forward: Forward) -> bool {
+    looped.body.stmts.iter().any(|stmt| is_expensive(stmt, forward))
 }
 
-fn is_dear(stmt: &Stmt, forward: Forward) -> bool {
+fn is_expensive(stmt: &Stmt, forward: Forward) -> bool {
     match (forward, stmt) {
         (Forward::Store, Stmt::Let(_, op, _)) => op.result() == Scalar::Float,
         (_, Stmt::Let(_, op, _)) => op.is_libm(),
         (_, Stmt::For(_)) => true,
-        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_dear(stmt, forward)),
+        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_expensive(stmt, forward)),
     }
 }
 
