@@ -56,7 +56,7 @@ fn compile_times(demo: &Demo) -> Option<[f64; 2]> {
 /// The processor time of the processes that ended, in seconds: Linux counts in hundredths.
 fn children() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("this is Linux");
-    let (_, fields) = stat.rsplit_once(") ").expect("the name stands in brackets");
+    let (_, fields) = stat.rsplit_once(") ").expect("the name is in brackets");
     let ticks = fields.split(' ').skip(13).take(2).map(|ticks| ticks.parse::<f64>().expect("a number"));
     ticks.sum::<f64>() / 100.0
 }

@@ -24,7 +24,7 @@ extern "C" fn f2(_: *mut Context, x: f64, out: *mut f64) -> i32 {
     0
 }
 
-/// As one writes it by hand: 3 x^2 + 4 x^3.
+/// The derivative written by hand: 3 x^2 + 4 x^3.
 extern "C" fn f2_derivative(_: *mut Context, x: f64, dx: f64, out: *mut f64) -> i32 {
     let y = x * x;
     // SAFETY: callers give a place for one Float.

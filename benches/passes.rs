@@ -1,4 +1,4 @@
-//! What the passes over loops are worth: run time of each array demo and of its reverse derivative, native, one thread.
+//! Measures the passes over loops: the run time of each array demo and its reverse derivative, native, on one thread.
 //!
 //! `cargo bench --bench passes` prints two tables, of medians over calls that take turns: the ways of checking, as
 //! multiples of the time with full checks; and what each pass alone is worth, as the time without it in multiples of
@@ -12,7 +12,7 @@ use loops::{Checks, PASSES, Selection};
 use measure::{ARGUMENTS, Native, demo, in_turns, shown};
 use native::Options;
 
-/// How long each row is measured, for the function and for its derivative.
+/// The time to measure each row, for the function and for its derivative.
 const SECONDS: f64 = 3.0;
 
 fn main() {

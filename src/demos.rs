@@ -7,7 +7,7 @@ pub struct Demo {
     pub name: &'static str,
     /// The function that is derived.
     pub fun: &'static str,
-    /// What it shows.
+    /// The subject of the demo.
     pub shows: &'static str,
     /// The program's text.
     pub text: &'static str,

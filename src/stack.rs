@@ -10,9 +10,18 @@ thread_local! {
     static SIZE: Cell<usize> = const { Cell::new(LARGE_STACK) };
 }
 
-/// The size of the stack of the thread at hand, if [`with_large_stack`] made it.
+/// Returns the size of this thread's stack, if [`with_large_stack`] made it.
 pub fn stack_size() -> usize {
     SIZE.get()
+}
+
+/// The part of the stack that native code may use, in bytes. Runaway recursion ends there, when it has touched all of
+/// it. A reverse derivative of a million levels fits.
+const NATIVE_STACK: u64 = 1 << 30;
+
+/// Returns how many bytes of the stack of the thread at hand native code may use: at most half of it.
+pub fn native_stack_size() -> u64 {
+    NATIVE_STACK.min(stack_size() as u64 / 2)
 }
 
 /// Runs `f` on a thread with a stack of 8 GiB, enough for every term that the reader's nesting limit

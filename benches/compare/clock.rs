@@ -1,4 +1,4 @@
-//! What is measured: time, or what of it the processor worked for us.
+//! The clocks: wall time, or the processor's time for us.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ unsafe extern "C" {
 }
 
 impl Clock {
-    /// What it is called in tables and in what contenders in Python are told.
+    /// Returns its name in tables and in messages to contenders in Python.
     pub fn name(self) -> &'static str {
         match self {
             Clock::Wall => "time",
@@ -30,7 +30,7 @@ impl Clock {
         }
     }
 
-    /// How long that takes. Errors: its own.
+    /// Measures the time of a call. Errors: those of the call.
     pub fn time<E>(self, work: impl FnOnce() -> Result<(), E>) -> Result<Duration, E> {
         match self {
             Clock::Wall => {

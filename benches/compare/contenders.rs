@@ -1,4 +1,4 @@
-//! Who is compared: a row for each column of the tables.
+//! The contenders: a row for each column of the tables.
 
 use native::Options;
 
@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Contender {
     /// Its heading.
     pub name: &'static str,
-    /// How many threads it may use.
+    /// The number of threads that it may use.
     pub threads: usize,
     /// Whose code it is.
     pub kind: Kind,
@@ -28,14 +28,14 @@ pub struct Contender {
 
 /// Which contenders are wanted.
 pub struct Selection {
-    /// Those with no more threads.
+    /// The most threads of chosen contenders.
     pub threads: usize,
-    /// Those whose names start with one of these, or are one of these with a point after it; all where there are none.
+    /// Names of chosen contenders, or their parts before a point; all contenders if there are none.
     pub names: Vec<String>,
 }
 
 impl Selection {
-    /// Whether it is one of them. That of the results, lmc with one thread, always is.
+    /// Returns whether a contender is chosen. The reference, lmc with one thread, always is.
     pub fn has(&self, contender: usize) -> bool {
         let Contender { name, threads, kind } = &CONTENDERS[contender];
         let named = self.names.is_empty()

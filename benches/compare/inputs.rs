@@ -45,7 +45,7 @@ impl Array {
         Array { size, numbers }
     }
 
-    /// For programs written by hand; `self` has the numbers.
+    /// Returns the inputs of programs written by hand; `self` has the numbers.
     pub fn input(&self) -> Input {
         let mut size = [0; 4];
         size.iter_mut().zip(&self.size).for_each(|(to, from)| *to = *from as i64);

@@ -32,7 +32,7 @@ impl Cores {
         Cores(first)
     }
 
-    /// Those for a number of threads: fewer where the machine has fewer.
+    /// Returns the processors for a number of threads, or all if the machine has fewer.
     pub fn for_threads(&self, threads: usize) -> &[usize] {
         &self.0[..threads.min(self.0.len())]
     }
@@ -59,7 +59,7 @@ fn numbers(list: &str) -> Vec<usize> {
     list.trim().split(',').flat_map(range).collect()
 }
 
-/// Whether the processor has 512-bit vectors.
+/// Returns whether the processor has 512-bit vectors.
 pub fn has_avx512() -> bool {
     is_x86_feature_detected!("avx512f")
 }

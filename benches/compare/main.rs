@@ -7,8 +7,8 @@
 //! C++,JAX,PyTorch.` all but lmc and those whose names start so, or with a point, are so. On a machine with other work,
 //! `-- --processor-time` measures that, with one thread.
 //!
-//! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are not
-//! there the run says so, and goes on without them.
+//! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are
+//! not there the run says so, and goes on without them.
 
 #[path = "../measure/arguments.rs"]
 #[allow(dead_code)] // each user uses a part
@@ -17,8 +17,8 @@ mod clock;
 mod contenders;
 mod inputs;
 mod machine;
+mod process;
 mod programs;
-mod python;
 mod report;
 mod rounds;
 mod run;
@@ -29,8 +29,8 @@ use clock::Clock;
 use common::page;
 use contenders::{CONTENDERS, Kind, Selection};
 use machine::Cores;
+use process::Process;
 use programs::{PROGRAMS, Program};
-use python::Process;
 use report::Row;
 use rounds::{Effort, Processes};
 use std::cell::RefCell;

@@ -12,9 +12,9 @@ use native::{Jit, Options, SourceInfo};
 
 /// A function of a KS program, at arguments of one size.
 pub struct Program {
-    /// What it is called where it is written by hand and in Python: `gmm_value`.
+    /// The prefix of its names in C++ and Python: `gmm` in `gmm_value`.
     pub name: &'static str,
-    /// What its size is called, in file names and in tables.
+    /// The name of its size, in file names and in tables.
     pub size: &'static str,
     /// The file in `cc/` that has it, without its ending.
     pub by_hand: &'static str,
@@ -26,25 +26,25 @@ pub struct Program {
     pub wrt: &'static [usize],
     /// Its arguments, as a KS expression: a tuple where there are several.
     pub arguments: &'static str,
-    /// What is computed.
+    /// The tasks.
     pub tasks: &'static [Task],
 }
 
-/// What is computed for a program.
+/// A task of a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Task {
-    /// What the function gives.
+    /// The value of the function.
     Value,
-    /// What its reverse derivative gives for the cotangent 1, or for the value as cotangent where that is no number.
+    /// The reverse derivative for the cotangent 1, or for the value as cotangent if the value is no number.
     Gradient,
     /// Both, by `[vjp f]`.
     Both,
-    /// What another function of the KS program gives for the same arguments: its name, and the task's.
+    /// The value of another function of the KS program at the same arguments: its name, and the task's.
     Other(&'static str, &'static str),
 }
 
 impl Task {
-    /// How contenders call it: `gmm_value` computes the value of gmm.
+    /// Returns the suffix of its functions' names: `gmm_value` computes the value of gmm.
     pub fn name(self) -> &'static str {
         match self {
             Task::Value => "value",
@@ -192,14 +192,14 @@ pub struct Native {
 }
 
 impl Program {
-    /// What names it in options and in file names.
+    /// Returns its name in options and in file names.
     pub fn key(&self) -> String {
         let size: Vec<&str> =
             self.size.split(|c: char| !c.is_ascii_alphanumeric() && c != ',').filter(|word| !word.is_empty()).collect();
         format!("{}-{}", self.name, size.join("-").replace(',', ""))
     }
 
-    /// Whether it is one of the small programs.
+    /// Returns whether it is one of the small programs.
     pub fn is_micro(&self) -> bool {
         self.by_hand == MICRO.by_hand
     }

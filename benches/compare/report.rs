@@ -6,7 +6,7 @@ use crate::programs::{Program, Task};
 use crate::rounds::{Cell, Effort};
 use crate::units::shown;
 
-/// What was found for a program.
+/// The results for a program.
 pub struct Row<'a> {
     /// The program.
     pub program: &'a Program,
@@ -91,7 +91,7 @@ fn title(row: &Row) -> String {
     format!("`{}`, {}", row.program.name, row.program.size)
 }
 
-/// For each task: medians, how many times those of the others lmc takes, and the targets.
+/// Formats a row for each task: medians, their ratios to those of other contenders, and the targets.
 fn medians(rows: &[Row], threads: usize) -> String {
     let columns = columns(rows, threads);
     let [first, others @ ..] = &columns[..] else { return String::new() };
@@ -155,7 +155,7 @@ fn targets(row: &Row, task: Task, threads: usize) -> Vec<Target> {
     targets
 }
 
-/// How many of each kind are met, and the worst that is missed.
+/// Formats the number of targets met, by kind, and the worst miss.
 fn summary(rows: &[Row], threads: usize) -> String {
     let tasks = rows.iter().flat_map(|row| row.program.tasks.iter().map(move |task| (row, *task)));
     let all: Vec<(String, Target)> = tasks
@@ -179,7 +179,7 @@ fn summary(rows: &[Row], threads: usize) -> String {
     table(&headings, names.into_iter().map(line).collect())
 }
 
-/// How many values each derivative costs, by each contender.
+/// Formats the cost of each derivative in values, for each contender.
 fn over_values(rows: &[Row]) -> String {
     let columns = columns(rows, 1);
     let mut headings = vec!["program".to_string(), "task".to_string()];

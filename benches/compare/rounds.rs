@@ -4,8 +4,8 @@ use super::clock::Clock;
 use super::contenders::{CONTENDERS, Contender, Kind, MakeOptions, Selection};
 use super::inputs::Array;
 use super::machine::Cores;
+use super::process::{InPython, Process};
 use super::programs::{Native, Program, Task};
-use super::python::{InPython, Process};
 use super::run::{ByHand, ByLmc, Run, folder, library};
 use lm::value::Value;
 use std::cell::RefCell;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long to measure.
+/// The time to measure.
 #[derive(Clone, Copy)]
 pub struct Effort {
     /// Samples of each contender at each task; none where only results are compared.
     pub rounds: usize,
-    /// How long a sample takes, if one call is not longer.
+    /// The time of a sample, if one call is not longer.
     pub sample: Duration,
-    /// What the times are of.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -85,7 +85,7 @@ pub fn measure(
     entries.into_iter().map(Entry::cell).collect()
 }
 
-/// How many calls a sample needs.
+/// Returns the number of calls in a sample.
 fn calls(run: &mut dyn Run, Effort { sample, clock, .. }: Effort) -> u64 {
     let mut calls = 1;
     loop {
@@ -145,7 +145,7 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Where the inputs are, in files.
+    /// The directory of the input files.
     fn save(&self, arrays: &[Array]) -> PathBuf {
         let folder = folder().join(self.program.key());
         std::fs::create_dir_all(&folder).expect("the target directory can be written");
@@ -157,7 +157,7 @@ impl<'a> Prepared<'a> {
         folder
     }
 
-    /// What is given to contenders other than lmc: the arguments, then the cotangent where it is no number.
+    /// Returns the arrays for contenders other than lmc: the arguments, then the cotangent if it is no number.
     fn arrays(&self) -> Vec<Array> {
         let mut arrays: Vec<Array> = self.arguments.iter().map(Array::of).collect();
         if !matches!(self.values, Value::Float(_)) && self.program.tasks.contains(&Task::Gradient) {

@@ -1,4 +1,4 @@
-//! What can be run and measured: a task of a program, by a contender.
+//! Runs: a task of a program, by a contender.
 
 use super::clock::Clock;
 use super::inputs::{Array, Input};
@@ -60,7 +60,7 @@ pub struct ByHand {
     function: ByHandFunction,
     inputs: Vec<Input>,
     out: Vec<f64>,
-    // What the fields above point into.
+    // The memory that the fields above point into.
     _library: Rc<Library>,
     _arrays: Rc<Vec<Array>>,
 }
@@ -117,7 +117,7 @@ pub fn library(name: &str, variant: &str, options: &[&str], threads: usize) -> R
     Ok(Some(Rc::new(library)))
 }
 
-/// Whether a library is newer than its source and all headers.
+/// Returns whether a library is newer than its source and all headers.
 fn is_newer(library: &Path, source: &Path) -> bool {
     let changed = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
     let files = std::fs::read_dir(source.parent().expect("a folder")).expect("it can be read");
@@ -133,7 +133,7 @@ fn compile(source: &Path, options: &[&str], library: &Path) -> Result<(), String
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
 }
 
-/// Where libraries and inputs are put.
+/// The directory of libraries and inputs.
 pub fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare");
     std::fs::create_dir_all(&folder).expect("the target directory can be written");

@@ -4,7 +4,7 @@
     with_cc.py [OPTION ...]
 
 Options go to the compiler, g++ -O3 -march=native; one thread. What is not in `cc/` here is that of
-`benches/compare/cc/`. Nobody has written ht, particle and saddle.
+`benches/compare/cc/`. There are no versions of ht, particle and saddle.
 """
 
 import ctypes

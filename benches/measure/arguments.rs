@@ -4,7 +4,7 @@
 pub struct Arguments {
     /// The demo.
     pub demo: &'static str,
-    /// What to call their size.
+    /// The name of their size.
     pub size: &'static str,
     /// The expression.
     pub text: &'static str,

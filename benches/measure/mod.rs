@@ -1,4 +1,4 @@
-//! What the benches of whole demos share: native code of a function and its reverse derivative, arguments
+//! The parts shared by benches of whole demos: native code of a function and its reverse derivative, arguments
 //! given as KS, and medians.
 
 mod arguments;
@@ -38,7 +38,7 @@ impl Native {
         Native::with(Derivation::default(), demo, arguments, &native::Options::default())
     }
 
-    /// As [`Native::new`], with the reverse derivative by a derivation.
+    /// Does the same as [`Native::new`], with the reverse derivative by a derivation.
     pub fn by(derivation: Derivation, demo: &Demo, arguments: &str) -> Native {
         Native::with(derivation, demo, arguments, &native::Options::default())
     }
@@ -86,7 +86,7 @@ impl Native {
         self.has_reverse.then(|| self.jit.prepare(&self.function.derived(Derivative::Rev), &self.reverse_arguments()))
     }
 
-    /// What the reverse derivative gives.
+    /// Returns the result of the reverse derivative.
     pub fn gradient(&self) -> Value {
         self.jit.call(&self.function.derived(Derivative::Rev), &self.reverse_arguments()).expect("the call goes well")
     }
@@ -104,7 +104,7 @@ impl Native {
     }
 }
 
-/// Where criterion keeps what it measured, for [`median`].
+/// The directory in which criterion keeps its measurements, for [`median`].
 fn folder(bench: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("criterion-{bench}"))
 }

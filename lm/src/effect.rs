@@ -1,4 +1,4 @@
-//! Finds terms with an effect: those that print, or call what prints.
+//! Finds terms with an effect: terms that print, or call functions that print.
 
 use crate::term::{Expr, Fun, FunName, Kind, Op, Program};
 use std::collections::HashSet;

@@ -13,13 +13,13 @@ use Vectors::{Libmvec, Never};
 /// The value of a function.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// Of one Float.
+    /// A function of one Float.
     Unary(fn(f64) -> f64),
-    /// Of two.
+    /// A function of two Floats.
     Binary(fn(f64, f64) -> f64),
 }
 
-/// How long a call takes, roughly.
+/// The rough cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
     /// Some 20 additions.
@@ -28,12 +28,12 @@ pub enum Speed {
     Slow,
 }
 
-/// Whether glibc's libmvec may have the function for vectors of Floats.
+/// The availability of a function for vectors of Floats in glibc's libmvec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vectors {
-    /// It may; `native` asks the library of the machine.
+    /// libmvec may have the function; `native` asks the library of the machine.
     Libmvec,
-    /// It has not: each Float is a call.
+    /// libmvec has no such function, so each Float is a call.
     Never,
 }
 
@@ -113,7 +113,7 @@ impl Libm {
         }
     }
 
-    /// Returns how long a call takes.
+    /// Returns the cost of a call.
     pub fn speed(self) -> Speed {
         self.row().speed
     }

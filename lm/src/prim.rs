@@ -15,7 +15,7 @@ use crate::scheme::Rule;
 use crate::types::Type;
 use std::sync::{Arc, LazyLock};
 
-/// How a primitive is differentiated.
+/// The derivative of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JacobianRule {
     /// The right-hand side of a law over the arguments `x`, `y`.
@@ -26,7 +26,7 @@ pub enum JacobianRule {
     Structural,
 }
 
-/// What it costs to evaluate a primitive on numbers.
+/// The cost of evaluating a primitive on numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// An instruction or a few, for each number.
@@ -37,14 +37,14 @@ pub enum Cost {
     Call,
 }
 
-/// What an evaluation does beside giving a value.
+/// The effect of an evaluation besides its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing.
     Pure,
-    /// It may stop the program with an error of its own.
+    /// The primitive may stop the program with an error of its own.
     Fails,
-    /// It prints or measures, so it may be neither repeated nor moved.
+    /// The primitive prints or measures, so it may be neither repeated nor moved.
     Shows,
 }
 
@@ -189,7 +189,7 @@ impl Prim {
         }
     }
 
-    /// Returns how the primitive is differentiated.
+    /// Returns the derivative of the primitive.
     pub fn jacobian(self) -> JacobianRule {
         match self {
             Prim::Libm(f) => Law(f.derivative()),
@@ -197,7 +197,7 @@ impl Prim {
         }
     }
 
-    /// Returns what it costs on numbers.
+    /// Returns the cost on numbers.
     pub fn cost(self) -> Cost {
         match self {
             Prim::Libm(_) => Call,
@@ -218,7 +218,7 @@ impl Prim {
         self.effect() == Shows
     }
 
-    /// The row of a primitive of this table.
+    /// Returns the row of a primitive of this table.
     fn row(self) -> &'static Row {
         &ROWS[self.number()]
     }
@@ -228,7 +228,7 @@ impl Prim {
         ALL.iter().copied().find(|p| p.name() == name)
     }
 
-    /// The result type for the given argument types, or `None` when no typing fits.
+    /// Returns the result type for the given argument types, or `None` when no typing fits.
     pub fn result(self, args: &[Type]) -> Option<Type> {
         // The rule of sums, `t t -> t`, is for what can be summed.
         if matches!(self, Prim::Add | Prim::Sub) && !args.iter().all(Type::has_sums) {
@@ -242,7 +242,7 @@ impl Prim {
         self.rules().iter().find_map(|rule| rule.result(args))
     }
 
-    /// The typing rules of the row, read.
+    /// Returns the typing rules of the row, read.
     pub fn rules(self) -> &'static [Rule] {
         static RULES: LazyLock<Vec<Vec<Rule>>> =
             LazyLock::new(|| ALL.iter().map(|p| p.typing().iter().map(|t| Rule::parse(t)).collect()).collect());

@@ -2,7 +2,7 @@
 
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The hash: every bit of k touches every bit of the result.
+/// Returns the hash: every bit of k touches every bit of the result.
 pub fn hash(k: u64) -> u64 {
     let mut z = k.wrapping_add(GAMMA);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,12 +15,12 @@ pub fn hash(k: u64) -> u64 {
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// The sequence of that seed.
+    /// Returns the sequence of that seed.
     pub fn new(seed: u64) -> SplitMix {
         SplitMix(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn draw(&mut self) -> u64 {
         let drawn = hash(self.0);
         self.0 = self.0.wrapping_add(GAMMA);

@@ -33,7 +33,7 @@ pub struct OutOfFuel {
     pub laws: Vec<Arc<str>>,
 }
 
-/// How many of the last steps a diagnostic of divergence looks at.
+/// The number of last steps that a diagnostic of divergence looks at.
 const WINDOW: usize = 64;
 
 /// Applies strategies.
@@ -42,9 +42,9 @@ pub struct Rewriter<'a> {
     pub supply: &'a mut Supply,
     /// Each step, when it is asked for.
     pub trace: Option<Vec<Step>>,
-    /// How often each law fired.
+    /// The number of times that each law fired.
     pub fired: IndexMap<Arc<str>, usize>,
-    /// The spaces of the maps in scope: passes tell, and some laws ask.
+    /// The spaces of the maps in scope. Passes set them, and some laws read them.
     pub spaces: Spaces,
     fuel: usize,
     left: usize,
@@ -80,7 +80,7 @@ impl<'a> Rewriter<'a> {
         self.framed(e, |cx, e| cx.apply(s, e))
     }
 
-    /// Says, for the trace, that what follows rewrites the definition of `place`.
+    /// Tells the trace that the next steps rewrite the definition of `place`.
     pub fn enter(&mut self, place: &Arc<str>) {
         self.places.push(place.clone());
     }
@@ -295,7 +295,7 @@ enum Quantity {
     All,
 }
 
-/// Which children were rewritten so far.
+/// The children that were rewritten so far.
 struct Tally {
     quantity: Quantity,
     next: usize,

@@ -3,7 +3,7 @@
 use crate::tensor::Position;
 use crate::term::Span;
 
-/// Why a program stopped.
+/// The reason why a program stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ErrorKind {
     /// `assert` of false.
@@ -63,9 +63,9 @@ pub enum ErrorKind {
     /// In native code, an argument or a size that is another than the function was compiled for.
     #[error("the function was specialised for {wanted}, but called with {found}")]
     NotSpecialised {
-        /// What it is.
+        /// The number found.
         found: i64,
-        /// What it should be.
+        /// The number expected.
         wanted: i64,
     },
     /// A call of a function that the program does not define.
@@ -77,14 +77,14 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{kind}")]
 pub struct RuntimeError {
-    /// What happened.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Where.
+    /// The place.
     pub span: Span,
 }
 
 impl RuntimeError {
-    /// An error whose place is not known yet.
+    /// Returns an error whose place is not known yet.
     pub(crate) fn new(kind: ErrorKind) -> RuntimeError {
         RuntimeError { kind, span: Span::default() }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! (LM s t) (LM r s) -> (LM r t)             lower-case words are type variables
 //! (LM s t) .. -> (LM s (Tuple t ..))        `p ..` repeats p for each argument; a variable that
-//!                                           stands only under `..` takes a value per repetition
+//!                                           occurs only under `..` takes a value per repetition
 //! (LM s t) (d s) -> (d t)                   `(d s)` is the tangent type of s
 //! i (Tensor i t) -> t                       a tensor is known by its index type: `(Vec t)` is
 //!                                           `(Tensor Integer t)`
@@ -198,7 +198,7 @@ fn expand(s: &Scheme, count: usize, shared: &[Arc<str>]) -> Scheme {
         Scheme::Tensor(i, t) => Scheme::Tensor(below(i), below(t)),
         Scheme::Lam(a, b) => Scheme::Lam(below(a), below(b)),
         Scheme::LM(a, b) => Scheme::LM(below(a), below(b)),
-        Scheme::Repeat(_) => panic!("`..` stands outside a list of types"),
+        Scheme::Repeat(_) => panic!("`..` outside a list of types"),
     }
 }
 

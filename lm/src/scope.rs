@@ -17,7 +17,7 @@ pub fn occurrences(e: &Expr) -> HashMap<u32, usize> {
 #[derive(Default)]
 struct Occurrences {
     counts: HashMap<u32, usize>,
-    /// How many functions a variable's binder stands in; none for a free variable.
+    /// The number of functions around a variable's binder; none for a free variable.
     depths: HashMap<u32, usize>,
 }
 

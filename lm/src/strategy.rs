@@ -1,4 +1,4 @@
-//! Says where laws are applied, and in which order: strategies.
+//! Strategies: the places and the order in which laws are applied.
 //!
 //! ```text
 //! id t         = t                              repeat s     = try (s ; repeat s)
@@ -14,8 +14,9 @@
 //! Source: Using rewrite strategies for efficient functional automatic differentiation (FTfJP 2023),
 //! sec. 5.1.
 //!
-//! `innermost` reaches the same normal form as `normalize`, for a confluent set of laws. It does not walk the term again
-//! for each step, but remembers which nodes are normal. So its work is the size of the term plus the number of rewrites.
+//! `innermost` reaches the same normal form as `normalize`, for a confluent set of laws. It does not walk the term
+//! again for each step, but remembers which nodes are normal. So its work is the size of the term plus the number of
+//! rewrites.
 
 use crate::law::{Head, Law};
 use crate::term::Expr;

@@ -1,4 +1,4 @@
-//! Where the time of a compilation goes: one row per kind of step.
+//! The times of the steps of a compilation: one row per kind of step.
 
 use indexmap::IndexMap;
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ pub struct Timings {
     rows: Arc<Mutex<IndexMap<&'static str, Row>>>,
 }
 
-/// What all steps of one name took.
+/// The total time of all steps of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// How many there were.
+    /// The number of steps.
     pub count: usize,
     /// Their wall time.
     pub time: Duration,
@@ -45,13 +45,13 @@ impl Timings {
         row.time += time;
     }
 
-    /// The rows, in the order in which their first steps ended.
+    /// Returns the rows, in the order in which their first steps ended.
     pub fn rows(&self) -> Vec<(&'static str, Row)> {
         let rows = self.rows.lock().expect("nothing panics while it holds the table");
         rows.iter().map(|(step, row)| (*step, *row)).collect()
     }
 
-    /// The wall time since the table was made.
+    /// Returns the wall time since the table was made.
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }

@@ -176,8 +176,8 @@ impl Type {
 
     /// Returns the type of the shape of a value of this type.
     ///
-    /// Where the type gives the shape, it is unit. The shape of a tensor is its size, if the type gives the shape of
-    /// the elements, and else the tensor of their shapes.
+    /// If the type fixes the shape, the type of the shape is unit. The shape of a tensor is its size if the type fixes
+    /// the shape of the elements, and otherwise the tensor of their shapes.
     pub fn shape(&self) -> Type {
         match self {
             Type::Float

@@ -1,6 +1,6 @@
 //! Arguments to measure a function at: written in the language, or generated.
 //!
-//! A written argument becomes the body of a function of n that stands behind the program, so that it may call whatever
+//! A written argument becomes the body of a function of n after the program's text, so that it may call whatever
 //! the program defines. Its errors are shown as those of a text of its own.
 
 use crate::ks::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use lm::types::Type;
 use lm::value::Value;
 use std::sync::Arc;
 
-/// What a written argument calls the size.
+/// The name of the size in a written argument.
 pub const SIZE: &str = "n";
 
 /// A written argument behind a program.
@@ -25,13 +25,13 @@ pub struct Written {
     pub program: Source,
     /// The argument alone, as the user wrote it.
     pub text: Source,
-    /// Where it starts in the program.
+    /// The offset of its start in the program.
     start: usize,
 }
 
 impl Written {
-    /// The argument `text`, of type `ty`: an expression, whose outer parentheses may be left out (`model n 25 10`), or
-    /// the name of a function without parameters, as `is_constant` tells.
+    /// Returns the argument `text`, of type `ty`: an expression, whose outer parentheses may be left out (`model n 25
+    /// 10`), or the name of a function without parameters, as `is_constant` tells.
     ///
     /// Errors: those of the reader, with places in [`Written::text`]; the text is empty.
     pub fn new(
@@ -61,7 +61,7 @@ impl Written {
         Ok(Written { name, program, text: text.clone(), start: before.len() })
     }
 
-    /// A place of the program as one of the argument's text; None for places outside of it.
+    /// Returns a place of the program as one of the argument's text; None for places outside of it.
     pub fn place(&self, span: Span) -> Option<Span> {
         let length = self.text.text().len() as u32;
         let start = span.start.checked_sub(self.start as u32).filter(|start| *start <= length)?;
@@ -78,7 +78,7 @@ impl Written {
     }
 }
 
-/// Whether a generated argument of the type needs a size.
+/// Returns whether a generated argument of the type needs a size.
 pub fn needs_size(ty: &Type) -> bool {
     match ty {
         Type::Integer | Type::Tensor(..) => true,
@@ -87,8 +87,8 @@ pub fn needs_size(ty: &Type) -> bool {
     }
 }
 
-/// How many elements the tensors of a generated argument have; None where there are far too many to count, or where
-/// the type has functions, linear maps or records, of which there are no random ones.
+/// Returns how many elements the tensors of a generated argument have; None where there are far too many to count, or
+/// where the type has functions, linear maps or records, of which there are no random ones.
 pub fn elements(ty: &Type, size: u64) -> Option<u64> {
     match ty {
         Type::Float | Type::Integer | Type::Bool | Type::String => Some(1),
@@ -98,8 +98,8 @@ pub fn elements(ty: &Type, size: u64) -> Option<u64> {
     }
 }
 
-/// A random value: tensors have `size` elements in each dimension, Floats lie in [0, 1). Integers are indices: in
-/// tensors any from 0 to `size - 1`, elsewhere the last, so that work that goes with it grows with the size.
+/// Returns a random value: tensors have `size` elements in each dimension, Floats lie in [0, 1). Integers are indices:
+/// in tensors any from 0 to `size - 1`, elsewhere the last, so that work that goes with it grows with the size.
 ///
 /// Panics for functions, linear maps and records.
 pub fn generated(ty: &Type, size: usize, random: &mut SplitMix) -> Value {

@@ -1,4 +1,4 @@
-//! What is measured of a function: itself and its derivatives.
+//! The entries of a measurement: a function and its derivatives.
 
 use crate::gradcheck::{Random, part_that_varies};
 use lm::term::{Derivative, Fun, FunName};
@@ -7,7 +7,7 @@ use lm::value::Value;
 /// A function to be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Entry {
-    /// The function itself; it is always measured, since the others are compared with it.
+    /// The function itself, which is always measured as the base of ratios.
     Primal,
     /// The forward derivative.
     Fwd,
@@ -20,7 +20,7 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// A word for it, as options and tables have it.
+    /// Returns the name in options and tables.
     pub fn name(self) -> &'static str {
         match self {
             Entry::Primal => "primal",
@@ -31,7 +31,7 @@ impl Entry {
         }
     }
 
-    /// A few words for it, for legends.
+    /// Returns the name in legends.
     pub fn title(self) -> &'static str {
         match self {
             Entry::Primal => "function",
@@ -42,7 +42,7 @@ impl Entry {
         }
     }
 
-    /// The function of the program. `varying` is the function with respect to what its derivatives are wanted.
+    /// Returns the function to measure. `varying` is the function with respect to the chosen parameters.
     pub fn function(self, varying: &FunName) -> FunName {
         match self {
             Entry::Primal => varying.as_written(),
@@ -63,8 +63,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point `whole`, where the function is `result`: with a random tangent, and a random cotangent unless the
-    /// result is a number; then it is 1, which gives the gradient.
+    /// Returns the point `whole`, where the function is `result`: with a random tangent, and a random cotangent unless
+    /// the result is a number; then it is 1, which gives the gradient.
     pub fn new(fun: &Fun, varying: &FunName, whole: Value, result: &Value, random: &mut Random) -> Point {
         let one = fun.params.len() == 1;
         let direction = random.direction(&whole);
@@ -79,7 +79,7 @@ impl Point {
         Point { parts: parts(fun, &whole), whole, tangent, cotangent }
     }
 
-    /// The arguments of an entry.
+    /// Returns the arguments of an entry.
     pub fn arguments(&self, entry: Entry) -> Vec<Value> {
         match entry {
             Entry::Primal => self.parts.clone(),
@@ -89,7 +89,7 @@ impl Point {
     }
 }
 
-/// An argument of a function as one value for each parameter.
+/// Returns an argument of a function as one value for each parameter.
 pub fn parts(fun: &Fun, whole: &Value) -> Vec<Value> {
     match whole {
         Value::Tuple(parts) if fun.params.len() != 1 => parts.clone(),

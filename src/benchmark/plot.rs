@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The times of one function.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend says.
+    /// The label in the legend.
     pub label: String,
     /// By size, from the smallest on.
     pub points: Vec<Point>,
@@ -24,11 +24,11 @@ pub struct Point {
     pub median: f64,
     /// The upper quartile, in seconds.
     pub high: f64,
-    /// How many times that of the function.
+    /// The ratio to the function's time.
     pub ratio: f64,
 }
 
-/// A line for each entry, its title for a label. Rows without a size are left out.
+/// Returns a line for each entry, its title for a label. Rows without a size are left out.
 pub fn lines(rows: &[Row]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for row in rows {
@@ -53,7 +53,7 @@ const RIGHT: f64 = 560.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 416.0;
 
-/// The picture. The first line is what the others are compared with.
+/// Returns the picture. The first line is the base of comparisons.
 ///
 /// Panics when there is no line, or one without points.
 pub fn svg(setting: &Setting, lines: &[Line]) -> String {
@@ -73,7 +73,8 @@ pub fn svg(setting: &Setting, lines: &[Line]) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          role=\"img\" font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\">\n\
          <title>{}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#ffffff\"/>\n",
         escaped(&title)
@@ -202,7 +203,7 @@ fn legend(out: &mut String, lines: &[Line], up: &Axis) {
     }
 }
 
-/// The sign for micro, which a terminal may not have.
+/// Returns the sign for micro, which a terminal may not have.
 fn micro(time: &str) -> String {
     time.replace("us", "µs")
 }
@@ -220,7 +221,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// `1,000,000`.
+/// Returns `1,000,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let comma = |(i, digit): (usize, char)| {

@@ -1,11 +1,11 @@
-//! What was measured, as a table or as JSON.
+//! Reports measurements as a table or as JSON.
 
 use super::Entry;
 use super::samples::Samples;
 use loops::analyses::counts::{Counts, Work};
 use native::Peaks;
 
-/// What all rows have in common.
+/// The facts that all rows share.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// The function.
@@ -14,22 +14,22 @@ pub struct Setting<'a> {
     pub input: &'a str,
     /// The way to the derivatives.
     pub derivation: &'a str,
-    /// How many threads there were; 0 is one for each processor.
+    /// The number of threads; 0 means one per processor.
     pub threads: usize,
 }
 
-/// What was measured of one entry at one size.
+/// The measurements of one entry at one size.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The size, where there is one.
     pub size: Option<u32>,
-    /// What was called.
+    /// The function that was called.
     pub entry: Entry,
     /// Its times.
     pub samples: Samples,
     /// The median of the ratios to the primal.
     pub ratio: f64,
-    /// What its loops did in one call.
+    /// The counts of its loops in one call.
     pub counts: Counts,
 }
 
@@ -45,12 +45,12 @@ impl Row {
     }
 }
 
-/// The head of the table.
+/// Returns the head of the table.
 pub fn heading() -> String {
     columns("n", "entry", "median", "quartiles", "ratio", ["flop", "calls", "bytes"], ["GFLOP/s", "GB/s"])
 }
 
-/// A line of the table.
+/// Returns a line of the table.
 pub fn line(row: &Row, peaks: &Peaks) -> String {
     let [low, high] = row.samples.quartiles().map(seconds_in_words);
     let counted = [row.counts.operations(), row.counts[Work::Calls], row.counts.bytes()].map(amount);
@@ -87,7 +87,7 @@ fn columns(
     )
 }
 
-/// The lines below the table.
+/// Returns the lines below the table.
 pub fn peaks(peaks: &Peaks) -> String {
     let [operations, bytes, cached] =
         [peaks.operations, peaks.bytes, peaks.cached_bytes].map(|x| three_digits(x / 1e9));
@@ -104,7 +104,8 @@ pub fn json(setting: &Setting, peaks: &Peaks, rows: &[Row]) -> String {
     let Peaks { operations, lanes, bytes, arrays, cached_bytes } = peaks;
     let rows: Vec<String> = rows.iter().map(json_row).collect();
     format!(
-        "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
+        "{{\"function\":{},\"input\":{},\"derivation\":{},\"threads\":{threads},\
+         \"peaks\":{{\"operations\":{operations:e},\"lanes\":{lanes},\
          \"bytes\":{bytes:e},\"arrays\":{arrays},\"cached_bytes\":{cached_bytes:e}}},\"rows\":[{}]}}\n",
         serde_json::Value::from(*function),
         serde_json::Value::from(*input),
@@ -151,7 +152,7 @@ fn with_unit(number: f64, units: &[(&str, f64)], space: &str) -> String {
     format!("{}{space}{unit}", three_digits(number / scale))
 }
 
-/// `1.23`, `12.3`, `123`.
+/// Returns `1.23`, `12.3`, `123`.
 pub fn three_digits(x: f64) -> String {
     let digits = [(9.995, 2), (99.95, 1)].iter().find(|(limit, _)| x < *limit).map_or(0, |(_, digits)| *digits);
     format!("{x:.digits$}")

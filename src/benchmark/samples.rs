@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
-/// How long a batch takes, at least.
+/// The least time of a batch.
 const BATCH: Duration = Duration::from_millis(1);
 
-/// How much is measured.
+/// The extent of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Rounds, at least.
@@ -29,7 +29,7 @@ impl Samples {
         Samples(seconds)
     }
 
-    /// How many.
+    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -44,7 +44,7 @@ impl Samples {
         [0.25, 0.75].map(|part| quantile(&self.0, part))
     }
 
-    /// The median of the ratios to what was measured in the same rounds. Dimensionless.
+    /// Returns the median of the ratios to the samples of the same rounds. Dimensionless.
     pub fn ratio(&self, to: &Samples) -> f64 {
         let ratios: Vec<f64> = self.0.iter().zip(&to.0).map(|(a, b)| a / b).collect();
         quantile(&ratios, 0.5)
@@ -75,7 +75,7 @@ pub fn in_turns<E>(calls: &mut [impl FnMut() -> Result<(), E>], effort: Effort) 
     Ok(seconds.into_iter().map(Samples::new).collect())
 }
 
-/// How many calls take as long as a batch; the first ones, which touch memory for the first time, do not count.
+/// Returns the number of calls in a batch. Ignores the first calls, which touch memory for the first time.
 fn batch_size<E>(call: &mut impl FnMut() -> Result<(), E>) -> Result<u64, E> {
     let mut size = 1;
     call()?;

@@ -9,17 +9,18 @@ use std::io::Write;
 /// Options of `lmc check`.
 #[derive(clap::Args)]
 pub struct CheckOptions {
-    /// Programs; `-` is standard input.
+    /// The programs to check; `-` is standard input.
     #[arg(required = true)]
     files: Vec<String>,
-    /// The files are stages of a derivation, as `--dump-stages` and `lmc demo --format ks` print them.
+    /// Read stages of a derivation, as `--dump-stages` and `lmc demo --format ks` print them.
     ///
-    /// They may define derivatives of functions that they do not define, and ones that programs cannot ask for.
+    /// Stages may define derivatives of functions that are not in the file, and derivatives that programs cannot
+    /// request.
     #[arg(long)]
     stage: bool,
 }
 
-/// Reads and type-checks each file; all errors of all files are shown.
+/// Reads and type-checks each file; shows all errors of all files.
 pub fn check(options: &CheckOptions, format: ErrorFormat, _: &mut dyn Write) -> Result<(), Failure> {
     let check = |file: &String| match options.stage {
         true => Input::check_stage(file, format),

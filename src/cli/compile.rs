@@ -17,31 +17,31 @@ use std::path::{Path, PathBuf};
 pub struct CompileOptions {
     /// The program; `-` is standard input.
     file: String,
-    /// The output; with several kinds, the first one's, and its stem for the others.
+    /// The output file. With several kinds, the file of the first kind; the others get its stem.
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Compile forward derivatives: fwd$f(s, ds).
+    /// Also compile forward derivatives: fwd$f(s, ds).
     #[arg(long)]
     fwd: bool,
-    /// Compile reverse derivatives: rev$f(s, dr).
+    /// Also compile reverse derivatives: rev$f(s, dr).
     #[arg(long)]
     rev: bool,
-    /// Compile values with forward derivatives: jvp$f(s, ds) gives both.
+    /// Also compile values with forward derivatives: jvp$f(s, ds) gives both.
     #[arg(long)]
     jvp: bool,
-    /// Compile values with reverse derivatives: vjp$f(s, dr) gives both.
+    /// Also compile values with reverse derivatives: vjp$f(s, dr) gives both.
     #[arg(long)]
     vjp: bool,
-    /// Only these functions (the value is always compiled); without it, every function of the file.
+    /// The functions to compile. Default: every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
-    /// Derivatives with respect to these parameters, or components of them (`t.1`), only.
+    /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// What to write: so, a, obj, asm, llvm-ir, loops, ks, header; `kind=PATH` says where.
+    /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header. `kind=PATH` names the file.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
-    /// The way to the derivatives.
+    /// The derivation of the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
     #[command(flatten)]
@@ -50,14 +50,14 @@ pub struct CompileOptions {
     watch: WatchOptions,
 }
 
-/// A kind of output of this command: those of the code generator, and the program itself.
+/// A kind of output: one of the code generator, or the program itself.
 #[derive(Clone, Copy, PartialEq)]
 enum Emit {
     Native(Kind),
     Ks,
 }
 
-/// Writes what was asked for.
+/// Writes the outputs that the options ask for.
 pub fn compile(options: &CompileOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| compile_watched(options, format, watch, out))
 }
@@ -78,7 +78,7 @@ fn compile_watched(
     let math = module.math().map_err(|error| input.not_compiled(error))?;
     watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
-    // All are made before the first is written: when one cannot be made, none is left behind.
+    // Makes all outputs before it writes the first, so that an error leaves no files behind.
     let content = |kind: &Emit| match kind {
         Emit::Native(kind) => module.output(*kind).map_err(|error| input.not_compiled(error)),
         Emit::Ks => Ok(text(program, &entries).into_bytes()),
@@ -94,7 +94,7 @@ fn compile_watched(
     Ok(())
 }
 
-/// The functions that get symbols; makes their derivatives.
+/// Makes the derivatives, and returns the functions that get symbols.
 fn entries(input: &mut Input, options: &CompileOptions) -> Result<Vec<FunName>, Failure> {
     let functions = input.chosen(&options.fun)?;
     let mut entries = Vec::new();
@@ -115,7 +115,7 @@ fn entries(input: &mut Input, options: &CompileOptions) -> Result<Vec<FunName>, 
     Ok(entries)
 }
 
-/// The entries and what they call, as a program.
+/// Returns the entries and the functions that they call, as a program.
 fn text(program: &Program, entries: &[FunName]) -> String {
     let mut wanted: Vec<FunName> = entries.to_vec();
     let mut next = 0;

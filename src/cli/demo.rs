@@ -18,24 +18,24 @@ use std::io::Write;
 /// Options of `lmc demo`.
 #[derive(clap::Args)]
 pub struct DemoOptions {
-    /// A demo's name, or a file; `-` is standard input.
+    /// The name of a demo, or a file; `-` is standard input.
     name: Option<String>,
-    /// The function to derive; without it, the demo's own, or every function of the file.
+    /// The function to derive. Default: the function that the demo is about, or every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
-    /// How terms are written.
+    /// The notation of terms.
     #[arg(long, value_enum, default_value_t = Notation::Infix)]
     format: Notation,
-    /// Show each rewrite: the law, where, before, after.
+    /// Show each rewrite: its law, its place, and the term before and after.
     #[arg(long)]
     trace: bool,
-    /// Show the stages of that heading only, such as "Transposed Jacobian".
+    /// Show only the stages with this heading, such as "Transposed Jacobian".
     #[arg(long, value_name = "NAME")]
     stage: Option<String>,
-    /// With respect to these parameters, or components of them (`t.1`), only.
+    /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// The way to the derivatives.
+    /// The derivation to show.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
     #[command(flatten)]
@@ -44,11 +44,11 @@ pub struct DemoOptions {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Notation {
-    /// For people, linear maps as lmCompose(m, n).
+    /// Infix operators; linear maps as lmCompose(m, n).
     Infix,
-    /// For people, linear maps with the signs of the papers.
+    /// Infix operators; linear maps with the signs of the papers.
     Unicode,
-    /// KS-Lisp; each stage reads back.
+    /// KS-Lisp, which `lmc check --stage` reads back.
     Ks,
 }
 
@@ -83,7 +83,7 @@ fn derive(
     Ok(())
 }
 
-/// The stages of the heading that is asked for, or all.
+/// Returns the stages with the heading that was asked for, or all stages.
 fn chosen<'a>(stages: &'a [Stage], options: &DemoOptions) -> Result<Vec<&'a Stage>, Failure> {
     let Some(name) = &options.stage else { return Ok(stages.iter().collect()) };
     let chosen: Vec<&Stage> = stages.iter().filter(|stage| stage.heading.eq_ignore_ascii_case(name)).collect();

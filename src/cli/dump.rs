@@ -1,7 +1,7 @@
-//! `--dump-stages`: what each pass made of each function, as a program that lmc reads.
+//! `--dump-stages`: writes the result of each pass on each function, as a program that lmc reads.
 //!
-//! A file has the function as the pass left it, and what it needs: the functions that it calls, and those of whose
-//! derivatives it speaks.
+//! A file holds the function after the pass, and the functions that it needs: its callees, and functions whose
+//! derivatives it mentions.
 
 use super::failure::Failure;
 use crate::derive::call_order::calls;
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 /// The files written so far.
 pub struct Dump {
     directory: PathBuf,
-    /// The functions of the source, and each derived one as the last pass left it.
+    /// The functions of the source, and each derived function after the last pass so far.
     known: IndexMap<FunName, Def>,
-    /// What was written last of each function.
+    /// The last definition of each function that was written.
     written: HashMap<FunName, Def>,
     count: usize,
     failed: Option<Failure>,
@@ -27,20 +27,20 @@ pub struct Dump {
 const WIDTH: usize = 100;
 
 impl Dump {
-    /// Makes the directory, unless it is there.
+    /// Makes the directory if it does not exist.
     pub fn new(directory: &Path) -> Result<Dump, Failure> {
         fs::create_dir_all(directory).map_err(|error| refused(directory, &error))?;
         let directory = directory.to_path_buf();
         Ok(Dump { directory, known: IndexMap::new(), written: HashMap::new(), count: 0, failed: None })
     }
 
-    /// Writes the functions as they are in the source.
+    /// Writes the functions of the source.
     pub fn start(&mut self, program: &Program) {
         self.known = program.defs.clone();
         program.defs.values().for_each(|def| self.stage("source", def));
     }
 
-    /// Writes a function, unless the pass has left it as it was.
+    /// Writes a function if the pass has changed it.
     pub fn stage(&mut self, pass: &str, def: &Def) {
         let name = &def.fun.name;
         if self.written.get(name) != Some(def) && self.failed.is_none() {
@@ -55,12 +55,12 @@ impl Dump {
         }
     }
 
-    /// The first file that could not be written, if there is one.
+    /// Returns an error for the first file that could not be written.
     pub fn finish(&mut self) -> Result<(), Failure> {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// The definition and what it needs, each after what it was derived from.
+    /// Returns the definition and the functions that it needs, each after its origin.
     fn needed(&self, def: &Def) -> Program {
         let mut waiting = Vec::new();
         note(def, &mut waiting);
@@ -81,8 +81,8 @@ impl Dump {
     }
 }
 
-/// The functions that a definition speaks of, each with those it is a derivative of; of halves, both, since
-/// the record is theirs.
+/// Collects the functions that a definition mentions, each with its origins. Collects both halves of a pair, since
+/// they share the record.
 fn note(def: &Def, names: &mut Vec<FunName>) {
     let mut called = vec![def.fun.name.clone()];
     calls(&def.body, &mut called);
@@ -97,7 +97,7 @@ fn note(def: &Def, names: &mut Vec<FunName>) {
     }
 }
 
-/// `rev$f`, for `[rev f]`; an overload without what file names should not have.
+/// Returns the file name of a function: `rev$f` for `[rev f]`. Drops characters that file names should not have.
 fn file_name(name: &FunName) -> String {
     let words: Vec<String> = name.derivations.iter().map(ToString::to_string).chain([without(name)]).collect();
     let is_plain = |c: char| c.is_alphanumeric() || "_-+.$@".contains(c);

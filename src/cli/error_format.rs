@@ -2,10 +2,10 @@
 
 use crate::ks::render::Format;
 
-/// How errors are shown.
+/// The format of error messages.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum ErrorFormat {
-    /// Several lines, with the source.
+    /// Several lines, with the source line.
     Human,
     /// `file:line:column: message`.
     Short,

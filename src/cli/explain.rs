@@ -7,7 +7,7 @@ use std::io::Write;
 /// Options of `lmc explain`.
 #[derive(clap::Args)]
 pub struct ExplainOptions {
-    /// An error code, such as E202, a derivative, such as rev, or the name of a law; without it, the codes are listed.
+    /// An error code such as E202, a derivative such as rev, or the name of a law.
     code: Option<String>,
 }
 

@@ -1,27 +1,27 @@
-//! Why a command did not succeed, how it is shown, and what it exits with.
+//! The failures of commands: their causes, messages and exit statuses.
 
 use super::error_format::ErrorFormat;
 use crate::ks::render::json_without_code;
 use crate::ks::source::Position;
 use std::process::ExitCode;
 
-/// A command that did not succeed.
+/// The failure of a command.
 #[derive(Debug)]
 pub enum Failure {
-    /// The program or its data is wrong; the text says how. Status 1.
+    /// An error in the program or its data, with its message. Status 1.
     Wrong(String),
-    /// The same, at a place of a file.
+    /// An error at a place of a file. Status 1.
     WrongAt(String, Position, String),
-    /// The same, already shown.
+    /// An error whose message was printed already. Status 1.
     Shown,
-    /// The command line is wrong. Status 2.
+    /// An error in the command line. Status 2.
     Usage(String),
-    /// Nobody reads our output any more: no error.
+    /// The reader of standard output has closed it. This is no error.
     BrokenPipe,
 }
 
 impl Failure {
-    /// Shows the failure on stderr, and gives the exit status.
+    /// Prints the failure on stderr, and returns the exit status.
     pub fn report(self, format: ErrorFormat) -> ExitCode {
         let (json, status) = (format == ErrorFormat::Json, self.status());
         match self {

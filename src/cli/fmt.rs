@@ -11,15 +11,15 @@ use std::path::Path;
 /// Options of `lmc fmt`.
 #[derive(clap::Args)]
 pub struct FmtOptions {
-    /// Programs, which are written anew; `-` is standard input, which goes to standard output.
+    /// The programs to rewrite in place; `-` formats standard input to standard output.
     #[arg(required = true)]
     files: Vec<String>,
-    /// Change nothing: list the files whose layout differs, and fail when there are any.
+    /// Change nothing; list the files whose layout differs, and fail if there are any.
     #[arg(long)]
     check: bool,
 }
 
-/// Lays out each file; one that cannot be read is left as it is, and the others are done all the same.
+/// Formats each file. Leaves a file that cannot be read as it is, and goes on with the others.
 pub fn fmt(options: &FmtOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     let outcomes: Vec<_> = options.files.iter().map(|file| one(file, options.check, format, out)).collect();
     outcomes.into_iter().collect()
@@ -39,7 +39,7 @@ fn one(path: &str, check: bool, format: ErrorFormat, out: &mut dyn Write) -> Res
     }
 }
 
-/// Replaces a file; its permissions stay, and where a link leads to it, the link.
+/// Replaces a file; keeps its permissions, and the symbolic link that leads to it.
 fn write(path: &str, text: &str) -> Result<(), Failure> {
     let target = Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
     let permissions = std::fs::metadata(&target).map(|metadata| metadata.permissions());

@@ -16,24 +16,23 @@ use std::io::Write;
 pub struct GradcheckOptions {
     /// The program; `-` is standard input.
     file: String,
-    /// Only these functions; without it, every function of the file whose result can change, or, where the
-    /// file has an `example`, those that take its value.
+    /// The functions to check. Default: every function whose result can vary. In a file with a function `example`,
+    /// only functions that take the value of `example`.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
-    /// Compare the interpreter only with itself: no native code.
+    /// Use only the interpreter, no native code.
     #[arg(long)]
     interpret: bool,
-    /// Points per function: random ones; or the value of `example`, a function without parameters, and
-    /// points near it.
+    /// The number of points for each function. Points are random, or the value of `example` and points near it.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     points: u32,
-    /// Seed of the random points.
+    /// The seed of random points.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// With respect to these parameters, or components of them (`t.1`), only.
+    /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// The way to the derivatives.
+    /// The derivation of the derivatives.
     #[arg(long, value_enum, default_value_t)]
     derivation: Derivation,
     #[command(flatten)]
@@ -42,7 +41,7 @@ pub struct GradcheckOptions {
     watch: WatchOptions,
 }
 
-/// Prints a table of errors; fails when something disagrees.
+/// Prints a table of errors; fails if derivatives disagree.
 pub fn gradcheck(options: &GradcheckOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| gradcheck_watched(options, format, watch, out))
 }
@@ -72,7 +71,7 @@ fn gradcheck_watched(
     let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
         let mut jit = jit.map_err(|error| input.not_compiled(error))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
@@ -102,7 +101,8 @@ fn gradcheck_watched(
     let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
     let native_limit = gradcheck::native_limit(jit.as_ref());
     Err(Failure::Wrong(format!(
-        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, {native_limit:e} between interpreter and native code)"
+        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, \
+         {native_limit:e} between interpreter and native code)"
     )))
 }
 
@@ -121,7 +121,7 @@ fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// A value on what is left of a line: arrays are long.
+/// Writes a value, cut off at the end of a line, since arrays are long.
 fn shortened(point: &lm::value::Value) -> String {
     const LONGEST: usize = 120;
     let text = point.to_string();

@@ -1,4 +1,4 @@
-//! What commands have in common: reading a program, finding a function in it, showing errors.
+//! The parts shared by commands: reading a program, finding a function in it, showing errors.
 
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
@@ -16,15 +16,15 @@ use native::SourceInfo;
 use std::io::IsTerminal;
 use std::mem::take;
 
-/// A program that was read, and where it came from.
+/// A program that was read, and its source.
 pub struct Input {
-    /// The text.
+    /// The text of the program.
     pub source: Source,
     /// The functions as written, in order, each with the place of its name.
     pub places: IndexMap<FunName, Span>,
-    /// The derivatives that the text asks for by `gdef`.
+    /// The derivatives that the text requests by `gdef`.
     pub requested: Vec<FunName>,
-    /// The program, on its way.
+    /// The pipeline that the program goes through.
     pub pipeline: Pipeline,
     format: ErrorFormat,
 }
@@ -35,7 +35,7 @@ impl Input {
         Input::read_for(path, Derivation::default(), format, watch)
     }
 
-    /// As [`Input::read`], for derivatives by a derivation.
+    /// Does the same as [`Input::read`], for derivatives by a derivation.
     pub fn read_for(path: &str, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let source = watch
             .timings
@@ -44,7 +44,7 @@ impl Input {
         Input::check(source, derivation, format, watch)
     }
 
-    /// Checks a text.
+    /// Checks a text that was read.
     pub fn check(source: Source, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let checked = front::load_for(&source, derivation, &watch.timings);
         let checked = checked.map_err(|errors| shown(&source, &errors, format))?;
@@ -63,7 +63,7 @@ impl Input {
         Input { source, places, requested, pipeline: watch.pipeline(checked), format }
     }
 
-    /// Returns the same with more definitions behind the text, checked already. Warnings were shown before.
+    /// Adds definitions that were checked already. Shows no warnings again.
     pub fn extended(self, source: Source, checked: Checked, watch: &Watch) -> Input {
         let mut input = Input::new(source, checked, self.format, watch);
         input.pipeline.take_endless_rules();
@@ -76,7 +76,7 @@ impl Input {
         front::load_stage(&source).map(|_| ()).map_err(|errors| shown(&source, &errors, format))
     }
 
-    /// Makes a function and all that it calls; shows warnings.
+    /// Makes a function and its callees; shows warnings.
     pub fn require(&mut self, name: &FunName) -> Result<(), Failure> {
         let made = self.pipeline.require(name);
         self.warn();
@@ -90,7 +90,7 @@ impl Input {
         }
     }
 
-    /// The functions as written, derivatives and `main` left out.
+    /// Returns the functions as written, without derivatives and `main`.
     pub fn functions(&self) -> Vec<FunName> {
         let defined = &self.pipeline.program().defs;
         let written =
@@ -98,7 +98,7 @@ impl Input {
         self.places.keys().filter(written).cloned().collect()
     }
 
-    /// The function that the user names: `f`, or `[f ArgType]` for one of several overloads.
+    /// Returns the function that the user names: `f`, or `[f ArgType]` for one of several overloads.
     pub fn function(&self, given: &str) -> Result<FunName, Failure> {
         let all: Vec<&FunName> = self.places.keys().filter(|name| name.derivations.is_empty()).collect();
         let fitting: Vec<&&FunName> =
@@ -117,7 +117,7 @@ impl Input {
         }
     }
 
-    /// The given functions, or all that the file has.
+    /// Returns the given functions, or all functions of the file.
     pub fn chosen(&self, given: &[String]) -> Result<Vec<FunName>, Failure> {
         if !given.is_empty() {
             return given.iter().map(|name| self.function(name)).collect();
@@ -132,15 +132,15 @@ impl Input {
         let name = self.source.name();
         Failure::Wrong(match self.pipeline.program().defs.contains_key(&FunName::base("main")) {
             true => format!(
-                "`{name}` defines no function but `main`, which has no parameters, so no derivatives, and is taken only \
-                 where `--fun main` names it"
+                "`{name}` defines no function but `main`, which has no parameters, so no derivatives, and is \
+                 taken only where `--fun main` names it"
             ),
             false => format!("`{name}` defines no function"),
         })
     }
 
-    /// The function with respect to some of its parameters, or of their components (`t.1`); all of them when
-    /// none is given.
+    /// Returns the function with respect to some of its parameters, or of their components (`t.1`). Takes all of them
+    /// when none is given.
     pub fn with_respect_to(&self, function: FunName, given: &[String]) -> Result<FunName, Failure> {
         if given.is_empty() {
             return Ok(function);
@@ -169,19 +169,19 @@ impl Input {
         Ok(function.restricted(&paths))
     }
 
-    /// An error of a derivation, at the place of its function.
+    /// Returns an error of a derivation, at the place of its function.
     pub fn underivable(&self, error: pipeline::Error) -> Failure {
         let place = error.function().and_then(|name| self.places.get(&without_derivations(name))).copied();
         let diagnostic = Diagnostic { span: place, ..error.into() };
         shown(&self.source, &[diagnostic], self.format)
     }
 
-    /// An error of the running program: `file:line:column: message`.
+    /// Returns an error of the running program: `file:line:column: message`.
     pub fn run_time_error(&self, error: &RuntimeError) -> Failure {
         self.wrong_at(error.span, error.to_string())
     }
 
-    /// A failure of the code generator, at its place where it has one.
+    /// Returns a failure of the code generator, at its place if it has one.
     pub fn not_compiled(&self, error: native::Error) -> Failure {
         match &error {
             native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
@@ -191,12 +191,12 @@ impl Input {
         }
     }
 
-    /// A failure at a place of the program.
+    /// Returns a failure at a place of the program.
     pub fn wrong_at(&self, span: Span, message: String) -> Failure {
         Failure::WrongAt(self.source.name().into(), self.source.position(span.start), message)
     }
 
-    /// What the code generator needs of the source.
+    /// Returns the facts about the source that the code generator needs.
     pub fn info(&self) -> SourceInfo {
         SourceInfo::new(self.source.name(), self.source.text())
     }

@@ -9,12 +9,12 @@ use std::io::Write;
 /// Options of `lmc laws`.
 #[derive(clap::Args)]
 pub struct LawsOptions {
-    /// Only the law of that name.
+    /// List only the law with this name.
     name: Option<String>,
-    /// Print the schedules: which laws are applied at each stage, and how.
+    /// List the schedules: which laws each stage applies, and how.
     #[arg(long, conflicts_with_all = ["name", "figure"])]
     schedule: bool,
-    /// Only the laws of that source, such as "Fig. 4" or `4`.
+    /// List only the laws from this source, such as "Fig. 4" or `4`.
     #[arg(long)]
     figure: Option<String>,
 }
@@ -36,14 +36,14 @@ pub fn laws(options: &LawsOptions, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A law of any table, as it is listed.
+/// A law of any table, in the form of the list.
 struct Row {
     name: &'static str,
     source: &'static str,
     text: String,
 }
 
-/// The laws that the engine matches, then those that passes apply.
+/// Returns the laws that the engine matches, then the laws that passes apply.
 fn rows() -> impl Iterator<Item = Row> {
     let matched = law::all().values().map(|law| {
         let copied = law.copied_maps();
@@ -70,7 +70,7 @@ fn schedules(out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Breaks a line at blanks, each line indented.
+/// Breaks a text into indented lines at blanks.
 fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::from("   ")];
     for word in text.split(' ') {

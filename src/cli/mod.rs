@@ -1,6 +1,6 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! Exit status: 0 done, 1 the program or its data is wrong, 2 usage, 101 internal error.
+//! Exit status: 0 success, 1 an error in the program or its data, 2 a usage error, 101 an internal error.
 
 mod bench;
 mod check;
@@ -28,11 +28,11 @@ use std::io::Write;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-/// A compiler for derivatives: KS-Lisp in; derivations to read, and native code, out.
+/// Compile KS-Lisp functions and their derivatives to native code, and print how each derivative is derived.
 #[derive(Parser)]
 #[command(name = "lmc", version, arg_required_else_help = true)]
 struct Arguments {
-    /// How errors are shown. (Errors that are found while the command line is read are always for people.)
+    /// The format of error messages. Errors in the command line itself always use `human`.
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Human)]
     error_format: ErrorFormat,
     #[command(subcommand)]
@@ -41,29 +41,29 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Print every stage of a derivation; without NAME, list the demos.
+    /// Print every stage of a derivation. Without NAME, list the demos.
     Demo(demo::DemoOptions),
     /// Read and type-check programs.
     Check(check::CheckOptions),
-    /// Explain an error code, a derivative or a law at length; without CODE, list the codes.
+    /// Explain an error code, a derivative or a law. Without CODE, list the codes.
     Explain(explain::ExplainOptions),
-    /// Bring programs into the canonical layout.
+    /// Format programs.
     Fmt(fmt::FmtOptions),
-    /// Call `main`.
+    /// Run a program: call its function `main`.
     Run(run::RunOptions),
     /// Compile functions and their derivatives to native code.
     Compile(compile::CompileOptions),
-    /// Compare forward, reverse, finite differences, interpreter and native code with each other.
+    /// Check derivatives: compare forward, reverse, finite differences, interpreter and native code.
     Gradcheck(gradcheck::GradcheckOptions),
-    /// Measure a function and its derivatives: times, ratios, operations and bytes in a second.
+    /// Measure a function and its derivatives: times, ratios, operations and bytes per second.
     Bench(Box<bench::BenchOptions>),
-    /// Be a tool of GradBench: answer its messages, from standard input, on standard output.
+    /// Serve GradBench's protocol on standard input and output.
     Gradbench(gradbench::GradbenchOptions),
     /// List the laws of linear maps, or the schedules that apply them.
     Laws(laws::LawsOptions),
-    /// Print a script that completes commands and options in a shell.
+    /// Print a shell script that completes commands and options.
     Completions(shell::CompletionOptions),
-    /// Print a manual page, for `man -l -`.
+    /// Print a manual page. View it with `lmc man | man -l -`.
     Man(shell::ManOptions),
 }
 
@@ -100,7 +100,7 @@ fn dispatch(arguments: &Arguments) -> Result<(), Failure> {
         Command::Completions(options) => shell::completions(options, Arguments::command(), &mut out),
         Command::Man(options) => shell::man(options, Arguments::command(), &mut out),
     };
-    // What was computed before an error is data all the same.
+    // Prints the output from before an error, too.
     let flushed = out.flush();
     done?;
     flushed.map_err(Failure::from)

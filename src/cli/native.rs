@@ -1,4 +1,4 @@
-//! Options of native code, which several commands take.
+//! The options for native code, shared by several commands.
 
 use super::watch::Watch;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -6,42 +6,43 @@ use loops::{Checks, Forward, Known, Selection};
 use native::{Lanes, Math};
 use std::path::PathBuf;
 
-/// How to compile.
+/// The options for native code.
 #[derive(clap::Args)]
 pub struct NativeOptions {
-    /// An object, archive or library (for code that runs at once, a shared library) that has the program's external
-    /// functions (`edef`); may be repeated.
+    /// Link this object, archive or library, which defines external functions (`edef`) of the program. Commands that
+    /// run the code at once need a shared library. May be repeated.
     #[arg(long, value_name = "FILE")]
     link: Vec<PathBuf>,
-    /// The processor, as LLVM names it (x86-64-v3); without it, the one at hand.
+    /// The processor to compile for, by LLVM's name, such as x86-64-v3. Default: this machine's.
     #[arg(long, value_name = "CPU")]
     pub target_cpu: Option<String>,
-    /// Optimisation level.
+    /// The optimisation level of LLVM, 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = 2, value_parser = clap::value_parser!(u8).range(0..=3))]
     level: u8,
-    /// Where indices and sizes are checked.
+    /// When to check indices and sizes.
     #[arg(long, default_value = "hoisted", value_parser = one_of(CHECKS))]
     checks: Checks,
-    /// How Floats are computed.
+    /// The arithmetic of Floats.
     #[arg(long, default_value = "fast", value_parser = one_of(MATH))]
     math: Math,
-    /// How many iterations of a loop run at once, in the lanes of vectors: auto, off or a power of two.
+    /// The number of loop iterations to run at once in vector lanes: auto, off or a power of two.
     #[arg(long, value_name = "N", default_value = "auto", value_parser = lanes)]
     lanes: Lanes,
-    /// What becomes of values that a derivative needs, and that were computed for the value.
+    /// Whether a derivative stores or recomputes intermediate values of the function.
     #[arg(long, default_value = "auto", value_parser = one_of(FORWARD))]
     forward: Forward,
-    /// A number that a parameter always is, or a size (`n=10`, `t.2=10`, `v.size=10`, `m.size.2=10`,
-    /// `rows.each.size=10`): the functions that have it are compiled for it, and stop with an error otherwise.
+    /// Compile for a fixed number or size: `n=10`, `t.2=10`, `v.size=10`, `m.size.2=10`, `rows.each.size=10`.
+    /// Functions with that parameter stop with an error on any other number or size.
     #[arg(long, value_name = "PARAMETER=NUMBER", value_delimiter = ',')]
     specialise: Vec<Known>,
-    /// Go on with the loops as that pass leaves them; `lowering` is before the first. See `lmc compile --emit loops`.
+    /// Stop the passes over loops after this pass; `lowering` skips all of them. `lmc compile --emit loops` shows the
+    /// loops.
     #[arg(long, value_name = "PASS")]
     after: Option<String>,
 }
 
 impl NativeOptions {
-    /// For the code generator.
+    /// Returns the options of the code generator.
     pub fn options(&self, watch: &Watch) -> native::Options {
         native::Options {
             opt_level: self.level,
@@ -59,31 +60,32 @@ impl NativeOptions {
     }
 }
 
-/// What `--checks` takes.
+/// The values of `--checks`.
 const CHECKS: [(&str, &str, Checks); 3] = [
-    ("full", "each time", Checks::Full),
-    ("hoisted", "before loops where that is enough, with the same errors", Checks::Hoisted),
-    ("none", "not at all: unsafe, a program that would stop does anything", Checks::None),
+    ("full", "at every access", Checks::Full),
+    ("hoisted", "once before a loop where that suffices; reports the same errors", Checks::Hoisted),
+    ("none", "never: unsafe, since a program with a wrong index has undefined behaviour", Checks::None),
 ];
 
-/// What `--math` takes.
+/// The values of `--math`.
 const MATH: [(&str, &str, Math); 2] = [
-    ("exact", "sums in the order of the program, functions of libm", Math::Exact),
+    ("exact", "adds in the order of the program and calls libm", Math::Exact),
     (
         "fast",
-        "sums in any order, products with sums rounded once, functions on vectors up to 4 ulp off (exp in lanes 1, others by libmvec)",
+        "reorders sums, fuses multiplications with additions, and computes functions in vector lanes, \
+         with errors up to 4 ulp (exp 1, others by libmvec)",
         Math::Fast,
     ),
 ];
 
-/// What `--forward` takes.
+/// The values of `--forward`.
 const FORWARD: [(&str, &str, Forward); 3] = [
-    ("auto", "what is dearer to compute than to store and load is stored", Forward::Auto),
-    ("store", "whatever takes an operation on Floats is stored", Forward::Store),
-    ("recompute", "it is computed again", Forward::Recompute),
+    ("auto", "stores a value if it costs more to compute than to store and load", Forward::Auto),
+    ("store", "stores every value that takes an operation on Floats", Forward::Store),
+    ("recompute", "recomputes every value", Forward::Recompute),
 ];
 
-/// Reads how many iterations run at once: `auto`, `off` or a number.
+/// Reads the value of `--lanes`: `auto`, `off` or a number.
 ///
 /// Errors: a number that is no power of two, or too large.
 fn lanes(given: &str) -> Result<Lanes, String> {
@@ -98,7 +100,7 @@ fn lanes(given: &str) -> Result<Lanes, String> {
     }
 }
 
-/// Threads take room for their stacks, and a machine has not so many processors.
+/// The most threads. Each thread takes memory for its stack, and no machine has that many processors.
 const MOST_THREADS: usize = 1_024;
 
 /// Reads a number of threads.

@@ -18,8 +18,8 @@ pub struct RunOptions {
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
-    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most. Results are
-    /// the same.
+    /// The most threads that long loops may use, up to 1,024; 0 means one per processor. Results do not depend on the
+    /// number of threads.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with = "interpret")]
     threads: usize,
     #[command(flatten)]
@@ -50,7 +50,7 @@ fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &m
             let options = options.native.options(watch);
             let mut jit = Jit::new(program, std::slice::from_ref(&main), &input.info(), &options)
                 .map_err(|error| input.not_compiled(error))?;
-            jit.set_stack(crate::stack_size() as u64 / 2);
+            jit.set_stack(crate::native_stack_size());
             if threads != 1 {
                 let refused = |error| Failure::Wrong(format!("{threads} threads cannot be had: {error}"));
                 jit.set_threads(threads).map_err(refused)?;

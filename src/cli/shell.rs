@@ -1,4 +1,4 @@
-//! `lmc completions` and `lmc man`: made from the definition of the command line.
+//! `lmc completions` and `lmc man`, both generated from the definition of the command line.
 
 use super::failure::Failure;
 use clap::Command;
@@ -8,14 +8,14 @@ use std::io::Write;
 /// Options of `lmc completions`.
 #[derive(clap::Args)]
 pub struct CompletionOptions {
-    /// The shell.
+    /// The shell to print the script for.
     shell: Shell,
 }
 
 /// Options of `lmc man`.
 #[derive(clap::Args)]
 pub struct ManOptions {
-    /// The page of that command; without it, the page of lmc.
+    /// The command to describe. Default: lmc itself.
     command: Option<String>,
 }
 

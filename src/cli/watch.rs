@@ -1,4 +1,4 @@
-//! What commands that compile tell about their work: times, passes, and files of what each pass made.
+//! The diagnostics of commands that compile: times, names of passes, and a file for the result of each pass.
 
 use super::dump::Dump;
 use super::failure::Failure;
@@ -16,15 +16,15 @@ pub struct WatchOptions {
     /// Print the wall time of each pass, summed over functions, on standard error.
     #[arg(long)]
     time_passes: bool,
-    /// Say on standard error what is read, which pass makes what of which function, and what is written.
+    /// Print on standard error each file read or written, and each pass with its function and result.
     #[arg(long, short)]
     verbose: bool,
-    /// Write what each pass makes of each function to a file in that directory, as a program.
+    /// Write the result of each pass on each function to a file in this directory, as a program.
     #[arg(long, value_name = "DIR")]
     dump_stages: Option<PathBuf>,
 }
 
-/// The options at work.
+/// The state behind the options: the table of times, and the place of dumps.
 #[derive(Clone)]
 pub struct Watch {
     /// The table of times.
@@ -34,19 +34,19 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches nothing; times are taken all the same.
+    /// Returns a watch that prints nothing. It still takes times.
     pub fn off() -> Watch {
         Watch { timings: Timings::default(), verbose: false, dump: None }
     }
 
-    /// Says something, when asked to say much.
+    /// Prints a line if `--verbose` was given.
     pub fn say(&self, text: impl FnOnce() -> String) {
         if self.verbose {
             eprintln!("lmc: {}", text());
         }
     }
 
-    /// A pipeline that is watched.
+    /// Returns a pipeline that reports to this watch.
     pub fn pipeline(&self, checked: Checked) -> Pipeline {
         if let Some(dump) = &self.dump {
             dump.lock().expect("dumping does not panic").start(&checked.program);
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// Runs a command, watched as its options say. The times are shown whether it succeeds or not.
+/// Runs a command under its options. Prints the times whether the command succeeds or not.
 pub fn watched(options: &WatchOptions, command: impl FnOnce(&Watch) -> Result<(), Failure>) -> Result<(), Failure> {
     let dump = options.dump_stages.as_deref().map(Dump::new).transpose()?;
     let dump = dump.map(|dump| Arc::new(Mutex::new(dump)));
@@ -79,7 +79,7 @@ pub fn watched(options: &WatchOptions, command: impl FnOnce(&Watch) -> Result<()
     done.and(dumped)
 }
 
-/// A row for each step, one for the time between them, and the whole.
+/// Formats the table of times: a row for each step, one for the time between steps, and the total.
 fn table(timings: &Timings) -> String {
     let (rows, total) = (timings.rows(), timings.elapsed());
     let steps: Duration = rows.iter().map(|(_, row)| row.time).sum();

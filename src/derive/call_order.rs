@@ -1,4 +1,4 @@
-//! Who calls whom, and whether in circles.
+//! Computes the order of calls, and finds recursion.
 
 use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;
@@ -43,9 +43,9 @@ pub fn is_recursive(program: &Program, name: &FunName) -> bool {
     false
 }
 
-/// The functions of a program, as written, that call derivatives of themselves, directly or through others. Such a
-/// derivative has no definition: it would need derivatives of ever higher order. One that is written by hand is a
-/// function like others.
+/// Returns the functions of a program, as written, that call derivatives of themselves, directly or through others.
+/// Such a derivative has no definition: it would need derivatives of ever higher order. One that is written by hand is
+/// a function like others.
 pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
     let mut graph: DiGraphMap<usize, bool> = DiGraphMap::new();
     let number = |name: &FunName| program.defs.get_index_of(name);
@@ -69,7 +69,7 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
     groups.map(|i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
 }
 
-/// The name without its n outermost derivations.
+/// Returns the name without its n outermost derivations.
 fn without(name: &FunName, n: usize) -> FunName {
     name.without_derivatives(n)
 }

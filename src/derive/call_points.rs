@@ -3,7 +3,7 @@
 use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
 use std::collections::HashMap;
 
-/// A function, whatever of it varies, and the atoms that it is called with.
+/// A function, with respect to any parameters, and the atoms of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CallPoint(FunName, Vec<Atom>);
 
@@ -36,7 +36,7 @@ impl Tuples {
         self.at(&f.name, args)
     }
 
-    /// Returns the point of a call of `[d g]`: that of g at the same argument.
+    /// Returns the point of a call of `[d g]`: the call of g at the same argument.
     pub fn point_of_derivative(&self, e: &Expr) -> Option<CallPoint> {
         let Kind::App(Op::Call(f), args) = e.kind() else { return None };
         match derivation(f)? {

@@ -1,4 +1,4 @@
-//! Names the ways to derivatives, among which options and `gdef` choose.
+//! Names the derivations of derivatives, among which options and `gdef` choose.
 
 /// A way to the derivatives of a function. All ways give functions of the same names, types and values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -19,7 +19,7 @@ impl Derivation {
     pub const ALL: [Derivation; 4] =
         [Derivation::Jacobian, Derivation::Tupled, Derivation::Polymorphic, Derivation::Split];
 
-    /// Its name in options and in `gdef`.
+    /// Returns its name in options and in `gdef`.
     pub fn name(self) -> &'static str {
         match self {
             Derivation::Jacobian => "jacobian",
@@ -29,7 +29,7 @@ impl Derivation {
         }
     }
 
-    /// The derivation of that name.
+    /// Returns the derivation of that name.
     pub fn named(name: &str) -> Option<Derivation> {
         Derivation::ALL.into_iter().find(|derivation| derivation.name() == name)
     }

@@ -6,7 +6,7 @@
 //! a        ::= atom | λx. block
 //! ```
 //!
-//! A flat term is less: its arguments may be operators on arguments, but a block stands only as a definition, a branch
+//! A flat term is less: its arguments may be operators on arguments, but a block occurs only as a definition, a branch
 //! or the body of a function.
 
 use lm::term::{Binding, Expr, Kind, Op};

@@ -23,9 +23,9 @@ use std::collections::{HashMap, HashSet};
 /// A block cut in two.
 #[derive(Debug)]
 pub struct Halves {
-    /// What does not depend on the late variables.
+    /// The bindings that do not depend on the late variables.
     pub forward: Vec<Binding>,
-    /// What depends on them.
+    /// The bindings that depend on them.
     pub reverse: Vec<Binding>,
     /// The result.
     pub result: Expr,
@@ -95,7 +95,7 @@ impl Cut<'_> {
         copy_trivial(&mut no, self.supply);
         let slots = Slots::of(exported(&yes), exported(&no));
         if !slots.0.is_empty() {
-            // The variables stand for the record from now on, so the branches get binders of their own.
+            // From now on the variables name the record, so the branches get binders of their own.
             let first = renamed(&Expr::block(yes.forward, slots.filled(|(yes, _)| yes.as_ref())), self.supply);
             let second = renamed(&Expr::block(no.forward, slots.filled(|(_, no)| no.as_ref())), self.supply);
             let rhs = Expr::conditional(c.clone(), first, second);

@@ -16,15 +16,15 @@ use std::fmt;
 pub struct TermPass {
     /// The name: of the file, in `--time-passes` and in `--dump-stages`.
     pub name: &'static str,
-    /// What it does, from the definition's point of view.
+    /// The effect on the definition.
     pub purpose: &'static str,
-    /// What holds for each of its results, in words.
+    /// The property of each of its results, in words.
     pub postcondition: &'static str,
     /// Returns a term that breaks the postcondition, the smallest where that is easy to tell; none if it holds.
     pub violation: fn(&Def, &Facts) -> Option<Expr>,
 }
 
-/// What postconditions ask about, besides the definition.
+/// The context that postconditions look at, besides the definition.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The functions that print.

@@ -19,9 +19,10 @@ pub struct Schedule {
 const MAPS: &[&str] = &[
     "zero-compose", "compose-zero", "one-compose", "compose-one", "add-zero", "zero-add", "scaleR-scale", "dot-scale",
     "scale-one", "scale-compose", "scale-add", "one-add-one", "one-add-scale", "scale-add-one", "scaleR-compose",
-    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose", "get-vcat", "vcat-get",
-    "compose-assoc", "compose-add-one", "add-compose", "add-compose-left", "add-compose-right", "vcat-add", "hcat-add",
-    "collect", "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
+    "scale-scaleR", "scaleR-add", "dot-compose", "dot-scaleR", "hcat-vcat", "vcat-compose", "inject-compose",
+    "get-vcat", "vcat-get", "compose-assoc", "compose-add-one", "add-compose", "add-compose-left",
+    "add-compose-right", "vcat-add", "hcat-add", "collect",
+    "index-ones", "index-sum", "vcatv-zero", "addv-zero", "to-zero",
 ];
 
 #[rustfmt::skip]
@@ -39,7 +40,8 @@ const APPLICATION: &[&str] = &[
 #[rustfmt::skip]
 const VECTORS: &[&str] = &[
     "vector-add-zero", "vector-zero-add", "vector-scale-zero", "vector-zero-scale", "vector-neg-zero",
-    "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus", "vector-scale-one", "get-tuple", "tuple-get",
+    "vector-add-tuple", "vector-add-left", "vector-add-right", "vector-scale-tuple", "vector-scale-minus",
+    "vector-scale-one", "get-tuple", "tuple-get",
     "get-zero", "vector-index-zero", "vector-at-zero", "vector-add-at", "vector-index-scale", "vector-index-neg",
     "vector-scale-at", "vector-neg-at", "sumbuild-zero",
     "fold-float", "fold-integer", "if-same", "if-true", "if-false",
@@ -64,7 +66,7 @@ pub static SCHEDULES: LazyLock<Vec<Schedule>> = LazyLock::new(|| {
     ]
 });
 
-/// The strategy of that name. Panics when there is none: schedules are part of the program.
+/// Returns the strategy of that name. Panics when there is none: schedules are part of the program.
 pub fn strategy(name: &str) -> &'static Strategy {
     let found = SCHEDULES.iter().find(|s| s.name == name);
     &found.unwrap_or_else(|| panic!("there is no schedule `{name}`")).strategy

@@ -8,7 +8,7 @@ use lm::term::{Derivative, Fun};
 use lm::types::Type;
 use std::sync::Arc;
 
-/// How a derivation makes a function's type.
+/// The rule by which a derivation makes a function's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typing {
     /// `S -> LM S T`, with the parameters of f.
@@ -69,7 +69,7 @@ impl Typing {
     }
 }
 
-/// Returns how a derivative's type is made, as its row says.
+/// Returns the rule for a derivative's type, from its row.
 fn typing(derivative: &Derivative) -> Typing {
     recipes::entry(derivative).typing
 }
@@ -79,7 +79,7 @@ pub fn words() -> impl Iterator<Item = &'static str> {
     Derivative::ALL.iter().map(Derivative::word)
 }
 
-/// The derivative of a function: its name and types. `None` where they are not known.
+/// Returns the derivative of a function: its name and types. `None` where they are not known.
 ///
 /// `record` gives the B of a function.
 pub fn derive(derivative: &Derivative, f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
@@ -138,7 +138,7 @@ pub fn blocks(t: &Type, s: &Type) -> Type {
     }
 }
 
-/// The function of which a gradient is asked that it does not have, as its result is no Float.
+/// Returns the function whose gradient is asked for, if it has none because its result is no Float.
 pub fn without_gradient(
     derivatives: &[Derivative],
     f: &Fun,
@@ -155,12 +155,12 @@ pub fn without_gradient(
     None
 }
 
-/// The derivative of a derivative of ... a function; derivations outermost first.
+/// Returns the derivative of a derivative of ... a function; derivations outermost first.
 pub fn derive_all(derivatives: &[Derivative], f: &Fun, record: &mut dyn FnMut(&Fun) -> Option<Type>) -> Option<Fun> {
     derivatives.iter().rev().try_fold(f.clone(), |f, derivative| derive(derivative, &f, record))
 }
 
-/// `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
+/// Returns `[polymorphic f] : (S, LM a S) -> (T, LM a T)` at the a of its argument; any other function as it is.
 pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
     let is_polymorphic = f.name.derivative() == Some(&Derivative::Polymorphic);
     let (Some([_, map]), [s, _], Some([t, _])) = (argument.as_tuple(), f.params.as_slice(), f.result.as_tuple()) else {
@@ -175,7 +175,7 @@ pub fn from_anywhere(f: Fun, argument: &Type) -> Fun {
     }
 }
 
-/// The argument type of f, from that of its derivative; derivations outermost first.
+/// Returns the argument type of f, from that of its derivative; derivations outermost first.
 ///
 /// `None` when no derivative takes such an argument, and for second halves, whose argument does not tell.
 pub fn base_argument(derivatives: &[Derivative], argument: &Type) -> Option<Type> {

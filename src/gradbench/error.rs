@@ -1,6 +1,6 @@
-//! Why a message gets the answer that it failed.
+//! The reasons why a message fails.
 
-/// Why a message failed.
+/// The reason why a message failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// The line is no JSON.
@@ -11,13 +11,13 @@ pub enum Error {
     Field {
         /// Its name.
         field: &'static str,
-        /// What it has to be.
+        /// The expected type.
         expected: &'static str,
     },
-    /// There is no model for the module.
+    /// No model exists for the module.
     #[error("there is no module `{0}`; the modules are {list}", list = super::evals::names())]
     UnknownModule(String),
-    /// There is one, but no message asked to define it.
+    /// A model exists, but no message has defined it.
     #[error("the module `{0}` has not been defined")]
     NotDefined(String),
     /// The module has no such function.
@@ -25,9 +25,9 @@ pub enum Error {
     UnknownFunction {
         /// The module.
         module: String,
-        /// What was asked for.
+        /// The function that the message names.
         function: String,
-        /// What there is.
+        /// The functions of the module.
         known: String,
     },
     /// The model does not compile.
@@ -39,9 +39,9 @@ pub enum Error {
     /// The input, or a part of it, does not have the form that the model takes.
     #[error("{place} is not {expected}")]
     Input {
-        /// Where, as in `input.x[3]`.
+        /// The place, such as `input.x[3]`.
         place: String,
-        /// What it has to be.
+        /// The expected form.
         expected: String,
     },
     /// The model stopped.

@@ -1,8 +1,8 @@
-//! The evals of GradBench, one row each: a model, the functions of it that are called, the form of what they give.
+//! The evals of GradBench, one row each: a model, the functions to call, the forms of their results.
 //!
 //! A function's arguments are the fields of the input that have the names of its parameters, in the forms that
 //! their types say (`json`). A model with a function `problem` takes them there, and gives its result to the function
-//! that is called; a row may also name a function that makes of a result what is shown of it. Neither is timed.
+//! that is called. A row may also name a function that turns a result into the output. Neither is timed.
 
 use super::error::Error;
 
@@ -15,7 +15,7 @@ pub struct Eval {
     pub text: &'static str,
     /// Objects in the input whose fields count as the input's own, as JSON pointers.
     pub sections: &'static [&'static str],
-    /// What may be called.
+    /// The functions that messages may call.
     pub functions: &'static [Function],
 }
 
@@ -24,13 +24,13 @@ pub struct Eval {
 pub struct Function {
     /// Its name, there and in the messages.
     pub name: &'static str,
-    /// The function that is called on its result at last, if there is one.
+    /// The function that turns the result into the output, if there is one.
     pub shown: Option<&'static str>,
     /// The form of the output.
     pub form: Form,
 }
 
-/// How a value becomes JSON.
+/// The form of a value in JSON.
 #[derive(Debug)]
 pub enum Form {
     /// Numbers as such, tuples and tensors as lists.
@@ -97,12 +97,12 @@ const fn eval(module: &'static str, text: &'static str, functions: &'static [Fun
     Eval { module, text, sections: &[], functions }
 }
 
-/// The eval of a module.
+/// Returns the eval of a module.
 pub fn find(module: &str) -> Result<&'static Eval, Error> {
     EVALS.iter().find(|eval| eval.module == module).ok_or_else(|| Error::UnknownModule(module.into()))
 }
 
-/// All names.
+/// Returns all names.
 pub fn names() -> String {
     EVALS.iter().map(|eval| eval.module).collect::<Vec<_>>().join(", ")
 }

@@ -15,7 +15,7 @@ use lm::value::Value;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
-/// The value of a type that JSON stands for. `place` says where it stands, for errors.
+/// Converts JSON to a value of a type. `place` is its place in the message, for errors.
 pub fn value(ty: &Type, json: &Json, place: &str) -> Result<Value, Error> {
     let wrong = |expected: &str| Error::Input { place: place.into(), expected: expected.into() };
     match ty {
@@ -32,7 +32,7 @@ pub fn value(ty: &Type, json: &Json, place: &str) -> Result<Value, Error> {
         Type::Tensor(rank, element) => {
             let mut reading = Reading { element, size: vec![None; *rank], elements: Vec::new() };
             reading.read(0, json, place)?;
-            // What is inside of nothing has no size of its own.
+            // The elements of an empty list have no size.
             let size = reading.size.iter().map(|n| n.unwrap_or(0)).collect();
             Ok(Value::Tensor(Arc::new(Tensor::new(size, reading.elements))))
         }
@@ -67,7 +67,7 @@ fn inside(place: &str, i: usize) -> String {
     format!("{place}[{i}]")
 }
 
-/// A result in a form. Errors: a number is not finite.
+/// Converts a result to JSON of a form. Errors: a number is not finite.
 pub fn output(form: &Form, value: &Value) -> Result<Json, Error> {
     match form {
         Form::Value => plain(value),

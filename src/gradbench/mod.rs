@@ -1,12 +1,12 @@
-//! A tool of GradBench, the benchmark of tools for derivatives: each message of an eval, a line of JSON, gets one
-//! answer, a line of JSON.
+//! Serves the protocol of GradBench, the benchmark of tools for derivatives. Each message of an eval is a line of
+//! JSON, and gets one line of JSON as answer.
 //!
 //! ```text
 //! define    a module is an eval; its model, a program of `demos/gradbench/`, is compiled to native code, once
 //! evaluate  the input becomes arguments, a function of the model is called again and again, and timed
 //! ```
 //!
-//! What goes wrong, in a message or in a program, is an answer too: `success` is false, and `error` says why.
+//! An error in a message or in a program is answered, too: `success` is false, and `error` gives the reason.
 
 mod error;
 mod evals;
@@ -24,20 +24,20 @@ use std::io::{self, BufRead, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// What the command line says.
+/// The options of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Whether loops may run on all processors; else on one.
+    /// Whether loops may run on all processors; otherwise they run on one.
     pub multithreaded: bool,
 }
 
 impl Settings {
-    /// How models are compiled.
+    /// Returns the options for compiling models.
     fn native(&self) -> native::Options {
         native::Options { opt_level: 3, ..native::Options::default() }
     }
 
-    /// How many threads calls may use; none for the caller's alone.
+    /// Returns the number of threads that calls may use; `None` for the caller's thread only.
     fn threads(&self) -> Option<usize> {
         const ALL: usize = 0;
         self.multithreaded.then_some(ALL)
@@ -46,7 +46,7 @@ impl Settings {
 
 /// Answers all messages of the input.
 ///
-/// Errors: those of reading and writing; what is wrong with a message is answered.
+/// Errors: reading or writing fails. Errors in a message are answered instead.
 pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write, settings: &Settings) -> io::Result<()> {
     let mut tool = Tool { settings, models: IndexMap::new() };
     let mut line = Vec::new();

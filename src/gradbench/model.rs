@@ -17,7 +17,7 @@ use native::{Jit, Prepared, SourceInfo};
 use serde_json::Value as Json;
 use std::time::Instant;
 
-/// The function of a model that makes arguments of what is given.
+/// The function of a model that turns the input into arguments.
 const PROBLEM: &str = "problem";
 
 /// A model that is ready to be called.
@@ -44,7 +44,7 @@ impl Model {
         let info = SourceInfo::new(source.name(), source.text());
         let mut jit = Jit::new(pipeline.program(), &entries, &info, &settings.native())
             .map_err(|error| Error::NotCompiled(error.to_string()))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         if let Some(threads) = settings.threads() {
             jit.set_threads(threads).map_err(|error| Error::NoThreads(error.to_string()))?;
         }
@@ -99,7 +99,7 @@ impl Model {
         Ok((json::output(&function.form, &result)?, timings))
     }
 
-    /// The arguments of a function: the input's fields of these names, or the input itself if it is no object.
+    /// Returns the arguments of a function: the input's fields of these names, or the input itself if it is no object.
     fn arguments(&self, name: &FunName, input: &Json) -> Result<Vec<Value>, Error> {
         let def = &self.jit.module().entry(name).expect("its functions are entries").def;
         let parameters = def.params.iter().map(|x| &**x.name()).zip(&def.fun.params);
@@ -128,14 +128,14 @@ impl Model {
     }
 }
 
-/// How often a function is called.
+/// The number of calls of a function.
 struct Repetition {
     least_runs: usize,
     least_seconds: f64,
 }
 
 impl Repetition {
-    /// As an input says; an input that is no object, and says nothing, asks for one call.
+    /// Reads the number of calls from an input. The default is one call, also for an input that is no object.
     fn of(input: &Json) -> Result<Repetition, Error> {
         if !input.is_object() {
             return Ok(Repetition { least_runs: 1, least_seconds: 0.0 });

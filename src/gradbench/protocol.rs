@@ -14,25 +14,25 @@ use std::time::Instant;
 
 /// A message.
 pub struct Message {
-    /// What the answer gives back.
+    /// The number that the answer repeats.
     pub id: Json,
-    /// What it asks for.
+    /// The request.
     pub request: Request,
 }
 
-/// What a message asks for.
+/// The request of a message.
 pub enum Request {
-    /// To begin.
+    /// Begin the session.
     Start {
-        /// What the eval is set to.
+        /// The settings of the eval.
         config: Option<Json>,
     },
-    /// To make a module ready.
+    /// Compile a module.
     Define {
         /// Its name.
         module: String,
     },
-    /// To call a function.
+    /// Call a function.
     Evaluate {
         /// Its module.
         module: String,
@@ -41,12 +41,12 @@ pub enum Request {
         /// Its arguments.
         input: Json,
     },
-    /// Nothing but an answer.
+    /// Answer, and do nothing else.
     Other,
 }
 
 impl Message {
-    /// Reads a line. Errors: what is wrong, for the id if there is one.
+    /// Reads a line. Errors: the mistake, with the id of the message if it has one.
     pub fn read(line: &[u8]) -> Result<Message, (Json, Error)> {
         let mut message: Json =
             serde_json::from_slice(line).map_err(|error| (Json::Null, Error::NoJson(error.to_string())))?;
@@ -76,7 +76,7 @@ fn request(message: &mut Json) -> Result<Request, Error> {
     })
 }
 
-/// How long something took.
+/// The duration of a step.
 #[derive(Serialize)]
 pub struct Timing {
     name: &'static str,
@@ -84,7 +84,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The time from then to now.
+    /// Returns the time from then to now.
     pub fn since(name: &'static str, start: Instant) -> Timing {
         Timing { name, nanoseconds: start.elapsed().as_nanos() as u64 }
     }
@@ -95,43 +95,43 @@ impl Timing {
     }
 }
 
-/// An answer. Fields that are not there are left out.
+/// An answer. Empty fields are left out of the JSON.
 #[derive(Default, Serialize)]
 pub struct Answer {
-    /// That of the message.
+    /// The number of the message.
     pub id: Json,
     /// Our name, once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<&'static str>,
-    /// What the eval is set to, as it said.
+    /// The settings of the eval, repeated from its message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Json>,
-    /// Whether what the message asks for was done.
+    /// Whether the request succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
-    /// What a function gave.
+    /// The result of the function.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
-    /// What was timed; of a short function that is called for a second, millions.
+    /// The times of calls; millions of them if a short function is called for a second.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub timings: Vec<Timing>,
-    /// Why it was not done.
+    /// The reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Answer {
-    /// That messages are answered from now on.
+    /// Answers the first message.
     pub fn started(config: Option<Json>) -> Answer {
         Answer { tool: Some("lmc"), config, ..Answer::default() }
     }
 
-    /// That something was done.
+    /// Answers that a request succeeded.
     pub fn done(output: Option<Json>, timings: Vec<Timing>) -> Answer {
         Answer { success: Some(true), output, timings, ..Answer::default() }
     }
 
-    /// That something failed.
+    /// Answers that a request failed.
     pub fn failed(error: &Error) -> Answer {
         Answer { success: Some(false), error: Some(error.to_string()), ..Answer::default() }
     }

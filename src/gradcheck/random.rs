@@ -29,7 +29,7 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// A random argument: tensors have one size in all dimensions.
+    /// Returns a random argument: tensors have one size in all dimensions.
     pub fn point(&mut self, ty: &Type) -> Value {
         const LARGEST: u64 = 5;
         if ty.mentions_array() {
@@ -38,7 +38,7 @@ impl Random {
         self.value(ty)
     }
 
-    /// A random value: Floats in [-2, 2), small Integers.
+    /// Returns a random value: Floats in [-2, 2), small Integers.
     ///
     /// Panics for functions and linear maps.
     fn value(&mut self, ty: &Type) -> Value {
@@ -57,7 +57,7 @@ impl Random {
         }
     }
 
-    /// A random tangent at a value, its Floats in [-1, 1).
+    /// Returns a random tangent at a value, its Floats in [-1, 1).
     ///
     /// Panics for functions and linear maps.
     pub fn direction(&mut self, at: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! A diagnostic: what is wrong with a user's file, where, and what to do about it, as data.
+//! A diagnostic: a mistake in a user's file, with its place and its remedy, as data.
 //!
 //! ```text
 //!     severity[code]: message          error[E216]: the body of `f` has type `Float`, but `Integer` is declared
@@ -13,12 +13,12 @@
 use lm::term::Span;
 use std::fmt;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// There is no program.
+    /// An error: there is no program to run.
     Error,
-    /// The program runs, but not as its author may expect.
+    /// A warning: the program runs, but may surprise its author.
     Warning,
 }
 
@@ -35,19 +35,19 @@ impl Severity {
 /// One mistake in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// A stable code, such as `E201`; `lmc explain` describes each at length.
     pub code: &'static str,
-    /// What is wrong.
+    /// The message: a sentence that names the mistake.
     pub message: String,
-    /// Where; none when the whole file is meant.
+    /// The place; none for the whole file.
     pub span: Option<Span>,
     /// A few words beside the marked text.
     pub label: Option<String>,
     /// Other places that matter, each with a few words.
     pub related: Vec<(Span, String)>,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 
@@ -63,7 +63,7 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, message) }
     }
 
-    /// Says where.
+    /// Sets the place.
     pub fn at(self, span: Span) -> Diagnostic {
         Diagnostic { span: Some(span), ..self }
     }
@@ -73,7 +73,7 @@ impl Diagnostic {
         Diagnostic { label: Some(words.into()), ..self }
     }
 
-    /// Adds what to do about it.
+    /// Adds a remedy.
     pub fn remedy(self, words: impl Into<String>) -> Diagnostic {
         Diagnostic { remedy: Some(words.into()), ..self }
     }

@@ -21,12 +21,12 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_for(source, Derivation::default(), &Timings::default())
 }
 
-/// As [`load`], for derivatives by a derivation; the times of reading and checking are added to a table.
+/// Does the same as [`load`], for derivatives by a derivation. Adds the times of reading and checking to a table.
 pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
     load_with(source, CheckOptions { record: Some(record), derivation, ..CheckOptions::default() }, timings)
 }
 
-/// As [`load`], for a printed stage of a derivation: it may define derivatives of functions that it
+/// Does the same as [`load`] for a printed stage of a derivation, which may define derivatives of functions that it
 /// does not define.
 pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_with(
@@ -36,7 +36,8 @@ pub fn load_stage(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     )
 }
 
-/// The record that `[suffwdpass f]` gives, known once the derivation was done: the checker's one question to it.
+/// Returns the type of the record that `[suffwdpass f]` gives, by doing the derivation. The checker asks the
+/// derivation for nothing else.
 fn record(checked: Checked, f: &FunName) -> Result<Type, Box<Diagnostic>> {
     pipeline::record(checked, f).map_err(|error| Box::new(Diagnostic::from(error)))
 }
@@ -63,8 +64,8 @@ fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Resul
     Err(all)
 }
 
-/// The definitions of the prelude alone. Their variables are from a supply of their own: a program
-/// takes its own copy from [`Checked::prelude`], by [`Checked::include`].
+/// Returns the definitions of the prelude alone. Their variables are from a supply of their own: a program takes its
+/// own copy from [`Checked::prelude`], by [`Checked::include`].
 pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
     let checked = check::check(&[], &prelude_forms(), CheckOptions::default());
     checked.expect("the prelude has no errors of its own").prelude
@@ -72,7 +73,7 @@ pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
 
 const PRELUDE: &str = include_str!("prelude.ks");
 
-/// The prelude's forms, without places: spans are of the user's file.
+/// Returns the prelude's forms, without places: spans are of the user's file.
 pub(crate) fn prelude_forms() -> Vec<Sexp> {
     let Reading { mut forms, .. } = read(PRELUDE);
     forms.iter_mut().for_each(displace);

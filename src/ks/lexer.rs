@@ -16,9 +16,9 @@ pub enum Token {
     Close(char),
     /// A number, string or symbol.
     Atom(Shape),
-    /// An error, and what to read in its place.
+    /// An error, and the shape to read instead.
     Wrong(SyntaxError, Option<Shape>),
-    /// No more.
+    /// The end of the text.
     End,
 }
 
@@ -31,24 +31,24 @@ pub struct Lexer<'a> {
 /// The characters besides letters that start a name.
 const NAME_START: &str = "_':!$%&*+.,/<=>?@\\^|-~";
 
-/// Whether names may start with `c`.
+/// Returns whether names may start with `c`.
 pub fn starts_name(c: char) -> bool {
     c.is_alphabetic() || NAME_START.contains(c)
 }
 
-/// Whether names may hold `c`.
+/// Returns whether names may hold `c`.
 pub fn continues_name(c: char) -> bool {
     starts_name(c) || c.is_ascii_digit()
 }
 
 impl<'a> Lexer<'a> {
-    /// The start of a text; a byte order mark is skipped.
+    /// Returns the start of a text; a byte order mark is skipped.
     pub fn new(text: &'a str) -> Lexer<'a> {
         let at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         Lexer { text, at }
     }
 
-    /// The next token and its place.
+    /// Returns the next token and its place.
     pub fn next_token(&mut self) -> (Token, Span) {
         if let Some(opening) = self.skip_blanks() {
             return (Token::Wrong(SyntaxError::UnclosedComment, None), opening);
@@ -65,13 +65,13 @@ impl<'a> Lexer<'a> {
         (token, self.span_from(start))
     }
 
-    /// The empty place where the lexer stands.
+    /// Returns the current position as an empty place.
     pub fn here(&self) -> Span {
         self.span_from(self.at)
     }
 
-    /// Whether the parenthesis at `at` stands at the start of a line and opens a declaration: then
-    /// whatever is still open above it was forgotten.
+    /// Returns whether the parenthesis at `at` starts a line and opens a declaration. If so, whatever is
+    /// still open above it was forgotten.
     pub fn starts_definition(&self, at: Span) -> bool {
         let start = at.start as usize;
         if start > 0 && self.text.as_bytes()[start - 1] != b'\n' {
@@ -104,7 +104,8 @@ impl<'a> Lexer<'a> {
         self.at += rest.find(|c| !keep(c)).unwrap_or(rest.len());
     }
 
-    /// Skips white space, and a comment if one follows it: where it stands, or where it opens when it has no end.
+    /// Skips white space and a comment after it. Returns the comment's place, or the place of its opening if it has no
+    /// end.
     pub fn next_comment(&mut self) -> Option<Result<Span, Span>> {
         self.skip_while(char::is_whitespace);
         let start = self.at;
@@ -121,12 +122,12 @@ impl<'a> Lexer<'a> {
         Some(Ok(self.span_from(start)))
     }
 
-    /// Skips white space and comments; the opening of a comment that has no end, if there is one.
+    /// Skips white space and comments. Returns the place of the opening of a comment without end.
     fn skip_blanks(&mut self) -> Option<Span> {
         std::iter::from_fn(|| self.next_comment()).find_map(Result::err)
     }
 
-    /// Skips a block comment with those inside it; false when it has no end.
+    /// Skips a block comment and the comments inside it. Returns false if it has no end.
     fn skip_block_comment(&mut self) -> bool {
         let mut depth = 0usize;
         while self.at < self.text.len() {
@@ -202,7 +203,7 @@ fn escape(c: char) -> Option<char> {
     }
 }
 
-/// A number, or a name, or neither.
+/// Returns a number, or a name, or neither.
 fn classify(word: &str) -> Token {
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
@@ -219,7 +220,7 @@ fn classify(word: &str) -> Token {
     }
 }
 
-/// `digits.digits`, `digits e exponent` or both.
+/// Returns `digits.digits`, `digits e exponent` or both.
 fn is_float(unsigned: &str) -> bool {
     let digits = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_ascii_digit());
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {

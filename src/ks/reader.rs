@@ -25,13 +25,13 @@ const ERROR_LIMIT: usize = 100;
 /// An s-expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sexp {
-    /// What it is.
+    /// The shape.
     pub shape: Shape,
-    /// Where it stands.
+    /// The place.
     pub span: Span,
 }
 
-/// What an s-expression is.
+/// The shape of an s-expression.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// An identifier or reserved word.
@@ -46,11 +46,11 @@ pub enum Shape {
     List(Vec<Sexp>),
     /// `[s ...]`.
     Bracket(Vec<Sexp>),
-    /// What could not be read; the error is reported.
+    /// A part that could not be read. Its error is reported.
     Bad,
 }
 
-/// What was read.
+/// The result of reading a text.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The top-level s-expressions.
@@ -82,9 +82,9 @@ struct Open {
 struct Reader<'a> {
     lexer: Lexer<'a>,
     open: Vec<Open>,
-    /// How deep we are; more than `open.len()` when beyond the limit.
+    /// The depth so far; more than `open.len()` beyond the limit.
     depth: usize,
-    /// How deep a text may be.
+    /// The greatest depth of a text.
     limit: usize,
     /// Whether a string or comment without end was read.
     is_swallowed: bool,
@@ -92,7 +92,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes one token; whether there is more.
+    /// Takes one token; returns whether there are more.
     fn step(&mut self) -> bool {
         if self.reading.errors.len() >= ERROR_LIMIT {
             let end = self.lexer.here();

@@ -26,7 +26,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Why a file gave no text; each has its name.
+/// The reasons why a file cannot be read, each with the file's name.
 enum SourceError {
     Missing(String),
     Directory(String),
@@ -58,17 +58,17 @@ impl From<SourceError> for Diagnostic {
     }
 }
 
-/// A file that gave no text: what is left of it, and what is wrong.
+/// A file that could not be read: its readable part, and the error.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
     /// The text as far as it could be read (for a file that is not UTF-8), else empty.
     pub source: Source,
-    /// What is wrong.
+    /// The error.
     pub diagnostic: Diagnostic,
 }
 
 impl Source {
-    /// A text already at hand.
+    /// Returns a source with a given text.
     pub fn new(name: &str, text: &str) -> Source {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         Source { name: name.into(), text: text.into(), line_starts }
@@ -86,7 +86,7 @@ impl Source {
         Source::from_bytes(name, bytes)
     }
 
-    /// The text that `bytes` hold.
+    /// Returns the text that `bytes` hold.
     ///
     /// Errors: not UTF-8, 4 GiB or more.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Source, Box<Unreadable>> {
@@ -99,17 +99,17 @@ impl Source {
         }
     }
 
-    /// The name, such as a path.
+    /// Returns the name, such as a path.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The line and column of a byte; of the end, when the offset lies beyond it.
+    /// Returns the line and column of a byte; of the end, when the offset lies beyond it.
     pub fn position(&self, offset: u32) -> Position {
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|&start| start <= offset);

@@ -2,7 +2,7 @@
 
 use crate::ks::diagnostic::Diagnostic;
 
-/// What is wrong with a text as a sequence of s-expressions.
+/// The syntax errors of a text as a sequence of s-expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyntaxError {
     /// A character that starts no token.

@@ -1,4 +1,4 @@
-/* Calls with an arena that suffices ask nobody for memory. Whoever asks finds the functions below, which count. */
+/* Calls with a large enough arena allocate no memory. Any allocation calls the functions below, which count. */
 
 #include <stdio.h>
 #include <stdlib.h>

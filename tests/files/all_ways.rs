@@ -22,7 +22,7 @@ use lmc::ks::front;
 use lmc::ks::source::Source;
 use native::SourceInfo;
 
-/// One of so many ways is for each program, the others for the programs after it.
+/// Each program tests one of this many ways; the programs after it test the others.
 const SPREAD: usize = 12;
 
 /// The tests.
@@ -41,7 +41,7 @@ fn of_function(number: usize, hard: Hard) -> Trial {
     let name = format!("{}::{}", hard.file, hard.name);
     each::row("all_ways::hard_programs_agree", &name, move || {
         for way in some(&covering(2), number, SPREAD) {
-            // What is printed last tells where native code crashed.
+            // The last line printed shows the program whose native code crashed.
             println!("{}", way.1.name);
             function(&hard.text, &hard.name, &[way], number as u64);
         }
@@ -108,7 +108,7 @@ fn random_programs_agree_in_some_ways() {
     assert!(count < 10 || in_lanes > 0, "nothing runs in lanes");
 }
 
-/// As many functions and ways as are asked for, of all.
+/// Returns as many functions and ways as are asked for.
 fn hard_programs_agree_in_drawn_ways() {
     let (mut random, all) = (SplitMix::new(seed()), hard());
     for _ in 0..cases(4) {
@@ -118,7 +118,7 @@ fn hard_programs_agree_in_drawn_ways() {
     }
 }
 
-/// As many demos and ways as are asked for, of all.
+/// Returns as many demos and ways as are asked for.
 fn demos_agree_in_drawn_ways() {
     let mut random = SplitMix::new(seed());
     for _ in 0..cases(2) {

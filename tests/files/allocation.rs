@@ -1,4 +1,4 @@
-//! No entry point takes memory from anywhere but its arena: what compiled code refers to is looked at, and calls with
+//! No entry point takes memory from outside its arena. Checks the symbols that compiled code refers to, and calls with
 //! an arena that suffices run where nothing else could give memory.
 
 use super::each::{self, Outcome, alone};
@@ -15,7 +15,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// What gives memory in C and C++, by the names in object files.
+/// The functions that allocate memory in C and C++, by their symbols.
 const ALLOCATORS: &[&str] = &[
     "malloc",
     "calloc",
@@ -53,11 +53,11 @@ fn run(command: &mut Command) -> String {
 fn compile(input: &Path, fun: &str, emit: &str, output: &Path) {
     let mut lmc = Command::new(env!("CARGO_BIN_EXE_lmc"));
     lmc.args(["compile", "--fwd", "--rev", "--fun", fun, "--emit", emit, "-o"]).arg(output).arg(input);
-    // What is called depends little on the level.
+    // The symbols depend little on the optimisation level.
     run(lmc.args(["-O", "0"]));
 }
 
-/// What an object refers to and does not have.
+/// Returns the undefined symbols of an object.
 fn undefined(object: &Path) -> BTreeSet<String> {
     let listed = run(Command::new("nm").args(["--undefined-only", "--format=posix"]).arg(object));
     let name = |line: &str| line.split(['@', ' ']).next().expect("a name").to_string();

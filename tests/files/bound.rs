@@ -40,7 +40,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// Of how many programs one may be above the bound: see `docs/bound.md`, "Random programs".
+/// One of this many programs may be above the bound: see `docs/bound.md`, "Random programs".
 const ONE_OF: usize = 400;
 
 /// No program does more than this for each level.
@@ -70,7 +70,7 @@ fn shrunk(text: &str) -> String {
     smallest(text, |text| is_dear(text, Derivation::default()))
 }
 
-/// What the programs are good for: each construct is in many of them, and calls go deep.
+/// The programs test enough: each construct is in many of them, and calls go deep.
 fn random_programs_have_what_they_promise() {
     let texts: Vec<String> = (0..400).map(|number| program(SEED, number)).collect();
     for construct in [
@@ -93,7 +93,7 @@ fn random_programs_have_what_they_promise() {
     assert!(many >= 10, "calls are six deep in {many} programs");
 }
 
-/// How deep calls of different functions are nested.
+/// Returns the depth of nested calls of different functions.
 fn depth_of_calls(text: &str) -> usize {
     let p = pipeline(text, Derivation::default()).expect("programs are right");
     fn below(p: &lmc::derive::pipeline::Pipeline, name: &FunName) -> usize {

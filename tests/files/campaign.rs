@@ -1,8 +1,8 @@
 //! Runs the random tests again and again, each time with another seed, and the long tests once: `./setup campaign`.
 //!
-//! Each test runs in a process of its own, so that a crash of native code is a finding, too, and only ends that test. The
-//! report counts programs, and holds for each disagreement the command that repeats it and what the test printed, with
-//! the smallest program found.
+//! Each test runs in a process of its own, so that a crash of native code is a finding, too, and only ends that test.
+//! The report counts programs, and holds for each disagreement the command that repeats it and what the test printed,
+//! with the smallest program found.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -35,7 +35,7 @@ const DRAWS: &[Draw] = &[
     ("workspace::of_random_programs", 40, "arrays: memory as it is told before a call"),
 ];
 
-/// What ran of a test.
+/// Counts of a test's runs.
 #[derive(Default)]
 struct Counts {
     rounds: u32,
@@ -51,7 +51,7 @@ struct Finding {
     output: Output,
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Request {
     seed: u64,
     minutes: u64,
@@ -98,7 +98,7 @@ struct Report {
     findings: usize,
 }
 
-/// One round of each test after the other, on all processors, until the time is over.
+/// Runs rounds of all tests on all processors until the time is over.
 fn report(request: &Request, draws: &[&Draw]) -> Report {
     let end = Instant::now() + Duration::from_secs(60 * request.minutes);
     let next = Mutex::new(0);
@@ -151,7 +151,8 @@ fn told(request: &Request, draws: &[&Draw], counts: &[Counts], findings: &[Findi
     }
     for Finding { name, seed, cases, output } in findings {
         let repeat = format!(
-            "LMC_LARGE=1 LMC_SEED={seed} LMC_CASES={cases} cargo test --release --test files -- --exact {name} --nocapture"
+            "LMC_LARGE=1 LMC_SEED={seed} LMC_CASES={cases} cargo test --release --test files -- --exact {name} \
+             --nocapture"
         );
         let _ = writeln!(text, "\n## `{name}`, seed {seed}\n\n    {repeat}\n\nEnds with {}.", output.status);
         for (way, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {

@@ -31,7 +31,7 @@ const SIZES: [i64; 2] = [400, 6_400];
 /// Operations of the reverse derivative for each of the function.
 const BOUND: f64 = 7.1;
 
-/// What the ratio may differ by between the sizes.
+/// The most that the ratio may differ between the sizes.
 const GROWTH: f64 = 1.05;
 
 /// Arithmetic and moves of `f` and of `rev$f` at a size.

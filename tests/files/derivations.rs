@@ -41,7 +41,7 @@ const CANCELLED: f64 = 1e-6;
 /// The size of a random program's point.
 const SIZE: i64 = 5;
 
-/// What is compared: the four derivatives, by name.
+/// The four derivatives to compare, by name.
 type Derivatives = Vec<(FunName, Result<Value, String>)>;
 
 fn of_demo(demo: &Demo) -> Outcome {
@@ -76,7 +76,7 @@ fn of_random_programs() {
 
 type Functions<'a> = &'a (dyn Fn(&Pipeline) -> Vec<FunName> + Sync);
 
-/// What the first derivation gives. Panics with the smallest program found, unless all agree with it.
+/// Returns the derivatives of the first derivation. Panics with the smallest program found if another one disagrees.
 fn agree(name: &str, text: &str, functions: Functions) -> Result<Derivatives, String> {
     let first = derivatives(text, Derivation::default(), functions);
     for other in Derivation::ALL.into_iter().filter(|d| *d != Derivation::default()) {
@@ -92,7 +92,7 @@ fn agree(name: &str, text: &str, functions: Functions) -> Result<Derivatives, St
     first
 }
 
-/// How the second way's derivatives differ from the first's; where the first has none, nothing is asked of the second.
+/// Returns a difference between the derivatives of two ways. Where the first has none, the second may have any.
 fn difference(one: &Result<Derivatives, String>, two: &Result<Derivatives, String>) -> Option<String> {
     let Ok(one) = one else { return None };
     let two = match two {

@@ -66,7 +66,7 @@ fn of_random_programs() {
 }
 
 thread_local! {
-    /// Of the last panic of this thread, while one is a failure and not shown.
+    /// The message of this thread's last panic, kept instead of shown.
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -136,7 +136,7 @@ fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Resu
 }
 
 fn judged(name: &FunName, report: Report, generated: &Generated) -> Result<(), String> {
-    // A sum over nothing is nothing to what it is added to; a derivative may ask for its shape, which nobody knows.
+    // An empty sum adds nothing, but a derivative may need its shape, which is unknown.
     let has_stopped = report.stopped.as_ref().is_some_and(|error| error.kind != ErrorKind::ShapeUnknown);
     let differences = generated.stops_gradients || report.differences.error <= gradcheck::DIFFERENCES;
     let rest = !has_stopped
@@ -209,7 +209,7 @@ fn second_derivatives(pipeline: &mut Pipeline, f: &Signature, generated: &Genera
     Ok(())
 }
 
-/// What `[rev f]` does, for each thing that f does, reading its argument and giving its result included.
+/// Checks the cost of `[rev f]` per operation of f, which includes reading its argument and writing its result.
 fn cost(pipeline: &mut Pipeline, f: &Signature, worst: &Worst, generated: &Generated) -> Result<(), String> {
     let name = FunName::base(&f.name);
     let work = |name: &FunName, args: &[Value]| {

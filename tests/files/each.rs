@@ -6,7 +6,7 @@ use lmc::demos::{DEMOS, Demo};
 use lmc::with_large_stack;
 use std::path::Path;
 
-/// What a check gives: why it fails, where it does.
+/// The result of a check: `Err` with the reason if it fails.
 pub type Outcome = Result<(), String>;
 
 /// Returns a test, which runs with a large stack.
@@ -32,7 +32,7 @@ pub fn in_valgrind(test: Trial) -> Trial {
     test.with_ignored_flag(!is_there)
 }
 
-/// Returns a test of a subject that stands alone.
+/// Returns a test of a single subject.
 pub fn one(subject: &str, name: &str, check: fn()) -> Trial {
     row(subject, name, move || {
         check();
@@ -40,7 +40,7 @@ pub fn one(subject: &str, name: &str, check: fn()) -> Trial {
     })
 }
 
-/// Returns tests of a subject that stand alone, by the names of their functions.
+/// Returns single tests of a subject, by the names of their functions.
 macro_rules! alone {
     ($subject:literal: $($test:path),+ $(,)?) => {
         vec![$(crate::each::one($subject, stringify!($test), $test)),+]

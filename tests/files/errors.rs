@@ -9,7 +9,7 @@ use lmc::ks::source::Source;
 use std::fs;
 use std::path::Path;
 
-/// What `lmc check` says about the file.
+/// Returns the messages of `lmc check` about the file.
 fn message(path: &Path) -> String {
     let name = path.file_name().expect("a file").to_string_lossy().into_owned();
     let bytes = fs::read(path).expect("the case can be read");

@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Trial> {
     demos.into_iter().chain(cases).collect()
 }
 
-/// As users compile it. `programs` runs the demos exactly.
+/// The options that users get. `programs` runs the demos with exact arithmetic.
 fn demo(path: &Path) -> Outcome {
     agrees(path, &[Options::default()])
 }

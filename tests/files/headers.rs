@@ -60,7 +60,7 @@ fn written(name: &str, demo: &Demo) {
     assert!(output.status.success(), "{}: {}", demo.name, String::from_utf8_lossy(&output.stderr));
 }
 
-/// Of all demos, and of a program with every kind of tensor.
+/// The headers of all demos, and of a program with every kind of tensor.
 fn headers_compile_together() {
     let mut headers = Vec::new();
     for demo in DEMOS {

@@ -57,13 +57,13 @@ fn jit(program: &Program, source: &Source) -> Result<Jit, native::Error> {
     Jit::new(program, &[FunName::base("main")], &info, &unoptimised())
 }
 
-/// What a program printed, and how it ended.
+/// The output of a program, and its result or error.
 type Ended = (String, Result<(), RuntimeError>);
 
-/// That native code prints the same and ends the same way; for what has no native code, that it is refused
+/// Checks that native code prints the same and ends the same way; or, without native code, that the program is refused
 /// at a place.
 fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(), String> {
-    // How deep is too deep depends on the stack, and LLVM makes loops of some recursions.
+    // The limit of depth depends on the stack, and LLVM turns some recursions into loops.
     if let Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }) = interpreted.1 {
         return Ok(());
     }
@@ -89,7 +89,7 @@ fn native(program: &Program, source: &Source, interpreted: &Ended) -> Result<(),
 /// Linear maps.
 const NOT_NATIVE: &[&str] = &["the Jacobian of", "`lm", "a function as a value"];
 
-/// What a program with linear maps says somewhere.
+/// Texts that mark a program with linear maps.
 const MAPS: &[&str] = &["[D ", "[Dt ", "[tupled ", "[polymorphic ", "D$", "Dt$", "(lm", "(LM"];
 
 /// Printed as KS and read back, a program is the same; the infix form is printed, too.
@@ -165,7 +165,7 @@ fn shapes_are_known_without_values() {
     }
 }
 
-/// What comes of each derivative that a program asks for.
+/// Checks the result or the error of each derivative that a program requests.
 fn says_what_it_lacks(path: &Path) -> Outcome {
     let source = source(path);
     let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;

@@ -1,4 +1,4 @@
-//! How much memory native code takes: the arena's peak does not grow with the number of iterations and
+//! Tests the memory use of native code: the arena's peak does not grow with the number of iterations and
 //! calls, and where it does not suffice the program stops with an error.
 
 use super::each::{self, Outcome, alone};
@@ -131,7 +131,8 @@ fn iterations_give_back_jagged_and_nested_tensors() {
         "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
            (sumbuild n (lam (i : Integer)
              (let (deep (map (lam (r : Vec Float)
-                          (map (lam (x : Float) (build (size r) (lam (j : Integer) (mul x (to_float (add i j)))))) r)) rows))
+                          (map (lam (x : Float) (build (size r) (lam (j : Integer) \
+                          (mul x (to_float (add i j)))))) r)) rows))
                (sum (map (lam (m : Vec (Vec Float)) (sum (map (lam (r : Vec Float) (sum r)) m))) deep))))))",
         // A jagged state.
         "(def f Float ((rows : Vec (Vec Float)) (n : Integer))
@@ -156,7 +157,7 @@ fn iterations_give_back_jagged_and_nested_tensors() {
          (def f Float ((rows : Vec (Vec Float)) (n : Integer))
            (sumbuild n (lam (i : Integer) (sum (map (lam (r : Vec Float) (sum r)) (g rows i))))))",
     ];
-    // What chunks of a loop give is kept until all have run: one number for each, which is another matter.
+    // The results of a loop's chunks are kept until all have run: one number for each chunk. This test avoids them.
     let passes = PASSES.iter().map(|pass| pass.name.to_string()).filter(|name| name != "parallelize");
     let passes = Selection::Only(passes.collect());
     let lanes = |lanes| Options { lanes, passes: passes.clone(), opt_level: 0, ..Options::default() };
@@ -198,7 +199,7 @@ fn derivatives_give_back_jagged_tensors() {
 /// Demos that have buffers which take the place of others.
 const REUSING: &[&str] = &["cnn", "det", "gmm", "kmeans", "lstm", "ode"];
 
-/// What calls of a demo and of its derivatives have in use at once, without `buffer_reuse` and with it.
+/// Compares the peaks of memory of a demo and of its derivatives without `buffer_reuse` and with it.
 fn buffers_take_the_place_of_others(demo: &Demo) -> Outcome {
     let mut fell = false;
     let mut pipeline = Pipeline::new(front::load(&Source::new("demo.ks", demo.text)).expect("a right program"));
@@ -277,7 +278,7 @@ fn memory_that_is_exhausted_is_an_error() {
     assert!(jit.call(&f(), &[Value::Integer(10)]).is_ok());
 }
 
-/// What `rev$f` has in use at once, over what `f` has, with the arguments and the gradient, in bytes.
+/// Returns the peak of memory of `rev$f` beyond the peak of `f`, the arguments and the gradient, in bytes.
 fn tape(path: &Path, n: i64) -> f64 {
     let text = files::text(path);
     let rev = f().derived(Derivative::Rev);

@@ -9,7 +9,7 @@ use lmc::demos::{DEMOS, Demo};
 use lmc::derive::Derivation;
 use std::path::Path;
 
-/// One in so many cases runs natively, too.
+/// One in this many cases runs natively, too.
 const SPREAD: usize = 5;
 
 /// The tests.

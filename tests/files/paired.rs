@@ -96,7 +96,7 @@ impl Point<'_> {
     }
 }
 
-/// Of programs at small points: a map as a value is a tree, in which what is used twice stands twice.
+/// Tests programs at small points: a map as a value is a tree, which repeats a shared value at each use.
 fn pair_is_a_value_and_its_jacobian(path: &Path) -> Outcome {
     let name = path.display().to_string();
     let text = files::text(path);
@@ -130,7 +130,7 @@ fn stages_read_back(path: &Path) -> Outcome {
     // Between them, they have every kind of stage.
     for derivation in [Derivation::Polymorphic, Derivation::Split] {
         let (mut p, functions) = pipeline(&name, &text, derivation);
-        // What stages call is in the text, too.
+        // The callees of stages are in the text, too.
         let ways: Vec<FunName> = functions.iter().flat_map(all_ways).collect();
         ways.iter().for_each(|way| p.require(way).unwrap_or_else(|error| panic!("{name}: {error}")));
         let stages: Result<Vec<Vec<Stage>>, _> = functions.iter().map(|f| p.stages(f, false)).collect();

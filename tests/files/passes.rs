@@ -1,5 +1,5 @@
-//! The passes over loops: the same values, texts and errors without passes, with all, and with every way of checking; on
-//! programs with stencils and on random ones. `loops_agree` runs each pass alone, without code.
+//! The passes over loops: the same values, texts and errors without passes, with all, and with every way of checking;
+//! on programs with stencils and on random ones. `loops_agree` runs each pass alone, without code.
 
 use super::each::{self, Outcome, alone};
 use common::native::{Case, Way};

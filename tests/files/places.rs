@@ -40,12 +40,14 @@ const PROGRAMS: &[(&str, &[Derivative])] = &[
     ("(sum\n (deltaVec (sub k 5) 0 (index 0 v))) ; here", FIRST),
     ("(sum (map (lam (x : Float) (mul x x))\n (build (sub k 5) (lam (i : Integer) (index i v))))) ; here", ALL),
     (
-        "(sum (build 2 (lam (j : Integer)\n (sum (build (sub k 5) (lam (i : Integer) (mul (index j v) (index i v)))))))) ; here",
+        "(sum (build 2 (lam (j : Integer)\n (sum (build (sub k 5) (lam (i : Integer) \
+         (mul (index j v) (index i v)))))))) ; here",
         ALL,
     ),
     ("(if (gt (index 0 v) 0.0)\n (sum (build (sub k 5) (lam (i : Integer) (index i v)))) 0.0) ; here", FIRST),
     (
-        "(fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0\n (build (sub k 5) (lam (i : Integer) (index i v)))) ; here",
+        "(fold (lam (p : Tuple Float Float) (mul (get$1$2 p) (get$2$2 p))) 1.0\n \
+         (build (sub k 5) (lam (i : Integer) (index i v)))) ; here",
         ALL,
     ),
     ("(mul 2.0\n (g v k))", FIRST),
@@ -94,7 +96,7 @@ fn text(body: &str) -> String {
     )
 }
 
-/// What f and its derivatives take.
+/// Returns the arguments of f, or of a derivative.
 fn arguments(derivative: Option<&Derivative>) -> Vec<Value> {
     let v = Value::vector([1.0, 2.0].map(Value::Float).to_vec());
     let s = Value::Tuple(vec![v.clone(), Value::Integer(4)]);
@@ -154,7 +156,7 @@ fn is_at_its_place(body: &str, failing: &[Derivative]) -> Outcome {
     if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
 }
 
-/// Whether all that can fail has a place; what is free to copy cannot.
+/// Returns whether every term that can fail has a place. Terms that are free to copy cannot fail.
 fn is_placed(e: &Expr) -> bool {
     let children = match e.kind() {
         Kind::Const(_) | Kind::Var(_) => true,

@@ -1,4 +1,4 @@
-//! What the demos print: `../demos/NAME.ks` prints `../demos/NAME.out`.
+//! Tests the output of the demos: `../demos/NAME.ks` prints `../demos/NAME.out`.
 //!
 //! Programs run interpreted, and natively with the very same text (up to the last digits with fast arithmetic), and
 //! read back the same when they are printed as KS. Numbers may differ in their last digits, as the functions of C
@@ -29,7 +29,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// What `main` prints; exact native code prints it, too.
+/// Returns the output of `main`, which is also that of exact native code.
 fn printed(demo: &Demo) -> Result<String, String> {
     let source = Source::new(&format!("{}.ks", demo.name), demo.text);
     let checked = front::load(&source).map_err(|errors| format!("{errors:?}"))?;
@@ -44,7 +44,7 @@ fn printed(demo: &Demo) -> Result<String, String> {
     if native == text { Ok(text) } else { Err(format!("native code prints something else:\n{native}")) }
 }
 
-/// What native code prints.
+/// Returns the output of native code.
 fn native(pipeline: &Pipeline, main: &FunName) -> Result<String, String> {
     let jit = Jit::new(pipeline.program(), std::slice::from_ref(main), &SourceInfo::default(), &Options::exact());
     let mut text = Vec::new();
@@ -53,14 +53,14 @@ fn native(pipeline: &Pipeline, main: &FunName) -> Result<String, String> {
     Ok(String::from_utf8(text).expect("programs print text"))
 }
 
-/// Whether texts are equal up to the last digits of numbers.
+/// Returns whether texts are equal up to the last digits of numbers.
 fn alike(one: &str, other: &str) -> bool {
     let words = |text: &str| text.split_inclusive([' ', ',', '[', ']', '\n']).map(String::from).collect::<Vec<_>>();
     let (one, other) = (words(one), words(other));
     one.len() == other.len() && one.iter().zip(&other).all(|(a, b)| a == b || close(a, b))
 }
 
-/// Whether two words are numbers that agree, with the same sign after them.
+/// Returns whether two words are numbers that agree, with the same sign after them.
 fn close(one: &str, other: &str) -> bool {
     let parts = |word: &str| {
         let number = word.trim_end_matches([' ', ',', '[', ']', '\n']);

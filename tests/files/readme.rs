@@ -1,7 +1,7 @@
 //! The documents tell the truth: their `console` blocks print what they say, and their lists are complete.
 //!
 //! In a block, `$ ` begins a command for bash; the lines below it are what it prints on standard output and
-//! standard error, and a line `...` stands for any lines. A block whose fence names a file is that file. The
+//! standard error, and a line `...` matches any lines. A block whose fence names a file is that file. The
 //! blocks of a page share a folder, which has `demos` and `codegen`.
 
 use super::each::{self, Outcome, alone};
@@ -20,7 +20,8 @@ pub fn tests() -> Vec<Trial> {
     };
     let mut tests: Vec<Trial> = PAGES.iter().map(of_page).collect();
     tests.extend(alone!(
-        "readme": every_page_with_blocks_is_run, the_commands_are_listed, the_demos_are_listed, dots_stand_for_any_lines,
+        "readme": every_page_with_blocks_is_run, the_commands_are_listed, the_demos_are_listed,
+        dots_stand_for_any_lines,
     ));
     tests
 }
@@ -29,7 +30,7 @@ const TOP: &str = env!("CARGO_MANIFEST_DIR");
 
 /// A fenced block.
 struct Block {
-    /// What follows the fence: a language, and perhaps a file.
+    /// The text after the fence: a language, and perhaps a file.
     info: String,
     text: Vec<String>,
 }
@@ -86,7 +87,7 @@ fn printed(command: &str, folder: &Path) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).trim_end().lines().map(String::from).collect()
 }
 
-/// Whether the lines are those expected, where `...` stands for any.
+/// Returns whether the lines are as expected, where `...` matches any lines.
 fn fits(expected: &[String], found: &[String]) -> bool {
     match expected {
         [] => found.is_empty(),

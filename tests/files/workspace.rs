@@ -1,5 +1,5 @@
-//! What a slice tells of the arena that a call takes (`codegen/loops/src/analyses/slices`) is what the call takes, to the byte: of
-//! demos, their derivatives and random programs, in lanes and on threads.
+//! A slice (`codegen/loops/src/analyses/slices`) tells exactly, to the byte, how much of the arena a call takes.
+//! Tests demos, their derivatives and random programs, in lanes and on threads.
 
 use super::each::{self, Outcome, alone};
 use common::cost::{arguments, point_of_demo};

@@ -114,7 +114,7 @@ fn derivatives_of_bests() {
     });
 }
 
-/// What looks like a best and is none, or is one among other things: what is carried depends on the best.
+/// Loops that look like a search for a best and are none, or whose other states depend on the best.
 const OTHERS: [&str; 4] = [
     // The second largest.
     "(def f (Tuple Float Float) (v : Vec Float)
@@ -122,7 +122,7 @@ const OTHERS: [&str; 4] = [
                (let ((so_far x) t) (let ((b second) so_far)
                  (if (gt x b) (tuple x b) (tuple b (max second x))))))
              (tuple -9.0 -9.0) v))",
-    // How often there was a new one, and the sum of all on the way.
+    // The number of new bests, and the sum of all bests.
     "(def f (Tuple Float Integer Float) (v : Vec Float)
        (fold (lam (t : Tuple (Tuple Float Integer Float) Float)
                (let ((so_far x) t) (let ((b n total) so_far)

@@ -1,4 +1,4 @@
-//! What `lmc compile` does to files that are there already, and with files of which there is nothing to compile.
+//! Tests `lmc compile` on output files that exist already, and on programs with nothing to compile.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -36,7 +36,7 @@ fn the_program_is_not_overwritten() {
 fn a_device_stays_a_device() {
     let directory = directory("a_device_stays_a_device");
     let pipe = directory.join("pipe");
-    // A pipe stands for a device: only root could put a file in the place of one.
+    // A pipe is used instead of a device, since only root could replace a device by a file.
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
     let reader = std::thread::spawn({
         let pipe = pipe.clone();

@@ -1,4 +1,4 @@
-//! How much LLVM code a program becomes, before LLVM's passes: what these cost follows from it. Counts of instructions,
+//! Measures the LLVM code of a program before LLVM's passes, whose cost follows from its size. Counts instructions,
 //! no times.
 
 use std::io::Write;
@@ -20,7 +20,7 @@ fn compiled(program: &str, options: &[&str]) -> Vec<String> {
     String::from_utf8(output.stdout).expect("IR is text").lines().map(str::to_string).collect()
 }
 
-/// How many instructions there are, and how many calls of functions whose names begin so.
+/// Counts the instructions, and the calls of functions whose names have a prefix.
 fn counted(program: &str, callee: &str) -> (usize, usize) {
     let lines = emitted(program);
     let instructions = lines.iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
@@ -61,7 +61,7 @@ fn errors_are_reported_in_one_place_of_a_function() {
     assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
 }
 
-/// Whether a line of the optimised IR has that in it, for processors with vectors of 4 and of 8 Floats.
+/// Returns whether the optimised IR contains a text, for processors with vectors of 4 and of 8 Floats.
 fn has(program: &str, text: &str) -> [bool; 2] {
     ["x86-64-v3", "x86-64-v4"].map(|cpu| {
         let lines = compiled(program, &["-O", "2", "--target-cpu", cpu]);
@@ -75,7 +75,7 @@ fn short_loops_have_vectors() {
     let again = "(def f (Vec Float) ((v : Vec Float) (n : Integer))
       (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (mul x (add x 1.0))) (get$1$2 t)))
             v (build n (lam (i : Integer) i))))";
-    // What vectors leave of a loop is made shorter vectors of.
+    // The remainder of a loop runs in shorter vectors.
     assert_eq!([has(once, "vec.epilog.vector.body"), has(again, "vec.epilog.vector.body")], [[true; 2]; 2]);
     // Only a loop that others repeat is told to have few vectors side by side.
     let is_told =

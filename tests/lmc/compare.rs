@@ -1,4 +1,4 @@
-//! What `cargo bench --bench compare` compares with: the programs written by hand in C++ give what lmc gives, and
+//! Tests the contenders of `cargo bench --bench compare`: the programs in C++ give the same results as lmc, and
 //! inputs are written as NumPy reads them.
 
 #[path = "../../benches/measure/arguments.rs"]
@@ -15,12 +15,12 @@ mod inputs;
 #[path = "../../benches/compare/machine.rs"]
 #[allow(dead_code)]
 mod machine;
+#[path = "../../benches/compare/process.rs"]
+#[allow(dead_code)]
+mod process;
 #[path = "../../benches/compare/programs.rs"]
 #[allow(dead_code)]
 mod programs;
-#[path = "../../benches/compare/python.rs"]
-#[allow(dead_code)]
-mod python;
 #[path = "../../benches/compare/rounds.rs"]
 #[allow(dead_code)]
 mod rounds;
@@ -41,7 +41,7 @@ use std::time::Duration;
 
 const CHECK: Effort = Effort { rounds: 0, sample: Duration::ZERO, clock: Clock::Wall };
 
-/// Those that are compiled soon, also by a debug build.
+/// The programs that even a debug build compiles quickly.
 const PROGRAMS_OF_TEST: [&str; 11] =
     ["lse", "llsq", "kmeans", "dot", "max", "vsum", "vadd", "vscale", "gather", "nnmf", "matmul"];
 

@@ -48,7 +48,7 @@ fn a_nonlinear_chain_costs_a_constant_per_link() {
     assert!(r600 * 20 <= 10 * r60 * 21, "{r600} against {r60}");
 }
 
-/// Whether the value or the derivative of the callee comes first is a matter of the caller's text.
+/// The caller's text decides whether the callee's value or its derivative comes first.
 #[test]
 fn a_chain_of_calls_costs_a_constant_per_call() {
     chain_of_calls(|below| format!("(let (y {below}) (mul y (sin y)))"));

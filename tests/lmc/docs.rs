@@ -54,7 +54,7 @@ fn prose(text: &str) -> String {
     prose
 }
 
-/// The targets of the links of a page: what stands in `](..)`.
+/// Returns the targets of the links of a page: the text in `](..)`.
 fn links(text: &str) -> Vec<String> {
     let prose = prose(text);
     let after = prose.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
@@ -72,7 +72,7 @@ fn anchors(page: &str) -> HashSet<String> {
     prose.lines().filter(|line| line.starts_with('#')).map(|line| anchor(line.trim_start_matches('#'))).collect()
 }
 
-/// What is wrong with a link of a page, if anything.
+/// Returns the fault of a link of a page, if it has one.
 fn broken(page: &str, link: &str) -> Option<String> {
     if link.starts_with("https://") {
         return None;
@@ -145,7 +145,8 @@ fn the_files_that_pages_name_exist() {
 #[test]
 fn pages_name_no_machine() {
     for page in pages() {
-        let text = read(&page);
+        // The build's own folder is no machine's.
+        let text = read(&page).replace("target/tmp/", "");
         for word in ["/work/", "/tmp/", "/root/", "../shared", "crates.io"] {
             assert!(!text.contains(word), "{page} names {word}");
         }

@@ -60,7 +60,7 @@ fn errors(text: &str) -> Vec<&'static str> {
         Ok(checked) => checked,
         Err(errors) => return codes(errors),
     };
-    // What takes functions, or is implemented elsewhere, is not differentiated itself.
+    // Functions that take functions, and external functions, are not differentiated themselves.
     let is_defined = |name: &&lm::term::FunName| checked.program.defs.contains_key(*name);
     let functions = checked.places.keys().filter(|name| name.derivations.is_empty()).filter(is_defined);
     let functions: Vec<_> = functions.cloned().collect();

@@ -98,7 +98,8 @@ fn what_is_missing_is_named() {
 
 /// A program whose library others link.
 const LIBRARY: &str = "(def scaled (Vec Float) ((k : Float) (v : Vec Float)) (ts_scale (mul k k) v))
-(def turned (Vec (Tuple Float Float)) (v : Vec (Tuple Float Float)) (map (lam (t : Tuple Float Float) (tuple (neg (get$2$2 t)) (get$1$2 t))) v))
+(def turned (Vec (Tuple Float Float)) (v : Vec (Tuple Float Float)) (map \
+(lam (t : Tuple Float Float) (tuple (neg (get$2$2 t)) (get$1$2 t))) v))
 ";
 
 const USER: &str = r#"

@@ -99,7 +99,7 @@ fn programs_settle() {
     lmc::with_large_stack(|| {
         for text in programs() {
             let layout = settled(&text);
-            // What is nested so deep that it starts far to the right may go beyond.
+            // Deeply nested lists, which start far to the right, may go beyond.
             let indent = |line: &str| line.len() - line.trim_start().len();
             let is_long = |line: &&str| line.chars().count() > WIDTH && indent(line) < 60 && !line.contains(';');
             assert_eq!(layout.lines().find(is_long), None, "{layout}");
@@ -127,7 +127,7 @@ fn chains_of_asserts_are_lists() {
     let parts: Vec<String> = (0..4).map(|i| format!("(assert (gt (index {i} v) 0.0) ")).collect();
     let text = format!("(def f Float (v : Vec Float) {}(print (sum v)){})", parts.concat(), ")".repeat(4));
     let lines: Vec<String> = (0..4).map(|i| format!("  (assert (gt (index {i} v) 0.0)\n")).collect();
-    let layout = format!("(def f Float (v : Vec Float)\n{}  (print (sum v))))))\n", lines.concat());
+    let layout = format!("(def f Float (v : Vec Float)\n{}  (print (sum v)))))))\n", lines.concat());
     let short = "(def f Float (x : Float)\n  (assert (gt x 0.0) (assert (lt x 1.0) x)))\n";
     lmc::with_large_stack(|| {
         assert_eq!(settled(&text), layout);
@@ -148,7 +148,7 @@ fn demos_are_laid_out() {
     });
 }
 
-/// What may stand between two tokens; comments and line feeds the more often, the further right.
+/// The texts that may separate two tokens. Comments and line feeds get more frequent towards the end.
 const BETWEEN: [&str; 14] = [
     "",
     " ",

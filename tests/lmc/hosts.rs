@@ -160,7 +160,7 @@ fn the_gradient_is_that_of_the_interpreter() {
     assert!(found.iter().zip(&expected).all(close), "{found:?}\n{expected:?}");
 }
 
-/// One file after the other: what is wrong with it, and in which line.
+/// Wrong data files, one after the other: the message names the mistake and its line.
 #[test]
 fn wrong_data_are_refused() {
     let good = "2 1 2\n0.5\n1 2\n0 0 0\n1 2\n3 4\n1.5 2\n";
@@ -195,7 +195,7 @@ fn wrong_data_are_refused() {
     expected.push(": No such file or directory");
     paths.push(PathBuf::from(env!("CARGO_TARGET_TMPDIR")));
     expected.push(":1: Is a directory");
-    // What follows goes on: the last file is read as if it were alone.
+    // Files after an error are read, too: the last file gives the same output as alone.
     let right = file("right.txt", good.replace('\n', " \r\n").as_bytes());
     let arguments: Vec<&str> = paths.iter().chain([&right]).map(|path| path.to_str().expect("UTF-8")).collect();
     for language in LANGUAGES {
@@ -233,7 +233,7 @@ fn a_wrong_gradient_and_a_failed_call_are_noticed() {
     }
 }
 
-/// What the C host takes it gives back, whether the data are right or not.
+/// The C host frees all its memory, whether the data are right or wrong.
 #[test]
 fn the_c_host_leaks_nothing() {
     if Command::new("valgrind").arg("--version").output().is_err() {

@@ -154,11 +154,13 @@ fn scalars_in_vectors() {
         "(def f Float ((v : Vec Float) (i : Integer)) (index i v))",
         "(def f (Vec Integer) (n : Integer) (build n (lam (i : Integer) (mul i i))))",
         "(def f Float (n : Integer) (sumbuild n (lam (i : Integer) (to_float i))))",
-        "(def f Float (v : Vec Float) (fold (lam (t : Tuple Float Float) (sub (mul 0.5 (get$1$2 t)) (get$2$2 t))) 1.0 v))",
+        "(def f Float (v : Vec Float) (fold (lam (t : Tuple Float Float) \
+         (sub (mul 0.5 (get$1$2 t)) (get$2$2 t))) 1.0 v))",
         "(def f (Vec Float) (v : Vec Float) (scanl (lam (t : Tuple Float Float) (sub (get$1$2 t) (get$2$2 t))) 1.0 v))",
         "(def f (Vec Float) (v : Vec Float) (scanr (lam (t : Tuple Float Float) (sub (get$1$2 t) (get$2$2 t))) 1.0 v))",
         "(def f Float ((v : Vec Float) (w : Vec Float)) (ts_dot v w))",
-        "(def f (Vec Bool) ((v : Vec Bool) (w : Vec Bool)) (map2 (lam (t : Tuple Bool Bool) (and (get$1$2 t) (get$2$2 t))) v w))",
+        "(def f (Vec Bool) ((v : Vec Bool) (w : Vec Bool)) (map2 (lam (t : Tuple Bool Bool) \
+         (and (get$1$2 t) (get$2$2 t))) v w))",
         "(def f (Tuple Integer Float) (v : Vec Float) (tuple (imax v) (max v)))",
         "(def f (Vec Float) (x : Float) (Vec_init x 1.0 (mul x x)))",
         "(def f (Vec Float) ((n : Integer) (i : Integer) (x : Float)) (deltaVec n i x))",
@@ -200,19 +202,23 @@ fn tuples_and_tensors_in_tensors() {
         "(def f (Vec (Tuple Float Float)) (v : Vec (Tuple Float Float))
            (map (lam (t : Tuple Float Float) (tuple (get$2$2 t) (get$1$2 t))) v))",
         "(def f (Vec (Vec Float)) (v : Vec (Vec Float)) (map (lam (r : Vec Float) (ts_scale 2.0 r)) v))",
-        "(def f (Vec (Vec Float)) (v : Vec (Vec Float)) (build (size v) (lam (i : Integer) (index (sub (sub (size v) 1) i) v))))",
+        "(def f (Vec (Vec Float)) (v : Vec (Vec Float)) (build (size v) \
+         (lam (i : Integer) (index (sub (sub (size v) 1) i) v))))",
         "(def f (Vec Float) (v : Vec (Vec Float)) (map (lam (r : Vec Float) (sum r)) v))",
         "(def f (Vec Integer) (v : Vec (Vec Float)) (shape v))",
         "(def f Float (v : Vec (Vec Float)) (ts_dot v v))",
         "(def f Bool ((v : Vec (Vec Float)) (w : Vec (Vec Float))) (or (eq v w) (ne v v)))",
         "(def f (Vec (Vec (Vec Float))) (v : Vec (Vec (Vec Float))) (ts_add v v))",
         "(def f (Vec (Tensor 2 (Tuple Float (Vec Integer)))) (v : Vec (Tensor 2 (Tuple Float (Vec Integer)))) v)",
-        "(def f (Vec (Vec Float)) (n : Integer) (build n (lam (i : Integer) (build i (lam (j : Integer) (to_float (mul i j)))))))",
+        "(def f (Vec (Vec Float)) (n : Integer) (build n (lam (i : Integer) \
+         (build i (lam (j : Integer) (to_float (mul i j)))))))",
         "(def f (Vec (Vec Float)) ((n : Integer) (v : Vec Float)) (constVec n v))",
-        "(def f (Vec Float) ((v : Vec Float) (x : Float)) (ts_add (index 1 (constVec 3 v)) (index 0 (ts_add (constVec 2 v) (constVec 2 v)))))",
+        "(def f (Vec Float) ((v : Vec Float) (x : Float)) (ts_add (index 1 (constVec 3 v)) \
+         (index 0 (ts_add (constVec 2 v) (constVec 2 v)))))",
         "(def f Integer (v : Vec (Tuple Float (Vec Bool))) (print v \" and \" (tuple v 1)))",
         "(def f (Vec Integer) (v : Vec Integer) (sub v (ts_scale 3.0 v)))",
-        "(def f (Vec (Vec Float)) (v : Vec (Vec Float)) (scanl (lam (t : Tuple (Vec Float) (Vec Float)) (get$2$2 t)) (Vec_init 1.0) v))",
+        "(def f (Vec (Vec Float)) (v : Vec (Vec Float)) (scanl (lam (t : Tuple (Vec Float) (Vec Float)) (get$2$2 t)) \
+         (Vec_init 1.0) v))",
         "(def f (Vec (Tuple)) (v : Vec Integer) (map (lam (i : Integer) (tuple)) v))",
     ] {
         check(text);
@@ -222,7 +228,8 @@ fn tuples_and_tensors_in_tensors() {
 #[test]
 fn sums_into_destinations() {
     for text in [
-        "(def f (Vec Float) ((v : Vec Float) (n : Integer)) (sumbuild n (lam (i : Integer) (ts_scale (to_float i) v))))",
+        "(def f (Vec Float) ((v : Vec Float) (n : Integer)) (sumbuild n \
+         (lam (i : Integer) (ts_scale (to_float i) v))))",
         "(def f (Vec Float) ((v : Vec Float) (n : Integer))
            (add v (sumbuild n (lam (i : Integer) (deltaVec (size v) i (sumbuild i (lam (j : Integer) 0.1)))))))",
         "(def f (Vec Float) (v : Vec (Vec Float)) (sum v))",
@@ -230,15 +237,18 @@ fn sums_into_destinations() {
         "(def f (Vec Float) ((v : Vec Float) (w : Vec Float) (c : Bool)) (add v (if c (add w v) w)))",
         "(def f (Tuple Float (Vec Float)) ((v : Vec Float) (x : Float) (c : Bool))
            (ts_add (tuple x v) (if c (ts_add (tuple 0.1 v) (tuple 0.2 v)) (tuple 0.3 (ts_add v v)))))",
-        "(def f (Vec (Tuple Float (Vec Float))) ((v : Vec (Tuple Float (Vec Float))) (w : Vec (Tuple Float (Vec Float))))
+        "(def f (Vec (Tuple Float (Vec Float))) ((v : Vec (Tuple Float (Vec Float))) \
+         (w : Vec (Tuple Float (Vec Float))))
            (add v (ts_add (ts_scale 2.0 v) (ts_neg w))))",
-        "(def g (Vec Float) ((v : Vec Float) (n : Integer)) (ts_add (deltaVec (size v) n 1.0) (ts_scale (to_float n) v)))
+        "(def g (Vec Float) ((v : Vec Float) (n : Integer)) (ts_add (deltaVec (size v) n 1.0) \
+         (ts_scale (to_float n) v)))
          (def f (Vec Float) ((v : Vec Float) (n : Integer)) (sumbuild n (lam (i : Integer) (g v i))))",
         "(def f Float ((n : Integer) (m : Integer))
            (sumbuild n (lam (i : Integer) (sumbuild m (lam (j : Integer) (div 0.1 (to_float (add 1 (add i j)))))))))",
         "(def f Float (n : Integer) (sumbuild n (lam (i : Integer) (if (gt i 1) (neg 0.0) (neg 0.0)))))",
         "(def f (Tuple Float Integer) (n : Integer) (sumbuild n (lam (i : Integer) (tuple 0.1 i))))",
-        "(def f (Vec Float) ((n : Integer) (v : Vec (Tuple Integer Float))) (buildFromSparse n (size v) (lam (i : Integer) (index i v))))",
+        "(def f (Vec Float) ((n : Integer) (v : Vec (Tuple Integer Float))) \
+         (buildFromSparse n (size v) (lam (i : Integer) (index i v))))",
         "(def f (Tuple (Vec Float) (Vec Float)) (v : Vec (Tuple Integer Float))
            (buildFromSparseTupled (tuple 4 5) (size v) (lam (i : Integer) (tuple (index i v) (index i v)))))",
     ] {
@@ -293,7 +303,8 @@ fn sums_of_one_thing_twice() {
 #[test]
 fn states_and_calls() {
     for text in [
-        "(def f (Vec Float) ((v : Vec Float) (w : Vec Float)) (fold (lam (t : Tuple (Vec Float) Float) (ts_scale (get$2$2 t) (get$1$2 t))) v w))",
+        "(def f (Vec Float) ((v : Vec Float) (w : Vec Float)) (fold (lam (t : Tuple (Vec Float) Float) \
+         (ts_scale (get$2$2 t) (get$1$2 t))) v w))",
         "(def f (Tuple (Vec Float) (Vec Float)) ((v : Vec Float) (w : Vec Float))
            (fold (lam (t : Tuple (Tuple (Vec Float) (Vec Float)) Float)
                    (let ((a b) (get$1$2 t)) (tuple b (ts_scale (get$2$2 t) a)))) (tuple v w) w))",
@@ -304,10 +315,12 @@ fn states_and_calls() {
         "(def twice (Vec Float) (v : Vec Float) (ts_add v v))
          (def f (Vec Float) (v : Vec Float) (twice (twice v)))",
         "(def grow (Vec Float) ((v : Vec Float) (n : Integer))
-           (if (lte n 0) v (grow (build (add (size v) 1) (lam (i : Integer) (if (lt i (size v)) (index i v) (to_float n)))) (sub n 1))))
+           (if (lte n 0) v (grow (build (add (size v) 1) (lam (i : Integer) \
+           (if (lt i (size v)) (index i v) (to_float n)))) (sub n 1))))
          (def f (Vec Float) (v : Vec Float) (grow v 6))",
         "(def rows (Vec (Vec Float)) ((v : Vec Float) (n : Integer))
-           (if (lte n 0) (constVec 2 v) (let (r (rows (ts_add v v) (sub n 1))) (map (lam (x : Vec Float) (ts_add x (index 0 r))) r))))
+           (if (lte n 0) (constVec 2 v) (let (r (rows (ts_add v v) (sub n 1))) \
+           (map (lam (x : Vec Float) (ts_add x (index 0 r))) r))))
          (def f (Vec (Vec Float)) (v : Vec Float) (rows v 3))",
         "(def f (Tuple (Vec Float) (Vec (Tuple Float Integer))) (v : Vec Float)
            (let ((a (map (lam (x : Float) (mul x x)) v))

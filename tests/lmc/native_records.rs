@@ -66,7 +66,7 @@ fn text_of(name: &str) -> String {
     fs::read_to_string(path).expect("the program can be read")
 }
 
-/// How far a program's calls are nested at size n is n, n / 4, or the logarithm of n.
+/// The depth of a program's calls at size n is n, n / 4, or the logarithm of n.
 const FILES: [&str; 4] = ["recursive_product.ks", "loop_by_recursion.ks", "mutual.ks", "halving.ks"];
 
 #[test]
@@ -118,20 +118,23 @@ const USES: &[&str] = &[
     // In a loop: each iteration uses up its records.
     "(def f Float (v : Vec Float) (sumbuild (size v) (lam (i : Integer) (power 5 (index i v) (Vec_init 1.0 2.0)))))",
     // In the states of a fold.
-    "(def f Float (v : Vec Float) (fold (lam (t : Tuple Float Float) (power 3 (get$1$2 t) (Vec_init (get$2$2 t)))) 0.1 v))",
+    "(def f Float (v : Vec Float) (fold (lam (t : Tuple Float Float) (power 3 (get$1$2 t) \
+     (Vec_init (get$2$2 t)))) 0.1 v))",
     // In a vector, all of whose elements are used later: a vector of records.
     "(def f Float (v : Vec Float)
        (let (w (build (size v) (lam (i : Integer) (power 4 (index i v) (Vec_init (index i v) 1.0)))))
          (sum (map (lam (x : Float) (mul x x)) w))))",
     // In a vector of vectors.
     "(def f Float (v : Vec Float)
-       (let (w (build (size v) (lam (i : Integer) (build i (lam (k : Integer) (power k (index i v) (Vec_init 0.5 1.0)))))))
+       (let (w (build (size v) (lam (i : Integer) (build i (lam (k : Integer) \
+       (power k (index i v) (Vec_init 0.5 1.0)))))))
          (sumbuild (size v) (lam (i : Integer) (if (gt i 0) (index 0 (index i w)) 2.0)))))",
     // In one branch, with a vector for the other result.
     "(def g (Tuple Float (Vec Float)) ((x : Float) (v : Vec Float))
        (if (gt x 0.6) (tuple (power 6 x v) (ts_scale x v)) (tuple x (ts_add v v))))
      (def f Float (v : Vec Float)
-       (let ((y w) (g (index 0 v) v)) (sumbuild (size v) (lam (i : Integer) (let ((z u) (g (index i w) v)) (mul y (add z (index i u))))))))",
+       (let ((y w) (g (index 0 v) v)) (sumbuild (size v) (lam (i : Integer) \
+       (let ((z u) (g (index i w) v)) (mul y (add z (index i u))))))))",
     // A recursive function whose calls have loops of recursive calls.
     "(def tree Float ((n : Integer) (v : Vec Float))
        (if (eq n 0) (sum v) (sumbuild 3 (lam (i : Integer) (tree (sub n 1) (ts_scale (power i (index 0 v) v) v))))))
@@ -156,7 +159,7 @@ fn a_loop_takes_back_the_records_of_an_iteration() {
     with_large_stack(|| {
         let case = Case::new(USES[0], &format!("{POWER}{}", USES[0]));
         let [small, large] = [100, 10_000].map(|n| case.run(n).1);
-        // What grows is the gradient.
+        // Only the gradient grows.
         assert!(large - small <= 8 * 9_900 + 16, "{small} bytes, then {large}");
     });
 }

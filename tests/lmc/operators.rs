@@ -60,7 +60,7 @@ fn every_function_of_libm_has_a_row() {
     });
 }
 
-/// Of numbers, those primitives fail that say so.
+/// On numbers, only primitives marked `Fails` fail.
 #[test]
 fn what_may_fail_says_so() {
     let numbers = |ty: &Type| match ty {
@@ -99,7 +99,7 @@ fn derived(text: &str, derivative: Derivative) -> String {
     })
 }
 
-/// A power is as dear with an Integer exponent as with a Float one: value and derivative are one sum.
+/// A power costs as much with an Integer exponent as with a Float one: value and derivative are one sum.
 #[test]
 fn powers_are_computed_in_one_sum() {
     for exponent in ["3", "3.0"] {

@@ -94,7 +94,7 @@ fn each_pass_applies_its_laws() {
     });
 }
 
-/// What the transpose of the map that a definition gives does to a vector.
+/// Applies the transpose of a definition's map to a vector.
 fn transposed(p: &mut Pipeline, def: &Def) -> Value {
     let body = lm::term::Expr::prim(lm::prim::Prim::LmTranspose, [def.body.clone()]);
     meaning(p, &Def::new(def.fun.name.clone(), def.params.clone(), body))

@@ -14,7 +14,7 @@ fn derivatives() -> impl Iterator<Item = Derivative> {
     Derivative::ALL.into_iter().chain([Derivative::Wrt([vec![1]].into())])
 }
 
-/// What a recipe made is kept under its condition, so no two recipes of a derivative have the same one.
+/// Results of recipes are kept by their conditions, so no two recipes of a derivative have the same condition.
 #[test]
 fn the_last_recipe_is_for_any_function_and_conditions_differ() {
     for derivative in derivatives() {

@@ -15,7 +15,7 @@ const RUNAWAY: &str = "(def forever Float ((n : Integer) (x : Float))
 (def endless Float (x : Float) (mul x (endless (add x 1.0))))
 ";
 
-/// What [`STEPS`] gives, and its derivative, in the same order of operations as forward mode has.
+/// Returns the value of [`STEPS`] and its derivative, with forward mode's order of operations.
 fn steps(n: usize, x: f64) -> (f64, f64) {
     (0..n).fold((0.5, 0.0), |(s, ds): (f64, f64), _| ((s + x).sin(), (s + x).cos() * (ds + 1.0)))
 }
@@ -119,7 +119,7 @@ int main(void) {
 }
 "#;
 
-/// What a program in C prints that is linked with a program's functions.
+/// Links a program in C with a program's functions, and returns its output.
 fn linked(test: &str, text: &str, program: &str, derivatives: &[&str]) -> Vec<f64> {
     let directory = directory(test);
     let write = |name: &str, text: &str| fs::write(directory.join(name), text).expect("the file is written");

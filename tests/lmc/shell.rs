@@ -33,7 +33,7 @@ fn scripts_name_every_command() {
     assert_eq!(lmc(&["completions", "no-shell"]).status.code(), Some(2));
 }
 
-/// What bash offers after `lmc com` and after `lmc compile --t`.
+/// Bash completes `lmc com` and `lmc compile --t`.
 #[test]
 fn bash_completes() {
     let script = printed(&["completions", "bash"]);

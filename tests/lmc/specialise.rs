@@ -22,7 +22,7 @@ struct Case {
     pipeline: Pipeline,
     name: FunName,
     jit: Jit,
-    /// How often the function's loops run through something.
+    /// The loops of the function, as text.
     loops: String,
 }
 
@@ -58,7 +58,8 @@ fn floats(n: usize) -> Value {
 #[test]
 fn integers_and_sizes_of_vectors() {
     let text = "(def f Float ((n : Integer) (v : Vec Float) (t : Tuple Float Integer))
-      (add (get$1$2 t) (sumbuild n (lam (i : Integer) (mul (index i v) (sumbuild (get$2$2 t) (lam (j : Integer) (index j v))))))))";
+      (add (get$1$2 t) (sumbuild n (lam (i : Integer) (mul (index i v) \
+      (sumbuild (get$2$2 t) (lam (j : Integer) (index j v))))))))";
     let args = |n: i64, size: usize, k: i64| {
         let t = Value::Tuple(vec![Value::Float(0.25), Value::Integer(k)]);
         [Value::Integer(n), floats(size), t]
@@ -79,7 +80,8 @@ fn integers_and_sizes_of_vectors() {
 
 #[test]
 fn sizes_of_matrices_and_of_rows() {
-    let matrix = "(def f Float (m : Tensor 2 Float) (sum (build (get$2$2 (size m)) (lam (j : Integer) (exp (index (tuple 0 j) m))))))";
+    let matrix = "(def f Float (m : Tensor 2 Float) (sum (build (get$2$2 (size m)) \
+                  (lam (j : Integer) (exp (index (tuple 0 j) m))))))";
     let case = Case::new(matrix, &FunName::base("f"), "m.size.2=3");
     assert!(!case.loops.contains("for "), "the loop is unrolled: {}", case.loops);
     let rows = "(def f Float (rows : Vec (Vec Float)) (sum (map (lam (row : Vec Float) (ts_dot row row)) rows)))";

@@ -121,7 +121,7 @@ fn values_do_not_depend_on_threads() {
     with_large_stack(|| {
         let mut case = Case::new(PROGRAM);
         let names = ["run_elements", "run_matrix", "run_total", "run_nested", "run_loss", "run_gradient"].map(base);
-        // What is called in loops is divided, too, if it is called from outside.
+        // A function called in loops is divided, too, if it is also called from outside.
         let entries: Vec<FunName> = names.iter().cloned().chain([base("elements")]).collect();
         let ways = ways(&mut case, &entries, &native::Options::default());
         for name in &names {
@@ -158,7 +158,7 @@ fn exact_values_are_the_interpreter_s() {
     });
 }
 
-/// What a test's own `parallel_for` was asked for.
+/// The requests that a test's own `parallel_for` received.
 #[derive(Default)]
 struct Asked {
     chunks: Vec<i64>,
@@ -251,7 +251,7 @@ fn chunks_are(name: &str, lanes: Lanes, wanted: &[((i64, i64), Vec<i64>)]) {
         for found in [two, five] {
             assert!(same_bits(&Value::Float(found.0.expect("it has a value")), &alone), "{n} {m}");
         }
-        // One worker needs nobody.
+        // One worker needs no other threads.
         assert!(scalar(&jit, name, [n, m], 1).1.chunks.is_empty());
     }
 }
@@ -263,7 +263,8 @@ fn the_first_error_counts() {
         let text = "(def f Float ((n : Integer) (bad : Integer) (m : Integer))
           (let (w (build m (lam (j : Integer) (to_float j))))
             (sumbuild n (lam (i : Integer)
-              (sum (map (lam (a : Float) (sin (mul a (index (if (eq (sub i (mul bad (div i bad))) (sub bad 1)) (add i m) 0) w))))
+              (sum (map (lam (a : Float) (sin (mul a (index (if (eq (sub i (mul bad (div i bad))) (sub bad 1)) \
+              (add i m) 0) w))))
                         w))))))";
         let mut case = Case::new(text);
         let name = base("f");

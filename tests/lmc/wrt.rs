@@ -53,7 +53,7 @@ fn parts_of_the_argument_vary() {
     }
 }
 
-/// What `[rev f]` and its restrictions do at one point.
+/// Counts the work of `[rev f]` and its restrictions at one point.
 fn work(f: &FunName) -> u64 {
     with_pipeline(|p| {
         let rev = f.derived(Derivative::Rev);

@@ -1,6 +1,6 @@
 // A determinant by expansion along the first row (`demos/gradbench/det.ks`), and its gradient.
 //
-// An element's derivative is a sum over all minors that it stands in the first row of: what such a minor is multiplied
+// An element's derivative is a sum over all minors that have it in their first row: what such a minor is multiplied
 // with, times the smaller minor that the element is multiplied with. The first is known going down, the other coming
 // back.
 

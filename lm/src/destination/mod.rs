@@ -31,12 +31,12 @@ pub enum Step {
     Element(Expr),
 }
 
-/// Where a value goes.
+/// The destination of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Destination {
-    /// It gets a place of its own.
+    /// A place of its own.
     Own,
-    /// It is added to that part of the block's destination.
+    /// A part of the block's destination, to which the value is added.
     Add(Vec<Step>),
     /// A tuple, each component with a destination.
     Parts(Vec<Destination>),
@@ -161,7 +161,7 @@ type Path = Vec<usize>;
 struct Claim {
     path: Path,
     destination: Destination,
-    /// How many uses of the part that is: in the branches of a conditional it may be two.
+    /// The number of uses of the part. It may be two in the branches of a conditional.
     uses: usize,
 }
 
@@ -182,7 +182,7 @@ struct Planner {
     claims: Claims,
     /// The number of the binding that binds a variable.
     bound: HashMap<u32, usize>,
-    /// What is done with what goes nowhere.
+    /// The rule for values that go nowhere.
     unread: Unread,
 }
 
@@ -250,7 +250,7 @@ impl Planner {
 
     /// Claims what `e`, which goes to the destination, adds there.
     fn consume(&mut self, e: &Expr, destination: &Destination) {
-        // What has a fixed shape is best held in registers.
+        // Values of a fixed shape are best held in registers.
         if destination.is_own() || e.ty().has_fixed_shape() {
             return;
         }
@@ -287,7 +287,7 @@ impl Planner {
 }
 
 impl Planner {
-    /// What the branches of a conditional claim goes where the condition says.
+    /// Merges the claims of both branches of a conditional.
     fn choose(&mut self, c: &Expr, yes: Claims, no: Claims) {
         let mut merged: IndexMap<(u32, Path), [Vec<Claim>; 2]> = IndexMap::new();
         for (side, claims) in [yes, no].into_iter().enumerate() {

@@ -13,9 +13,9 @@ use crate::term::{Expr, FunName, Kind, Op, Program};
 /// The treatment of a term whose value is unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
-    /// It is evaluated.
+    /// Unused values are evaluated.
     Evaluated,
-    /// It is left out, unless it prints.
+    /// Unused values are left out, unless they print.
     Dropped,
 }
 

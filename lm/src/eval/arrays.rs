@@ -86,7 +86,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// `e`, which has w's shape; or a pair of which the second component has.
+/// Returns `e`, which has w's shape, or is a pair whose second component has it.
 ///
 /// Errors: it has another shape.
 fn into(w: &Val, e: &Val) -> Outcome {
@@ -102,7 +102,7 @@ fn into(w: &Val, e: &Val) -> Outcome {
     }
 }
 
-/// The sum from left to right; over nothing, the zero of the type.
+/// Returns the sum from left to right; over nothing, the zero of the type.
 ///
 /// Errors: the type has values of several shapes.
 fn sum(mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
@@ -113,14 +113,14 @@ fn sum(mut terms: impl Iterator<Item = Outcome>, ty: &Type) -> Outcome {
     }
 }
 
-/// A tensor of tuples as a tuple of tensors, of type `ty`.
+/// Returns a tensor of tuples as a tuple of tensors, of type `ty`.
 fn unzip(v: &Val, ty: &Type) -> Val {
     let v = v.tensor();
     let part = |k: usize| Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| x.tuple()[k].clone()).collect());
     Val::Tuple((0..ty.as_tuple().expect("a tuple of tensors").len()).map(part).collect())
 }
 
-/// The size of a new tensor.
+/// Returns the size of a new tensor.
 ///
 /// Errors: it is negative, or the tensor too large.
 fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
@@ -135,7 +135,7 @@ fn size(n: &Val) -> Result<Vec<usize>, RuntimeError> {
     Ok(numbers.iter().map(|n| *n as usize).collect())
 }
 
-/// All indices of a tensor, the last number running fastest.
+/// Returns all indices of a tensor, the last number running fastest.
 fn indices(size: &[usize]) -> Vec<Val> {
     let longer = |all: Vec<Vec<usize>>, n: &usize| -> Vec<Vec<usize>> {
         all.iter().flat_map(|index| (0..*n).map(|i| [index.as_slice(), &[i]].concat())).collect()

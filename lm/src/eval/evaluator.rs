@@ -19,12 +19,12 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// An error whose place is not known yet.
+/// Returns an error whose place is not known yet.
 pub(super) fn fail<T>(kind: ErrorKind) -> Result<T, RuntimeError> {
     Err(RuntimeError { kind, span: Span::default() })
 }
 
-/// The error, at a place if it has none.
+/// Returns the error, at a place if it has none.
 pub(super) fn located(error: RuntimeError, span: Span) -> RuntimeError {
     if error.span == Span::default() { RuntimeError { span, ..error } } else { error }
 }

@@ -25,51 +25,51 @@ impl Map {
         Map { domain, codomain, forward: Box::new(forward) }
     }
 
-    /// `m ⊙ x`.
+    /// Returns `m ⊙ x`.
     pub fn apply(&self, cx: &Evaluator, x: &Val) -> Outcome {
         (self.forward)(cx, x)
     }
 
-    /// `r ⊙ᴿ m`.
+    /// Returns `r ⊙ᴿ m`.
     pub fn adjoint(self: &Rc<Map>, cx: &Evaluator, r: &Val) -> Outcome {
         let (m, r) = (self.clone(), r.clone());
         components(cx, &self.domain, Rc::new(move |cx, e| dot(cx, &m.apply(cx, &e)?, &r)))
     }
 
-    /// `0`, between the spaces that two values show.
+    /// Returns `0`, between the spaces that two values show.
     pub fn zero(s: &Val, t: &Val) -> Map {
         let zero = zero(t);
         Map::new(Space::of(s), Space::of(t), move |_, _| Ok(zero.clone()))
     }
 
-    /// `1`.
+    /// Returns `1`.
     pub fn one(s: &Val) -> Map {
         Map::new(Space::of(s), Space::of(s), |_, x| Ok(x.clone()))
     }
 
-    /// `S(k)`.
+    /// Returns `S(k)`.
     pub fn scale(s: &Val, k: f64) -> Map {
         Map::new(Space::of(s), Space::of(s), move |_, x| Ok(scale(k, x)))
     }
 
-    /// `r` to `r v`.
+    /// Returns `r` to `r v`.
     pub fn scale_r(v: &Val) -> Map {
         let (space, v) = (Space::of(v), v.clone());
         Map::new(Space::Float, space, move |_, r| Ok(scale(r.float(), &v)))
     }
 
-    /// `x` to `v . x`.
+    /// Returns `x` to `v . x`.
     pub fn dot(v: &Val) -> Map {
         let (space, v) = (Space::of(v), v.clone());
         Map::new(space, Space::Float, move |cx, x| Ok(Val::Float(dot(cx, &v, x)?)))
     }
 
-    /// `m ⊕ n`.
+    /// Returns `m ⊕ n`.
     pub fn add(m: Rc<Map>, n: Rc<Map>) -> Map {
         Map::new(m.domain.clone(), m.codomain.clone(), move |cx, x| add(&m.apply(cx, x)?, &n.apply(cx, x)?))
     }
 
-    /// `m × n ..`.
+    /// Returns `m × n ..`.
     pub fn vcat(ms: Vec<Rc<Map>>) -> Map {
         let codomain = Space::Tuple(ms.iter().map(|m| m.codomain.clone()).collect());
         Map::new(ms[0].domain.clone(), codomain, move |cx, x| {
@@ -77,14 +77,14 @@ impl Map {
         })
     }
 
-    /// `m ⋈ n ..`.
+    /// Returns `m ⋈ n ..`.
     pub fn hcat(ms: Vec<Rc<Map>>) -> Map {
         let domain = Space::Tuple(ms.iter().map(|m| m.domain.clone()).collect());
         let codomain = ms[0].codomain.clone();
         Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, x.tuple(), &codomain))
     }
 
-    /// `V(ms)`; `s` is the domain where there is no map.
+    /// Returns `V(ms)`; `s` is the domain where there is no map.
     pub fn vcat_v(size: Vec<usize>, ms: Vec<Rc<Map>>, s: &Type) -> Map {
         let domain = ms.first().map_or(Space::of_type(s), |m| m.domain.clone());
         let codomain = Space::Tensor(size.clone(), ms.iter().map(|m| m.codomain.clone()).collect());
@@ -93,39 +93,39 @@ impl Map {
         })
     }
 
-    /// `H(ms)`; `t` is the codomain where there is no map.
+    /// Returns `H(ms)`; `t` is the codomain where there is no map.
     pub fn hcat_v(size: Vec<usize>, ms: Vec<Rc<Map>>, t: &Type) -> Map {
         let codomain = ms.first().map_or(Space::of_type(t), |m| m.codomain.clone());
         let domain = Space::Tensor(size, ms.iter().map(|m| m.domain.clone()).collect());
         Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, &x.tensor().elements, &codomain))
     }
 
-    /// The sum of maps into the space that `t` shows; `s` is the domain where there is no map.
+    /// Returns the sum of maps into the space that `t` shows; `s` is the domain where there is no map.
     pub fn add_v(t: &Val, ms: Vec<Rc<Map>>, s: &Type) -> Map {
         let domain = ms.first().map_or(Space::of_type(s), |m| m.domain.clone());
         let codomain = Space::of(t);
         Map::new(domain, codomain.clone(), move |cx, x| sum_of_images(cx, &ms, &vec![x.clone(); ms.len()], &codomain))
     }
 
-    /// The element at `i` of tensors like `v`.
+    /// Returns the element at `i` of tensors like `v`.
     pub fn index(i: &Val, v: &Val) -> Map {
         let codomain = v.tensor().element(i).map_or(Space::Unknown, |x| Space::of(&x));
         let i = i.clone();
         Map::new(Space::of(v), codomain, move |_, x| x.tensor().element(&i))
     }
 
-    /// The sum of the elements of tensors like `v`; `t` is the codomain where there is none.
+    /// Returns the sum of the elements of tensors like `v`; `t` is the codomain where there is none.
     pub fn sum(v: &Val, t: &Type) -> Map {
         let codomain = v.tensor().elements.first().map_or(Space::of_type(t), Space::of);
         Map::new(Space::of(v), codomain.clone(), move |_, x| sum_or_zero(x.tensor().elements.clone(), &codomain))
     }
 
-    /// The `i`-th component, from 1, of tuples like `s`.
+    /// Returns the `i`-th component, from 1, of tuples like `s`.
     pub fn component(i: usize, s: &Val) -> Map {
         Map::new(Space::of(s), Space::of(&s.tuple()[i - 1]), move |_, x| Ok(x.tuple()[i - 1].clone()))
     }
 
-    /// `n` steps from (state, input) to (state, sum of outputs), step `i` by the map `f(i)`.
+    /// Returns `n` steps from (state, input) to (state, sum of outputs), step `i` by the map `f(i)`.
     pub fn fold(n: i64, s: &Val, t: &Val, f: &Val) -> Map {
         let (start, f) = (neutral_unless_empty(n, &t.tuple()[1]), f.clone());
         Map::new(Space::of(s), Space::of(t), move |cx, x| {
@@ -141,17 +141,18 @@ impl Map {
         })
     }
 
-    /// `m ∘ n`.
+    /// Returns `m ∘ n`.
     pub fn compose(m: Rc<Map>, n: Rc<Map>) -> Map {
         Map::new(n.domain.clone(), m.codomain.clone(), move |cx, x| m.apply(cx, &n.apply(cx, x)?))
     }
 
-    /// `mᵀ`.
+    /// Returns `mᵀ`.
     pub fn transpose(m: Rc<Map>) -> Map {
         Map::new(m.codomain.clone(), m.domain.clone(), move |cx, r| m.adjoint(cx, r))
     }
 
-    /// The Jacobian at a recorded point, from `s` to `t`: its transpose is the second half of a reverse derivative.
+    /// Returns the Jacobian at a recorded point, from `s` to `t`: its transpose is the second half of a reverse
+    /// derivative.
     pub fn recorded(half: FunName, record: &Val, s: &Val, t: &Val) -> Map {
         let record = record.clone();
         let transposed =
@@ -159,7 +160,7 @@ impl Map {
         Map::transpose(Rc::new(transposed))
     }
 
-    /// `L(f)`: `x` to the function `i ↦ f(i) ⊙ x`; `s` is the domain.
+    /// Returns `L(f)`: `x` to the function `i ↦ f(i) ⊙ x`; `s` is the domain.
     pub fn l(cx: &Evaluator, f: &Val, s: &Type) -> Map {
         let domain = Space::of_type_or(s, || Ok(f.call(cx, Val::Integer(0))?.map().domain.clone()));
         let (f, g) = (f.clone(), f.clone());
@@ -170,7 +171,7 @@ impl Map {
         })
     }
 
-    /// `L'(f)`: a function `g` to the sum of `f(i) ⊙ g(i)` over all `i`; `t` is the codomain.
+    /// Returns `L'(f)`: a function `g` to the sum of `f(i) ⊙ g(i)` over all `i`; `t` is the codomain.
     pub fn lt(cx: &Evaluator, f: &Val, t: &Type) -> Map {
         let codomain = Space::of_type_or(t, || Ok(f.call(cx, Val::Integer(0))?.map().codomain.clone()));
         let (f, g) = (f.clone(), f.clone());
@@ -184,7 +185,7 @@ impl Map {
 }
 
 impl Space {
-    /// The space of the tangents of a value.
+    /// Returns the space of the tangents of a value.
     pub fn of(x: &Val) -> Space {
         match x {
             Val::Float(_) => Space::Float,
@@ -199,7 +200,7 @@ impl Space {
         }
     }
 
-    /// The space of the tangents of a type, if all its values have one shape.
+    /// Returns the space of the tangents of a type, if all its values have one shape.
     fn of_type(ty: &Type) -> Space {
         if ty.has_fixed_shape() { Space::of(&Val::dummy(ty)) } else { Space::Unknown }
     }
@@ -208,7 +209,7 @@ impl Space {
         if ty.has_fixed_shape() { Space::of_type(ty) } else { other().unwrap_or(Space::Unknown) }
     }
 
-    /// The zero vector.
+    /// Returns the zero vector.
     ///
     /// Errors: nothing shows the space.
     fn zero(&self) -> Outcome {
@@ -227,7 +228,7 @@ impl Space {
 /// A linear form on a space.
 type Form = Rc<dyn Fn(&Evaluator, Val) -> Result<f64, RuntimeError>>;
 
-/// The vector whose product with each vector e of the basis is `form(e)`.
+/// Returns the vector whose product with each vector e of the basis is `form(e)`.
 fn components(cx: &Evaluator, space: &Space, form: Form) -> Outcome {
     Ok(match space {
         Space::Point => Val::Tuple(vec![]),
@@ -249,7 +250,7 @@ fn components(cx: &Evaluator, space: &Space, form: Form) -> Outcome {
     })
 }
 
-/// The components in each part of a space; `whole` makes a vector of its parts.
+/// Returns the components in each part of a space; `whole` makes a vector of its parts.
 fn each_part(
     cx: &Evaluator,
     parts: &[Space],
@@ -273,7 +274,7 @@ fn sum_of_images(cx: &Evaluator, ms: &[Rc<Map>], xs: &[Val], t: &Space) -> Outco
     sum_or_zero(ms.iter().zip(xs).map(|(m, x)| m.apply(cx, x)).collect::<Result<_, _>>()?, t)
 }
 
-/// The sum from left to right; over nothing, the zero of the space.
+/// Returns the sum from left to right; over nothing, the zero of the space.
 fn sum_or_zero(terms: Vec<Val>, t: &Space) -> Outcome {
     let mut terms = terms.into_iter();
     match terms.next() {
@@ -282,7 +283,7 @@ fn sum_or_zero(terms: Vec<Val>, t: &Space) -> Outcome {
     }
 }
 
-/// What a sum of `n` vectors like `w` starts from.
+/// Returns the start of a sum of `n` vectors like `w`.
 pub(super) fn neutral_unless_empty(n: i64, w: &Val) -> Val {
     if n > 0 { neutral(w) } else { zero(w) }
 }

@@ -75,7 +75,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The linear map from `s` to `t` that an operator makes.
+    /// Returns the linear map from `s` to `t` that an operator makes.
     fn linear_map(&self, p: Prim, args: &[Val], s: &Type, t: &Type) -> Map {
         let maps = |of: &[Val]| of.iter().map(|m| m.map().clone()).collect::<Vec<Rc<Map>>>();
         match (p, args) {
@@ -110,7 +110,7 @@ fn quotient(a: &Val, b: &Val) -> Outcome {
     }
 }
 
-/// How two numbers are ordered; `None` where one is no number.
+/// Returns the order of two numbers; `None` if one is NaN.
 fn order(args: &[Val]) -> Option<Ordering> {
     match (&args[0], &args[1]) {
         (Integer(a), Integer(b)) => Some(a.cmp(b)),

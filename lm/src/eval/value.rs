@@ -12,7 +12,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What an evaluation gives.
+/// The result of an evaluation.
 pub(super) type Outcome = Result<Val, RuntimeError>;
 
 /// A function value.
@@ -30,7 +30,7 @@ pub(super) enum Val {
     Record(Rc<Val>),
     Map(Rc<Map>),
     Function(Function),
-    /// A function of an Integer that is zero but for finitely many arguments.
+    /// A function of an Integer that is zero except at finitely many arguments.
     Finite(BTreeMap<i64, Val>),
 }
 
@@ -55,12 +55,12 @@ pub(super) type SpaceAt = dyn Fn(&Evaluator, i64) -> Result<Space, RuntimeError>
 /// A vector space.
 #[derive(Clone)]
 pub(super) enum Space {
-    /// Of dimension 0: the tangents of what is discrete.
+    /// The space of dimension 0: the tangents of discrete values.
     Point,
     Float,
     Tuple(Vec<Space>),
     Tensor(Vec<usize>, Vec<Space>),
-    /// Of functions of an Integer, with the space of the values at each.
+    /// A space of functions of an Integer, with the space of their values.
     Functions(Rc<SpaceAt>),
     /// Nothing shows it.
     Unknown,
@@ -75,13 +75,13 @@ impl Val {
         Val::Map(Rc::new(m))
     }
 
-    /// A tensor. Panics when the number of elements is not the size's.
+    /// Returns a tensor. Panics when the number of elements is not the size's.
     pub fn tensor_of(size: Vec<usize>, elements: Vec<Val>) -> Val {
         assert_eq!(size.iter().product::<usize>(), elements.len(), "elements of a tensor of size {size:?}");
         Val::Tensor(Rc::new(Array { size, elements }))
     }
 
-    /// Some value of a type: zeros, and no elements.
+    /// Returns some value of a type: zeros, and no elements.
     pub fn dummy(ty: &Type) -> Val {
         match ty {
             Type::Float => Val::Float(0.0),
@@ -129,7 +129,7 @@ impl Val {
         if let Val::Function(f) = self { f } else { panic!("{self:?} is no function") }
     }
 
-    /// `self(x)`.
+    /// Returns `self(x)`.
     pub fn call(&self, cx: &Evaluator, x: Val) -> Outcome {
         self.as_function()(cx, x)
     }
@@ -148,7 +148,7 @@ impl Val {
         }
     }
 
-    /// The value as others see it. Panics for what holds a function or a linear map.
+    /// Returns the value as others see it. Panics for what holds a function or a linear map.
     pub fn to_value(&self) -> Value {
         let all = |vs: &[Val]| vs.iter().map(Val::to_value).collect::<Vec<Value>>();
         match self {
@@ -165,7 +165,7 @@ impl Val {
 }
 
 impl Array {
-    /// The element at an index.
+    /// Returns the element at an index.
     ///
     /// Errors: the index is outside.
     pub fn element(&self, index: &Val) -> Outcome {
@@ -173,7 +173,7 @@ impl Array {
         Ok(self.elements[at].clone())
     }
 
-    /// Where the element at an index lies.
+    /// Returns where the element at an index lies.
     ///
     /// Errors: the index is outside.
     pub fn offset(&self, index: &Val) -> Result<usize, RuntimeError> {
@@ -187,7 +187,7 @@ impl Array {
     }
 }
 
-/// The numbers of an index or a size.
+/// Returns the numbers of an index or a size.
 pub(super) fn numbers(index: &Val) -> Vec<i64> {
     match index {
         Val::Tuple(parts) => parts.iter().map(Val::integer).collect(),
@@ -212,7 +212,7 @@ impl From<&Value> for Val {
     }
 }
 
-/// As `print` shows it.
+/// Writes the value as `print` shows it.
 impl fmt::Display for Val {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.to_value())

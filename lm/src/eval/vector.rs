@@ -6,14 +6,14 @@
 //! ```
 //!
 //! Source: working notes, sec. 1.1 and 2.7. A sum over all Integers has a value where one of the two
-//! functions is zero but for finitely many arguments.
+//! functions is zero except at finitely many arguments.
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Array, Outcome, Val};
 use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::tensor::Position;
 
-/// `x + y`.
+/// Returns `x + y`.
 ///
 /// Errors: tensors of different sizes.
 pub(super) fn add(x: &Val, y: &Val) -> Outcome {
@@ -42,7 +42,7 @@ pub(super) fn add(x: &Val, y: &Val) -> Outcome {
     })
 }
 
-/// The value of a function at i; `None` where it is zero.
+/// Returns the value of a function at i; `None` where it is zero.
 fn at(cx: &Evaluator, f: &Val, i: &Val) -> Result<Option<Val>, RuntimeError> {
     match f {
         Val::Finite(values) => Ok(values.get(&i.integer()).cloned()),
@@ -50,14 +50,14 @@ fn at(cx: &Evaluator, f: &Val, i: &Val) -> Result<Option<Val>, RuntimeError> {
     }
 }
 
-/// `x - y`.
+/// Returns `x - y`.
 ///
 /// Errors: tensors of different sizes.
 pub(super) fn sub(x: &Val, y: &Val) -> Outcome {
     add(x, &negative(y))
 }
 
-/// `-x`.
+/// Returns `-x`.
 pub(super) fn negative(x: &Val) -> Val {
     each(x, &|x| match x {
         Val::Float(a) => Val::Float(-a),
@@ -66,7 +66,7 @@ pub(super) fn negative(x: &Val) -> Val {
     })
 }
 
-/// `k x`.
+/// Returns `k x`.
 pub(super) fn scale(k: f64, x: &Val) -> Val {
     each(x, &move |x| match x {
         Val::Float(a) => Val::Float(k * a),
@@ -74,7 +74,7 @@ pub(super) fn scale(k: f64, x: &Val) -> Val {
     })
 }
 
-/// The same structure with other scalars.
+/// Returns the same structure with other scalars.
 fn each(x: &Val, change: &(impl Fn(&Val) -> Val + Clone + 'static)) -> Val {
     match x {
         Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| each(x, change)).collect()),
@@ -88,14 +88,14 @@ fn each(x: &Val, change: &(impl Fn(&Val) -> Val + Clone + 'static)) -> Val {
     }
 }
 
-/// `x . y`.
+/// Returns `x . y`.
 ///
 /// Errors: tensors of different sizes; a sum over all Integers.
 pub(super) fn dot(cx: &Evaluator, x: &Val, y: &Val) -> Result<f64, RuntimeError> {
     Ok(products(cx, x, y)?.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
 }
 
-/// The products of the Floats at the same places; what is discrete has none.
+/// Returns the products of the Floats at the same places. Discrete values have none.
 fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<f64>, RuntimeError> {
     let all = |xs: &[Val], ys: &[Val]| -> Result<Vec<f64>, RuntimeError> {
         let each: Vec<Vec<f64>> = xs.iter().zip(ys).map(|(x, y)| products(cx, x, y)).collect::<Result<_, _>>()?;
@@ -122,7 +122,7 @@ fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<f64>, RuntimeError> 
     }
 }
 
-/// The size of both tensors.
+/// Returns the size of both tensors.
 ///
 /// Errors: they have different sizes.
 pub(super) fn common_size<'a>(v: &'a Array, w: &Array) -> Result<&'a [usize], RuntimeError> {
@@ -133,12 +133,12 @@ pub(super) fn common_size<'a>(v: &'a Array, w: &Array) -> Result<&'a [usize], Ru
     fail(ErrorKind::SizeMismatch { left, right })
 }
 
-/// The zero of the tangents of a value.
+/// Returns the zero of the tangents of a value.
 pub(super) fn zero(x: &Val) -> Val {
     tangent(x, 0.0)
 }
 
-/// The zero that changes no sum, not even one of negative zeros.
+/// Returns the zero that changes no sum, not even one of negative zeros.
 pub(super) fn neutral(x: &Val) -> Val {
     tangent(x, -0.0)
 }

@@ -106,7 +106,7 @@ impl Interpreter<'_> {
                 let args = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
                 self.call_into(&f.name, &args, target).map_err(|error| located(error, e.span()))
             }
-            // What nobody reads may fail where it is added to what nobody reads.
+            // The sum of two unused values may fail.
             Kind::App(Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
                 Some(kept) => Ok(without_unread(self.prim_into(*p, e, args, env, &kept, planned)?, target)),
                 None => self.prim_into(*p, e, args, env, target, planned),

@@ -65,7 +65,7 @@ impl Interpreter<'_> {
         Ok(Value::Tensor(Arc::new(Tensor::new(size, elements))))
     }
 
-    /// Returns the sum of `f(i)`, each of which is added in place.
+    /// Returns the sum of `f(i)`; adds each term in place.
     fn sum_build(&mut self, w: Option<&Value>, n: &Value, f: &Closure, ty: &Type) -> Outcome {
         if let Some(w) = w {
             return self.sum_into(Some(w), n, f, &Target::Own);

@@ -29,7 +29,7 @@ pub struct Interpreter<'a> {
     pub(super) unread: Unread,
     /// The functions that print, filled when first needed.
     pub(super) effects: OnceCell<Effects>,
-    /// Whether unused terms were idle, by their address.
+    /// Whether unused terms have no effect, by their address.
     pub(super) idle: HashMap<usize, (Expr, Unread, bool)>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
     pub(super) plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,

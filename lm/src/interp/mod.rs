@@ -5,7 +5,7 @@
 //! terms without any plan is in `eval`.
 //!
 //! `interpreter` holds the state, `terms` evaluates terms, `prims` and `arrays` the primitives, `vector_space` sums and
-//! products, `accumulate` and `target` what is added in place, `counts` defines what is counted.
+//! products, `accumulate` and `target` in-place addition, and `counts` the counts of operations.
 
 mod accumulate;
 mod arrays;

@@ -121,7 +121,7 @@ impl Interpreter<'_> {
 
     fn print(&mut self, args: &[Value]) -> Value {
         for v in args {
-            // Inside print a tuple stands without brackets; a full output pipe is no error of the program.
+            // `print` writes a tuple without brackets. A full output pipe is no error of the program.
             let _ = match v {
                 Value::Tuple(parts) => {
                     let parts: Vec<String> = parts.iter().map(Value::to_string).collect();

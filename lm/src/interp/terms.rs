@@ -42,7 +42,7 @@ impl Interpreter<'_> {
             Kind::Const(c) => Ok(constant(c)),
             Kind::Var(x) => Ok(env.get(&x.id()).unwrap_or_else(|| panic!("unbound variable {x:?}")).clone()),
             Kind::Let(bindings, body) => {
-                // What is used once may be changed in place, and what is not used need not be made.
+                // A value that is used once may be changed in place. An unused value need not be made.
                 if self.plan(e, Destination::Own).has_destinations() {
                     return self.eval_into_own(e, env);
                 }

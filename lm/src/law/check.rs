@@ -38,7 +38,7 @@ pub fn instance(
     };
     let mut types = infer(lhs, rhs, count).expect("laws are checked when they are loaded");
     let mut metas: Vec<Name> = types.metas.keys().cloned().collect();
-    // What has any type comes last: beside a tensor it may be an index, which has not.
+    // A pattern of any type comes last: beside a tensor it may be an index, which has a certain type.
     metas.sort_by_key(|name| (matches!(types.resolve(&types.metas[name]), Scheme::Var(..)), name.clone()));
     let mut terms = Vec::new();
     for name in metas {
@@ -92,7 +92,7 @@ fn expand(p: &Pat, count: usize, sequences: &[Name]) -> Pat {
         Pat::Total(p) => Pat::Total(Box::new(Pat::App(Op::Tuple, all(std::slice::from_ref(p))))),
         Pat::DomainOf(p) => Pat::DomainOf(below(p)),
         Pat::CodomainOf(p) => Pat::CodomainOf(below(p)),
-        Pat::Component(_) | Pat::Repeat(_) => panic!("{p:?} stands outside a list"),
+        Pat::Component(_) | Pat::Repeat(_) => panic!("{p:?} outside a list"),
         leaf @ (Pat::Meta(_) | Pat::Const(_) | Pat::Bound(_) | Pat::Domain | Pat::Codomain | Pat::FloatWitness) => {
             leaf.clone()
         }
@@ -300,7 +300,7 @@ impl Types {
             Scheme::Tangent(t) => self.ground(&t, choose).tangent(),
             Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| self.ground(t, choose)).collect::<Vec<_>>()),
             Scheme::Tensor(i, t) => {
-                // An index type that is free to choose is that of vectors.
+                // Takes the index type of vectors where any index type would do.
                 let rank = self.ground(&i, &mut || Type::Integer).rank_of_index().expect("the type of an index");
                 Type::Tensor(rank, Arc::new(self.ground(&t, choose)))
             }

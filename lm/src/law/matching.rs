@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 type Name = Arc<str>;
 
-/// The terms that the metavariables and binders of a law stand for.
+/// The terms that the metavariables and binders of a law match.
 #[derive(Clone, Debug, Default)]
 pub struct Subst {
     terms: Vec<(Name, Expr)>,
@@ -24,12 +24,12 @@ impl Subst {
         Subst { terms: terms.into_iter().collect(), ..Subst::default() }
     }
 
-    /// Returns the term that a metavariable stands for.
+    /// Returns the term of a metavariable.
     pub fn term(&self, name: &str) -> Option<&Expr> {
         self.terms.iter().find(|(n, _)| &**n == name).map(|(_, e)| e)
     }
 
-    /// Replaces the term that a metavariable stands for.
+    /// Replaces the term of a metavariable.
     pub fn replace(&mut self, name: &str, e: Expr) {
         let slot = self.terms.iter_mut().find(|(n, _)| &**n == name);
         slot.unwrap_or_else(|| panic!("no metavariable {name}")).1 = e;
@@ -94,7 +94,7 @@ fn matches_all(pats: &[Pat], args: &[Expr], subst: &mut Subst) -> bool {
 
 /// Builds the right side of a law.
 pub struct Builder<'a> {
-    /// What the left side matched.
+    /// The terms that the left side matched.
     pub subst: &'a Subst,
     /// The term that the left side matched: gives the witnesses that the text leaves out.
     pub whole: &'a Expr,
@@ -105,7 +105,7 @@ pub struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns the term that `p` stands for; `None` when it would have no type, or a witness is not known.
+    /// Returns the instance of the pattern `p`; `None` when it would have no type, or a witness is not known.
     pub fn build(&mut self, p: &Pat) -> Option<Expr> {
         self.at(p, None, &mut Vec::new())
     }
@@ -138,7 +138,7 @@ impl Builder<'_> {
             }
             Pat::Component(p) => {
                 let whole = self.at(p, None, scope)?;
-                Some(Expr::get(repetition.expect("`.i` stands under `..`") + 1, whole))
+                Some(Expr::get(repetition.expect("`.i` is under `..`") + 1, whole))
             }
             Pat::Total(p) => {
                 let parts = self.all(std::slice::from_ref(&**p), repetition, scope)?;
@@ -149,7 +149,7 @@ impl Builder<'_> {
             Pat::Domain => self.spaces.domain(self.whole),
             Pat::Codomain => self.spaces.codomain(self.whole),
             Pat::FloatWitness => Some(Expr::dummy(Type::Float)),
-            Pat::Repeat(_) => panic!("`..` stands outside a list"),
+            Pat::Repeat(_) => panic!("`..` outside a list"),
         }
     }
 
@@ -176,7 +176,7 @@ impl Builder<'_> {
         Some(out)
     }
 
-    /// Returns how often `p ..` repeats: as often as its sequences are long, which must agree.
+    /// Returns the number of repetitions of `p ..`: the length of its sequences, which must agree.
     fn count(&self, p: &Pat) -> Option<usize> {
         let mut lengths = Vec::new();
         p.visit(&mut |q| {
@@ -223,7 +223,7 @@ impl Spaces {
         self.0.insert(x.id(), [self.domain(m), self.codomain(m)]);
     }
 
-    /// Makes a witness that of the codomain of a variable.
+    /// Makes a witness the codomain of a variable.
     pub fn bind_codomain(&mut self, x: &Var, witness: Expr) {
         self.0.entry(x.id()).or_default()[1] = Some(witness);
     }

@@ -97,13 +97,13 @@ impl Law {
 
     /// Returns the term that the law makes of `e`, or `None` where it does not apply.
     ///
-    /// Where the right side uses a vector more than once, a binding that is pushed on `floats` names it. A map that it
+    /// If the right side uses a vector more than once, a new binding on `floats` names the vector. A map that it
     /// uses more than once must be free to copy. The new term has the type of the old.
     pub fn rewrite(&self, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
         self.rewrite_among(e, supply, floats, &Spaces::default())
     }
 
-    /// As [`Law::rewrite`], among maps whose spaces are known.
+    /// Does the same as [`Law::rewrite`], with the spaces of maps in scope.
     pub fn rewrite_among(
         &self,
         e: &Expr,

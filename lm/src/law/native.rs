@@ -14,13 +14,13 @@ pub type Rewrite = fn(&Expr, &Spaces) -> Option<Expr>;
 pub struct Native {
     /// The name.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
     /// The law.
     pub text: &'static str,
     /// The operator at the root of its left side; `None` for any.
     pub head: Option<Head>,
-    /// What it does.
+    /// The rewrite.
     pub rewrite: Rewrite,
 }
 
@@ -197,7 +197,7 @@ fn fold_integer(e: &Expr, _: &Spaces) -> Option<Expr> {
 fn get_zero(e: &Expr, _: &Spaces) -> Option<Expr> {
     let Kind::App(Op::Get(i, _), args) = e.kind() else { return None };
     let shape = component_source(&args[0].args_of_prim(Prim::ZeroOf)?[0]);
-    // A witness of tangents has the components of what it is the tangent of, but for discrete ones.
+    // A witness of tangents has the components of its point, except for discrete ones.
     let component = Expr::get(*i, shape);
     (component.ty().tangent() == *e.ty()).then(|| Expr::prim(Prim::ZeroOf, [Expr::witness(&component)]))
 }

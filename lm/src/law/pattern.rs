@@ -16,7 +16,7 @@ pub enum Pat {
     Prelude(Arc<str>, Vec<Pat>),
     /// `p ..`: p once for each of a sequence of arguments, its metavariables numbered.
     Repeat(Box<Pat>),
-    /// `λi. p`; metavariables in p may stand for terms that mention i. Binders are Integers.
+    /// `λi. p`; metavariables in p may match terms that mention i. Binders are Integers.
     Lam(Arc<str>, Box<Pat>),
     /// The binder of an enclosing `λi`.
     Bound(Arc<str>),

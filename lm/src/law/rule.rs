@@ -4,9 +4,9 @@
 //! (rule "name" ((x : Float) ...) template replacement)        template = replacement, from left to right
 //! ```
 //!
-//! A parameter stands for any term of its type that does not use what the template binds around it. A parameter that
-//! the template mentions twice stands for the same term twice. Bound variables match bound variables. The names that a
-//! let gives do not count: a variable matches what it is bound to.
+//! A parameter matches any term of its type that uses no variable bound by the template around it. A parameter that
+//! the template mentions twice matches the same term twice. Bound variables match bound variables. The names that a
+//! let gives do not count: a variable matches the term that it is bound to.
 
 use super::matching::name_it;
 use crate::alpha;
@@ -63,7 +63,7 @@ pub fn without_names(e: &Expr) -> Expr {
 
 /// Returns the replacement for `e`, if the template, which has no names, matches it.
 ///
-/// Where the replacement uses a term more than once, a binding that is pushed on `floats` names it. A term with an
+/// If the replacement uses a term more than once, a new binding on `floats` names the term. A term with an
 /// effect is not matched.
 pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
     let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
@@ -85,9 +85,9 @@ pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats
 struct Matching<'a> {
     params: &'a [Var],
     named: &'a Named,
-    /// What each parameter stands for.
+    /// The term of each parameter.
     terms: HashMap<u32, Expr>,
-    /// The variable that each variable bound by a function of the template stands for.
+    /// The variable that matches each variable bound by a function of the template.
     bound: HashMap<u32, Var>,
     /// The names that the matched term gives inside of it, in order.
     inner: Vec<Binding>,
@@ -115,7 +115,7 @@ impl Matching<'_> {
                 None => false,
             },
             (_, Kind::Let(bindings, body)) => {
-                // A template that looks through a name twice sees what is inside twice.
+                // A template that looks through a name twice sees the inner terms twice.
                 let new = bindings.iter().filter(|b| !self.inner.contains(b));
                 let new: Vec<Binding> = new.cloned().collect();
                 self.inner.extend(new);

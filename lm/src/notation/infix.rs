@@ -16,7 +16,7 @@ use crate::prim::Prim;
 use crate::term::{Binding, Constant, Def, Derivative, Expr, Kind, Op, Pattern};
 use pretty::RcDoc;
 
-/// How linear maps are written.
+/// The notation of linear maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `lmCompose(m, n)`.
@@ -27,10 +27,10 @@ pub enum Format {
 
 type Doc = RcDoc<'static>;
 
-/// What stands on several lines starts a line of its own rather than further right than this.
+/// The deepest indent at which a term of several lines may start; beyond it, the term starts a line of its own.
 const DEEPEST_INDENT: isize = 16;
 
-/// A definition, laid out for lines of `width` characters.
+/// Returns a definition, laid out for lines of `width` characters.
 pub fn definition(def: &Def, format: Format, width: usize) -> String {
     let names = Names::of(def);
     let printer = Printer { format, names: &names };
@@ -41,7 +41,7 @@ pub fn definition(def: &Def, format: Format, width: usize) -> String {
     render(doc, width)
 }
 
-/// A term, on lines of `width` characters; `names` says how its variables are called.
+/// Returns a term, on lines of `width` characters; `names` says how its variables are called.
 pub fn term(e: &Expr, names: &Names, format: Format, width: usize) -> String {
     render(Printer { format, names }.print_block(e), width)
 }
@@ -52,7 +52,7 @@ fn render(doc: Doc, width: usize) -> String {
     out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// `f2`, `Df2`, `f2'` for the derivations of the notes; `[fwd [rev f]]` for what they do not name.
+/// Returns `f2`, `Df2`, `f2'` for the derivations of the notes; `[fwd [rev f]]` for what they do not name.
 fn function_name(name: &crate::term::FunName) -> String {
     let base = |name: &crate::term::FunName| name.as_written().to_string();
     match name.derivations.as_slice() {
@@ -73,7 +73,7 @@ fn text(s: impl Into<String>) -> Doc {
 }
 
 impl Printer<'_> {
-    /// A term over as many lines as it wants: one per binding.
+    /// Returns a term over as many lines as it wants: one per binding.
     fn print_block(&self, e: &Expr) -> Doc {
         match e.kind() {
             Kind::Let(bindings, body) => {
@@ -113,7 +113,7 @@ impl Printer<'_> {
         RcDoc::intersperse(parts, line).group()
     }
 
-    /// A term where an operator of at least `level` may stand without parentheses.
+    /// Returns a term for a place where an operator of at least `level` needs no parentheses.
     fn at(&self, e: &Expr, level: u8) -> Doc {
         match e.kind() {
             Kind::Const(c) => text(constant(c)),
@@ -203,7 +203,7 @@ fn parenthesised(doc: Doc, yes: bool) -> Doc {
     if yes { text("(").append(doc).append(text(")")) } else { doc }
 }
 
-/// `*` for mul, the name for what has no sign.
+/// Returns `*` for mul, the name for what has no sign.
 fn sign_of(p: Prim) -> &'static str {
     operators::of(p).filter(|o| o.ascii).map_or(p.name(), |o| o.sign)
 }
@@ -214,8 +214,8 @@ fn called(name: &crate::term::FunName) -> String {
     name.derivations.iter().map(|d| format!("{d}$")).collect::<String>() + &base.to_string()
 }
 
-/// A literal as people read it: a Float always shows that it is one only where a whole number could
-/// be meant, so `2` is printed `2.0`.
+/// Returns a literal as people read it: a Float always shows that it is one only where a whole number could be meant,
+/// so `2` is printed `2.0`.
 pub fn constant(c: &Constant) -> String {
     match c {
         Constant::Float(x) => format!("{x:?}"),

@@ -13,7 +13,7 @@ use pretty::{Arena, DocAllocator, DocBuilder};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A program: its external functions, definitions and rules, with empty lines between them.
+/// Returns a program: its external functions, definitions and rules, with empty lines between them.
 pub fn program(program: &Program, width: usize) -> String {
     let funs = program.externals.values().chain(program.defs.values().map(|def| &def.fun));
     let overriding = funs.filter(|fun| fun.name.derivations.is_empty());
@@ -24,18 +24,18 @@ pub fn program(program: &Program, width: usize) -> String {
     externals.chain(defs).chain(rules).collect::<Vec<String>>().join("\n")
 }
 
-/// `(edef f T (S1 .. Sn))`, with a line feed at its end.
+/// Returns `(edef f T (S1 .. Sn))`, with a line feed at its end.
 fn external(fun: &Fun) -> String {
     let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
     format!("(edef {} {} ({}))\n", fun.name, fun.result, params.join(" "))
 }
 
-/// One definition, with a line feed at its end. It is taken to redefine no built-in.
+/// Returns one definition, with a line feed at its end. It is taken to redefine no built-in.
 pub fn def(def: &Def, width: usize) -> String {
     print_def(def, width, &HashSet::new())
 }
 
-/// A term, without a line feed at its end. It is taken from a program that redefines no built-in.
+/// Returns a term, without a line feed at its end. It is taken from a program that redefines no built-in.
 pub fn expr(e: &Expr, width: usize) -> String {
     let (arena, overridden) = (Arena::new(), HashSet::new());
     let printer = Printer { arena: &arena, names: Names::of_term(e), overridden: &overridden };
@@ -120,7 +120,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// `(head e1 ... en)` on one line, or each of the terms on a line of its own.
+    /// Returns `(head e1 ... en)` on one line, or each of the terms on a line of its own.
     fn form<'e>(&self, head: String, parts: impl IntoIterator<Item = &'e Expr>, depth: usize) -> Doc<'a> {
         let mut inner = self.arena.text(format!("({head}"));
         for part in parts {
@@ -129,7 +129,7 @@ impl<'a> Printer<'a> {
         inner.append(")").nest(indent(depth)).group()
     }
 
-    /// The condition stays beside `if`, and stands out from the branches.
+    /// Lays out a conditional: the condition stays beside `if`, indented further than the branches.
     fn conditional(&self, args: &[Expr], depth: usize) -> Doc<'a> {
         let indent = 2 * indent(depth);
         let mut inner = self.arena.text("(if ");
@@ -194,7 +194,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The name that means the primitive for these arguments.
+    /// Returns the name that means the primitive for these arguments.
     fn primitive(&self, p: Prim, args: &[Type]) -> String {
         let argument = match args {
             [one] => one.clone(),
@@ -213,7 +213,7 @@ fn indent(depth: usize) -> isize {
     if depth < MAX_INDENTED { 2 } else { 0 }
 }
 
-/// The name of the language for the primitive on arguments of these types, when it has one.
+/// Returns the name of the language for the primitive on arguments of these types, when it has one.
 fn surface(p: Prim, args: &[Type]) -> Option<&'static str> {
     let is_number = |ty: &Type| matches!(ty, Type::Float | Type::Integer);
     let is_vector = |ty: &Type| ty.tangent() == *ty;

@@ -1,4 +1,4 @@
-//! How terms are written: the operator table and the printers.
+//! The notation of terms: the operator table and the printers.
 
 pub mod infix;
 pub mod ks;

@@ -41,7 +41,7 @@ impl Names {
         names
     }
 
-    /// The variable's name. A variable from elsewhere has the name it was made with.
+    /// Returns the variable's name. A variable from elsewhere has the name it was made with.
     pub fn of_var(&self, x: &Var) -> String {
         self.given.get(&x.id()).map_or_else(|| readable(x.name()), String::clone)
     }
@@ -99,7 +99,7 @@ fn base_name(op: &Op) -> Option<String> {
     }
 }
 
-/// The name, or one like it that the reader takes for a variable.
+/// Returns the name, or one like it that the reader takes for a variable.
 fn readable(name: &str) -> String {
     let is_kept = |c: char| c.is_alphabetic() || c.is_ascii_digit() || "_':!$%&*+.,/<=>?@\\^|-~".contains(c);
     let name: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();

@@ -4,7 +4,7 @@
 
 use crate::prim::Prim;
 
-/// How a chain `a ∘ b ∘ c` is read.
+/// The associativity of an operator: the meaning of a chain `a ∘ b ∘ c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// `(a ∘ b) ∘ c`.
@@ -22,11 +22,11 @@ pub enum Grouping {
 pub struct Operator {
     /// The sign.
     pub sign: &'static str,
-    /// What it stands for.
+    /// The primitive.
     pub prim: Prim,
-    /// How tight it binds.
+    /// The binding strength.
     pub level: u8,
-    /// How a chain of it is read.
+    /// The associativity.
     pub grouping: Grouping,
     /// Whether the sign is used in the plain infix format, too; else only in `unicode` and in laws.
     pub ascii: bool,
@@ -70,12 +70,12 @@ pub static FUNCTION_SIGNS: &[(&str, Prim)] = &[
 /// The level of a prefix minus and of the postfix transpose: tighter than any infix operator.
 pub const PREFIX_LEVEL: u8 = 8;
 
-/// The operator that prints `prim`, if it has a sign.
+/// Returns the operator that prints `prim`, if it has a sign.
 pub fn of(prim: Prim) -> Option<&'static Operator> {
     OPERATORS.iter().find(|o| o.prim == prim)
 }
 
-/// The operator whose sign `text` starts with; the longest sign wins.
+/// Returns the operator whose sign `text` starts with; the longest sign wins.
 pub fn at_start_of(text: &str) -> Option<&'static Operator> {
     OPERATORS.iter().filter(|o| text.starts_with(o.sign)).max_by_key(|o| o.sign.len())
 }

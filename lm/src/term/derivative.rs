@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! [rev f]        the reverse derivative of f
-//! [wrt$1$3.2 f]  f, of which the first parameter and a component of the third vary
+//! [wrt$1$3.2 f]  f with respect to its first parameter and a component of the third
 //! ```
 //!
 //! The names of derivatives are spelled in this file only: [`fmt::Display`] writes and [`FromStr`] reads them.
-//! What each one is made from, and by which passes, says the table of recipes of the crate `lmc`.
+//! The table of recipes of the crate `lmc` gives the source and the passes of each derivative.
 
 use super::Path;
 use std::fmt;
@@ -54,7 +54,7 @@ pub enum Derivative {
     JacFwd,
     /// The dense Jacobian, by rows.
     JacRev,
-    /// The function itself, of which only these parts of the argument vary.
+    /// The function itself, with respect to these parts of the argument.
     Wrt(Arc<[Path]>),
 }
 

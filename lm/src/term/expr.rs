@@ -5,7 +5,7 @@ use crate::prim::Prim;
 use crate::types::Type;
 use std::sync::Arc;
 
-/// What a let binds.
+/// The left side of a let.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// `x`.
@@ -206,8 +206,7 @@ impl Expr {
         }
     }
 
-    /// Returns the term with a place for everything in it: its own, or that of the term around it, or, outermost,
-    /// `span`.
+    /// Returns the term with a place for each node: its own place, or the place of the term around it, or `span`.
     pub fn placed_throughout(&self, span: Span) -> Expr {
         if self.is_atom() {
             return self.clone();
@@ -262,7 +261,7 @@ impl Expr {
         self.0.size
     }
 
-    /// Returns an address that stands for this very node as long as it lives.
+    /// Returns an address that identifies this very node as long as it lives.
     pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }

@@ -81,12 +81,12 @@ impl FunName {
         self.derivative().map(|derivative| (derivative.clone(), self.without_derivatives(1)))
     }
 
-    /// Returns the name of the function as written, of which this is a derivative, or which it is.
+    /// Returns the name of the function as written: this function, or the one that it is a derivative of.
     pub fn as_written(&self) -> FunName {
         FunName { derivations: Vec::new(), ..self.clone() }
     }
 
-    /// Returns `[wrt$1$3.2 self]`: the same function, of which only those parts of the argument vary: parameters,
+    /// Returns `[wrt$1$3.2 self]`: the same function with respect to only these parts of the argument: parameters,
     /// or components of them, from 1.
     pub fn restricted(&self, varying: &[Path]) -> FunName {
         self.derived(Derivative::Wrt(varying.into()))
@@ -153,7 +153,7 @@ impl Fun {
         ty.is_some_and(|ty| ty.is_differentiable())
     }
 
-    /// Returns the type of what varies: that of the argument, or of the parts that the name says.
+    /// Returns the type of the parts that vary: the whole argument, or the parts that the name lists.
     pub fn varying(&self) -> Type {
         let part = |path: &Path| {
             let part = |ty: Type, i: &usize| ty.as_tuple().expect("a path leads through tuples")[i - 1].clone();

@@ -4,7 +4,7 @@ use super::{Expr, Fun, FunName, Path, Span, Supply, Var};
 use std::sync::Arc;
 
 impl Fun {
-    /// Returns what varies, of arguments.
+    /// Returns the parts of arguments that vary.
     pub fn varying_of(&self, args: &[Expr]) -> Expr {
         let part = |path: &Path| path[1..].iter().fold(args[path[0] - 1].clone(), |e, i| Expr::get(*i, e));
         let parts: Vec<Expr> = match self.name.varying() {
@@ -40,11 +40,11 @@ impl Def {
 pub struct Rule {
     /// The name that diagnostics give it.
     pub name: Arc<str>,
-    /// What stands for any term of its type. The template mentions each.
+    /// The parameters: each matches any term of its type. The template mentions each.
     pub params: Vec<Var>,
-    /// What is replaced.
+    /// The pattern to replace.
     pub template: Expr,
-    /// What replaces it, of the same type.
+    /// The replacement, of the same type.
     pub replacement: Expr,
     /// The place of the name.
     pub span: Span,
@@ -69,7 +69,7 @@ pub struct Program {
     pub by_hand: indexmap::IndexSet<FunName>,
     /// The rewrite rules that it gives, in source order.
     pub rules: Vec<Rule>,
-    /// Fresh variables for whatever rewrites the program.
+    /// The supply of fresh variables for passes that rewrite the program.
     pub supply: Supply,
 }
 

@@ -33,7 +33,7 @@ impl Expr {
         walk(self, &mut see);
     }
 
-    /// Calls `see` with every binding in the term, at whatever depth.
+    /// Calls `see` with every binding in the term, at any depth.
     pub fn visit_bindings<'a>(&'a self, mut see: impl FnMut(&'a Binding)) {
         self.visit(|e| e.as_block().0.iter().for_each(&mut see));
     }

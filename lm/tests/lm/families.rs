@@ -201,7 +201,7 @@ fn laws_hold_of_families() {
     });
 }
 
-/// The first values of a function; of a map, what it makes of a vector.
+/// Returns the first values of a function, or the image of a vector under a map.
 fn seen(cx: &mut Interpreter, e: &Expr) -> Vec<Value> {
     let image = match (value(cx, e), e.ty()) {
         (Value::Map(m), Type::LM(s, _)) if **s == pair() => map::apply(cx, &m, &vector(&[3.0, 4.0])),

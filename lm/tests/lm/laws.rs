@@ -210,7 +210,7 @@ fn native_instances(law: &Law) -> bool {
     fired > 0
 }
 
-/// As `check_instance`, with the free variables of the instance given small values.
+/// Does the same as `check_instance`, with small values for the free variables of the instance.
 fn check_native(law: &Law, lhs: &Expr, random: &Random) -> bool {
     let (mut supply, mut floats) = (Supply::default(), Vec::new());
     let Some(rhs) = law.rewrite(lhs, &mut supply, &mut floats) else {

@@ -36,7 +36,7 @@ fn bench_watched(
         let refused = |error| Failure::Wrong(format!("{} threads cannot be had: {error}", options.threads));
         jit.set_threads(options.threads).map_err(refused)?;
     }
-    // What is counted does not depend on the level, and the code runs once.
+    // Counts do not depend on the optimisation level, and this code runs once.
     let counting = native::Options { opt_level: native.opt_level.min(1), ..native };
     let counting = subject.compiled(Jit::counting, &counting)?;
     let peaks = watch.timings.time("measuring peaks", || native::peaks(options.native.target_cpu.as_deref()));
@@ -59,7 +59,7 @@ fn bench_watched(
     finish(options, &subject, &peaks, &rows, out)
 }
 
-/// What comes after all rows.
+/// Writes the part after all rows.
 fn finish(
     options: &BenchOptions,
     subject: &Subject,
@@ -84,7 +84,7 @@ fn finish(
     Ok(())
 }
 
-/// The sizes, in order; one that is none where no sizes are given.
+/// Returns the sizes in order, or a single `None` if no sizes are given.
 fn sizes(options: &BenchOptions) -> Result<Vec<Option<u32>>, Failure> {
     let mut sizes: Vec<Option<u32>> = options.sizes.iter().copied().map(Some).collect();
     sizes.sort();

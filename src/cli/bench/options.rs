@@ -12,44 +12,45 @@ use std::time::Duration;
 pub struct BenchOptions {
     /// The program; `-` is standard input.
     pub(super) file: String,
-    /// The function.
+    /// The function to measure.
     #[arg(long = "fun", value_name = "NAME")]
     pub(super) fun: String,
-    /// The function's argument, as an expression of the program, a tuple for several parameters: `model 1000 25 10`. It
-    /// may use n, which takes the values of --sizes. Without it, and without --sizes, the value of `example`, where the
-    /// program has that function and it fits; otherwise random values.
+    /// The argument, an expression of the program such as `model 1000 25 10`; a tuple for several parameters. The
+    /// expression may use n, which takes the values of --sizes. Default: the value of the program's function `example`
+    /// if there is one that fits and --sizes is not given; otherwise random values.
     #[arg(long, value_name = "EXPRESSION")]
     pub(super) input: Option<String>,
-    /// Values of n in --input; without --input, how many elements random tensors have in each dimension: Floats in
-    /// [0, 1), Integers from 0 to n - 1.
+    /// The values of n in --input. Without --input, the size of random tensors in each dimension; their elements are
+    /// Floats in [0, 1) and Integers from 0 to n - 1.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) sizes: Vec<u32>,
-    /// Seed of random arguments, tangents and cotangents.
+    /// The seed of random arguments, tangents and cotangents.
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// The derivatives that are compared with the function: fwd, rev, and with the value, jvp and vjp.
-    #[arg(long, value_name = "ENTRY", value_delimiter = ',', value_enum, default_values_t = [Entry::Fwd, Entry::Rev, Entry::Vjp])]
+    /// The derivatives to compare with the function.
+    #[arg(long, value_name = "ENTRY", value_delimiter = ',', value_enum,
+        default_values_t = [Entry::Fwd, Entry::Rev, Entry::Vjp])]
     pub(super) entries: Vec<Entry>,
-    /// Derivatives with respect to these parameters, or components of them (`t.1`), only.
+    /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     pub(super) wrt: Vec<String>,
-    /// Samples of each time, at least.
+    /// The least number of samples of each time.
     #[arg(long, value_name = "COUNT", default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) samples: u32,
-    /// Samples are taken for so many seconds for each size, at least.
+    /// The least time to take samples for each size.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     pub(super) time: Duration,
-    /// How many threads native code may use for long loops; 0 is one for each processor, 1,024 the most.
+    /// The most threads that long loops may use, up to 1,024; 0 means one per processor.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     pub(super) threads: usize,
-    /// What is printed.
+    /// The format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(super) format: Format,
-    /// Draw time against size to an SVG file, which needs two sizes at least; `-` is standard output, instead of the
+    /// Draw time against size to an SVG file; needs at least two sizes. `-` writes to standard output in place of the
     /// table.
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// The way to the derivatives.
+    /// The derivation of the derivatives.
     #[arg(long, value_enum, default_value_t)]
     pub(super) derivation: Derivation,
     #[command(flatten)]
@@ -60,9 +61,9 @@ pub struct BenchOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Format {
-    /// Columns, for people.
+    /// Columns of text.
     Table,
-    /// One object on a line.
+    /// One JSON object per line.
     Json,
 }
 

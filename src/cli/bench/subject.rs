@@ -1,4 +1,4 @@
-//! What is measured: a function, its derivatives, and where its arguments come from.
+//! The subject of a measurement: a function, its derivatives, and the source of its arguments.
 
 use super::options::BenchOptions;
 use crate::benchmark::argument::{self, SIZE, Written};
@@ -22,19 +22,19 @@ use lm::value::Value;
 use native::{Jit, Prepared, SourceInfo};
 use std::sync::Arc;
 
-/// What is measured.
+/// The function to measure, with its derivatives.
 pub(super) struct Subject {
     pub(super) input: Input,
     fun: Arc<Fun>,
-    /// The function with respect to what varies.
+    /// The function with respect to the chosen parameters.
     varying: FunName,
     argument: Argument,
-    /// In order, the function first.
+    /// The entries to measure, in order; the function first.
     entries: Vec<Entry>,
     seed: u64,
 }
 
-/// Where arguments come from.
+/// The source of arguments.
 enum Argument {
     Written(Box<Written>),
     Generated,
@@ -79,12 +79,12 @@ impl Subject {
         Ok(subject)
     }
 
-    /// The function's name.
+    /// Returns the function's name.
     pub(super) fn name(&self) -> &FunName {
         &self.fun.name
     }
 
-    /// A few words on the arguments.
+    /// Describes the arguments in a few words.
     pub(super) fn description(&self) -> String {
         match &self.argument {
             Argument::Written(written) => written.text.text().to_string(),
@@ -92,7 +92,7 @@ impl Subject {
         }
     }
 
-    /// Everything that gets native code.
+    /// Returns the functions that get native code.
     fn functions(&self) -> Vec<FunName> {
         let measured = self.entries.iter().map(|entry| entry.function(&self.varying));
         let written = match &self.argument {
@@ -102,11 +102,11 @@ impl Subject {
         measured.chain(written).collect()
     }
 
-    /// Native code, by one of the JIT's ways to make it.
+    /// Compiles native code by one of the JIT's methods.
     pub(super) fn compiled(&self, compile: Compile, native: &native::Options) -> Result<Jit, Failure> {
         let jit = compile(self.input.pipeline.program(), &self.functions(), &self.input.info(), native);
         let mut jit = jit.map_err(|error| self.input.not_compiled(error))?;
-        jit.set_stack(crate::stack_size() as u64 / 2);
+        jit.set_stack(crate::native_stack_size());
         Ok(jit)
     }
 
@@ -144,7 +144,7 @@ impl Subject {
             .collect())
     }
 
-    /// The arguments at a size.
+    /// Returns the arguments at a size.
     fn point(&self, size: Option<u32>, jit: &Jit) -> Result<Point, RuntimeError> {
         let size = size.unwrap_or(0);
         let whole = match &self.argument {
@@ -157,7 +157,7 @@ impl Subject {
         Ok(Point::new(&self.fun, &self.varying, whole, &result, &mut Random::new(self.seed)))
     }
 
-    /// An error of the running program, or of the argument's text.
+    /// Returns an error of the running program, or of the argument's text.
     fn stopped(&self, error: &RuntimeError) -> Failure {
         if let Argument::Written(written) = &self.argument
             && let Some(place) = written.place(error.span)
@@ -169,7 +169,7 @@ impl Subject {
     }
 }
 
-/// Errors: the function has no derivatives.
+/// Checks that the function has derivatives.
 fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
     let lack = match (fun.argument().is_differentiable(), fun.result.is_differentiable()) {
         (true, true) => return Ok(()),
@@ -181,7 +181,7 @@ fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
     Err(input.wrong_at(input.places[name], message))
 }
 
-/// The argument that is written somewhere.
+/// Returns the argument that an option or the program gives.
 fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
     let example = || example(input.pipeline.program(), &fun.name).filter(|_| options.sizes.is_empty());
     match &options.input {
@@ -190,7 +190,9 @@ fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
     }
 }
 
-/// Errors: the argument's text is no expression of the argument's type, or the sizes do not go with it.
+/// Checks an argument given as text.
+///
+/// Errors: the text is no expression of the argument's type, or the sizes do not fit it.
 fn written(
     input: &Input,
     fun: &Fun,
@@ -226,14 +228,16 @@ fn written(
     }
 }
 
-/// The words `has type T` on the argument's text, where that is what is wrong with it.
+/// Returns the words `has type T` if the argument's text has a wrong type.
 fn wrong_type<'e>(errors: &'e [Diagnostic], argument: &FunName) -> Option<&'e str> {
     let of_body = format!("the body of `{argument}` ");
     let wrong = errors.iter().find(|error| error.code == "E216" && error.message.starts_with(&of_body))?;
     wrong.label.as_ref()?.strip_prefix("this ")
 }
 
-/// Errors: there are no sizes where they are needed, or there can be no random argument.
+/// Checks that random arguments can be generated.
+///
+/// Errors: needed sizes are missing, or a type has no random values.
 fn can_be_generated(options: &BenchOptions, fun: &Fun) -> Result<(), Failure> {
     const MOST: u64 = 1 << 26;
     let (name, ty) = (&fun.name, fun.argument());

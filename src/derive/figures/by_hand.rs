@@ -11,7 +11,7 @@ use lm::scope::substitute;
 use lm::term::{Binding, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
 
-/// The term without names for maps.
+/// Returns the term without names for maps.
 pub fn without_map_names(e: &Expr) -> Expr {
     let Kind::Let(bindings, body) = e.kind() else { return e.map_children(without_map_names) };
     let mut by = HashMap::new();
@@ -29,7 +29,7 @@ pub fn without_map_names(e: &Expr) -> Expr {
     Expr::block(out, substitute(&without_map_names(body), &by))
 }
 
-/// A function from which the term takes a linear map, about which no law says anything.
+/// Returns a function from which the term takes a linear map, about which no law says anything.
 pub fn opaque_map(e: &Expr) -> Option<String> {
     e.find_map(|e| match e.kind() {
         Kind::App(Op::Call(f), _) if f.result.mentions_lm() => Some(f.name.to_string()),

@@ -58,20 +58,20 @@ impl Nabla<'_> {
         }))
     }
 
-    /// `build(n, λi. ∇[f(i)])`.
+    /// Returns `build(n, λi. ∇[f(i)])`.
     fn family(&mut self, n: &Expr, f: &Expr) -> Result<Expr, String> {
         let (i, body) = function(f);
         let map = self.branch(body)?;
         Ok(Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), map)]))
     }
 
-    /// Each component's tensor: of the elements, that component.
+    /// Returns each component's tensor: of the elements, that component.
     fn unzip(&mut self, y: &Expr, v: &Expr) -> Result<Expr, String> {
         let dv = self.nabla(v)?;
         Ok(self.unzip_of(y, v, dv))
     }
 
-    /// The map of y = unzip(v), after that of v.
+    /// Returns the map of y = unzip(v), after that of v.
     pub(super) fn unzip_of(&mut self, y: &Expr, v: &Expr, dv: Expr) -> Expr {
         let (Type::Tensor(rank, _), Some(parts)) = (v.ty(), y.ty().as_tuple()) else { panic!("`unzip` of {v:?}") };
         let (index, count) = (Type::index(*rank), parts.len());
@@ -87,7 +87,7 @@ impl Nabla<'_> {
         Expr::prim(Prim::LmVCat, (1..=count).map(&mut part).collect::<Vec<_>>())
     }
 
-    /// The sum over k of `pairs[k].2` at `pairs[k].1`, in the shape of `value`.
+    /// Returns the sum over k of `pairs[k].2` at `pairs[k].1`, in the shape of `value`.
     fn added(&mut self, value: &Expr, pairs: &Expr) -> Result<Expr, String> {
         let Type::Tensor(rank, _) = pairs.ty() else { panic!("{pairs:?} is no tensor") };
         let k = self.supply.fresh("k", Type::index(*rank));

@@ -39,9 +39,9 @@ pub struct NotDifferentiable {
     pub reason: String,
 }
 
-/// `[D f]`, not optimised.
+/// Returns `[D f]`, not optimised.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that. `written` tells the
+/// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these. `written` tells the
 /// functions whose derivatives are written by hand: those are taken as they are.
 pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
     let mut cx = Nabla::of_parameters(def, supply, written);
@@ -65,7 +65,7 @@ pub(super) fn refused(def: &Def, reason: String) -> NotDifferentiable {
     NotDifferentiable { function: as_asked_for(&def.fun.name), reason }
 }
 
-/// The name without what varies, which is nothing that a user said.
+/// Returns the name without what varies, which is nothing that a user said.
 pub(super) fn as_asked_for(name: &FunName) -> FunName {
     let derivations = name.derivations.iter().filter(|d| d.varying().is_none()).cloned().collect();
     FunName { derivations, ..name.clone() }
@@ -105,7 +105,7 @@ impl<'a> Nabla<'a> {
         cx
     }
 
-    /// The map to a part of the argument: a projection, where it varies.
+    /// Returns the map to a part of the argument: a projection, where it varies.
     fn parameter(&self, part: &Expr, path: &[usize], varying: &[Path]) -> Expr {
         if let Some(k) = varying.iter().position(|v| v == path) {
             return match varying.len() {
@@ -213,7 +213,7 @@ impl Nabla<'_> {
         self.maps.get(&x.id()).cloned().unwrap_or_else(|| self.zero(value))
     }
 
-    /// The zero map to the space of `e`.
+    /// Returns the zero map to the space of `e`.
     pub(super) fn zero(&self, e: &Expr) -> Expr {
         Expr::prim(Prim::LmZero, [self.space.clone(), Expr::witness(e)])
     }
@@ -255,7 +255,7 @@ impl Nabla<'_> {
         }
     }
 
-    /// `∂f(e) ∘ ∇[e]`, with respect to those of the arguments that can change.
+    /// Returns `∂f(e) ∘ ∇[e]`, with respect to those of the arguments that can change.
     fn call(&mut self, e: &Expr, f: &Arc<Fun>, args: &[Expr]) -> Result<Expr, String> {
         let maps = self.nablas(args)?;
         let differentiable: Vec<usize> = (0..args.len()).filter(|i| args[*i].ty().is_differentiable()).collect();
@@ -274,7 +274,7 @@ impl Nabla<'_> {
         Ok(Expr::prim(Prim::LmCompose, [derivative, inner]))
     }
 
-    /// `∂f(e) ∘ ∇[e]`.
+    /// Returns `∂f(e) ∘ ∇[e]`.
     fn chain(&mut self, derivative: Op, args: &[Expr]) -> Result<Expr, String> {
         let mut maps = self.nablas(args)?;
         let inner = if maps.len() == 1 { maps.remove(0) } else { Expr::prim(Prim::LmVCat, maps) };

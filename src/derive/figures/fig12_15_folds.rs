@@ -23,7 +23,7 @@ use lm::term::{Binding, Expr, Op, Pattern, Var};
 use lm::types::Type;
 
 impl Nabla<'_> {
-    /// The states are computed once, by a scan, of which the value is the last.
+    /// Differentiates a fold. Computes the states once, by a scan; the fold's value is the last state.
     pub(super) fn fold(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<Expr, String> {
         let last = self.out.pop().expect("the value was bound");
         let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
@@ -41,7 +41,7 @@ impl Nabla<'_> {
         Ok(compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map))
     }
 
-    /// All states; the state after step i is output i + 1.
+    /// Returns all states; the state after step i is output i + 1.
     pub(super) fn scanl(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<Expr, String> {
         let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
         let states = Expr::var(y);
@@ -80,7 +80,7 @@ impl Nabla<'_> {
         self.recurrence(recurrence, |_, step, _| step)
     }
 
-    /// `lmFold(n, λi. M(i)) ∘ (∇[start] × (∇[c] ..))`, where `finish` makes M(i) of ∇ of f's body.
+    /// Returns `lmFold(n, λi. M(i)) ∘ (∇[start] × (∇[c] ..))`, where `finish` makes M(i) of ∇ of f's body.
     fn recurrence(
         &mut self,
         r: Recurrence,
@@ -95,7 +95,7 @@ impl Nabla<'_> {
         self.steps(&r, i, step)
     }
 
-    /// The inside of step i of a recurrence, which starts from `state`: the state, the element and the
+    /// Returns the inside of step i of a recurrence, which starts from `state`: the state, the element and the
     /// parameter of f are bound, and so are their maps.
     pub(super) fn step(&mut self, r: &Recurrence, i: &Var, state: Expr) -> Result<Nabla<'_>, String> {
         let p = function(r.f).0;
@@ -133,7 +133,7 @@ impl Nabla<'_> {
         Ok(inner)
     }
 
-    /// `lmFold(n, λi. step) ∘ (∇[start] × (∇[c] ..))`
+    /// Returns `lmFold(n, λi. step) ∘ (∇[start] × (∇[c] ..))`
     pub(super) fn steps(&mut self, r: &Recurrence, i: Var, step: Expr) -> Result<Expr, String> {
         let inputs: Vec<Expr> = self.captured(r).iter().map(Expr::var).collect();
         let from = Expr::tuple([r.start.clone(), tuple_or_one(&inputs)]);
@@ -148,7 +148,7 @@ impl Nabla<'_> {
         Ok(compose(Expr::prim(Prim::LmFold, maps), Expr::prim(Prim::LmVCat, [start, input])))
     }
 
-    /// The variables of the outside that can change, and that the steps depend on.
+    /// Returns the variables of the outside that can change, and that the steps depend on.
     fn captured(&self, r: &Recurrence) -> Vec<Var> {
         let mut free = free_variables(r.f);
         let over = r.over.and_then(Expr::as_var);

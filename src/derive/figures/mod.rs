@@ -15,7 +15,7 @@
 //! | Figs. 12-15 | folds, forward and reverse | [`fig12_15_folds`] | `apply-fold`, `transpose-fold` |
 //! | sec. 5.4, 6.1 | records, and the halves that share them | [`records`] | `call-recorded` |
 //!
-//! What no figure shows has a file by its name:
+//! Derivations that no figure shows have files of their own:
 //!
 //! | subject | file |
 //! | --- | --- |

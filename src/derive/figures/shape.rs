@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Calls within calls that are looked into for the shape of elements.
 const MOST_NESTED: usize = 32;
 
-/// `[shape f]`, with values that nothing needs left out.
+/// Returns `[shape f]`, with values that nothing needs left out.
 pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Supply) -> Def {
     let mut cx = Shapes::new(program, effects, supply);
     let copy = renamed(&def.body, cx.supply);
@@ -36,7 +36,7 @@ pub fn shape(def: &Def, program: &Program, effects: &Effects, supply: &mut Suppl
     dce::dce(&Def { fun: Arc::new(fun), params: def.params.clone(), body }, effects)
 }
 
-/// `[shape f] : S -> shape of T`, with the parameters of f.
+/// Returns `[shape f] : S -> shape of T`, with the parameters of f.
 fn shape_function(f: &Fun) -> Fun {
     Fun { name: f.name.derived(Derivative::Shape), params: f.params.clone(), result: f.result.shape() }
 }
@@ -79,7 +79,7 @@ impl<'a> Shapes<'a> {
         Expr::block(out, shape)
     }
 
-    /// A value that is bound; the size of a tensor comes from its shape.
+    /// Returns a value that is bound; the size of a tensor comes from its shape.
     fn value(&self, e: &Expr) -> Expr {
         match e.kind() {
             Kind::App(Op::Prim(Prim::Size | Prim::CommonSize), args) => {
@@ -120,7 +120,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// The shape of a value that is computed for it.
+    /// Returns the shape of a value that is computed for it.
     fn computed(&mut self, e: &Expr) -> Expr {
         shape::of_term(e.clone(), self.supply)
     }
@@ -186,7 +186,7 @@ impl<'a> Shapes<'a> {
         })
     }
 
-    /// `shape$f(e)`; where the shape of elements is sought, what f's body gives.
+    /// Returns `shape$f(e)`; where the shape of elements is sought, what f's body gives.
     fn call(&mut self, f: &Arc<Fun>, args: &[Expr]) -> Expr {
         let stack = self.inside.as_ref();
         let is_looked_into = stack.is_some_and(|stack| stack.len() < MOST_NESTED && !stack.contains(&f.name));
@@ -210,7 +210,7 @@ impl<'a> Shapes<'a> {
         inline_single_uses::inline_single_uses(&dce::dce(&def, self.effects), self.effects).body
     }
 
-    /// The shape of every element of a tensor, as far as it is known without one.
+    /// Returns the shape of every element of a tensor, as far as it is known without one.
     pub fn uniform(&mut self, v: &Expr) -> Option<Expr> {
         match v.kind() {
             Kind::Var(x) => {
@@ -222,7 +222,7 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// The shape of every value of a function, as far as it is known without an argument.
+    /// Returns the shape of every value of a function, as far as it is known without an argument.
     pub fn uniform_of(&mut self, f: &Expr) -> Option<Expr> {
         let copy = renamed(f, self.supply);
         let Kind::Lam(i, body) = copy.kind() else { return None };

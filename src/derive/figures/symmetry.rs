@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Both are derivatives of ⟨dr, fwd$f(s, ds)⟩ = ⟨rev$f(s, dr), ds⟩ with respect to s. The order of the two directions
-//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are made
-//! of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s, dr). So
-//! value and derivative come as one:
+//! does not matter in a second derivative (Schwarz). So no record is differentiated, and derivatives of any order are
+//! made of forward derivatives and one reverse derivative. As fwd$f is linear in ds, its cotangent there is rev$f(s,
+//! dr). So value and derivative come as one:
 //!
 //! ```text
 //! jvp$[rev f]((s, dr), (ds, ddr))  =  let (a, b) = rev$[jvp f]((s, ds), (ddr, dr)) in (b, a)
@@ -52,7 +52,7 @@ pub(in crate::derive) struct Symmetry {
 }
 
 impl Pipeline {
-    /// `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
+    /// Returns `[fwd of]` or `[rev of]`, where `of` is a reverse derivative and symmetry is the way to it.
     pub(in crate::derive) fn by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let parts = self.symmetry(of, mode)?.expect("the condition of the recipe held");
         let (mut out, result) = match mode {
@@ -64,8 +64,8 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.derivative()), vec![parts.point, parts.vector], body))
     }
 
-    /// `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry is the
-    /// way to it.
+    /// Returns `[jvp of]` or `[vjp of]`, where `of` is a reverse derivative of all of f, all of s varies, and symmetry
+    /// is the way to it.
     pub(in crate::derive) fn value_by_symmetry(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let parts = self.symmetry(of, mode)?.expect("the condition of the recipe held");
         let (bindings, result) = match mode {
@@ -110,8 +110,8 @@ impl Pipeline {
         Ok(Some(Symmetry { f, paths, s: Expr::var(&s), dr: Expr::var(&dr), point, vector, unpack }))
     }
 
-    /// Returns whether f, or what it calls, directly or not, has a reverse derivative by hand, which is differentiated as it
-    /// is written.
+    /// Returns whether f, or a callee of f, direct or not, has a reverse derivative by hand, which is differentiated as
+    /// it is written.
     fn depends_on_hand(&self, f: &FunName) -> bool {
         let mut seen = HashSet::from([f.as_written()]);
         let mut waiting = vec![f.as_written()];
@@ -129,7 +129,7 @@ impl Pipeline {
         false
     }
 
-    /// `fwd$[rev f]`, with respect to parts of s, of dr, or of both.
+    /// Returns `fwd$[rev f]`, with respect to parts of s, of dr, or of both.
     fn forward_of_reverse(&mut self, parts: &Symmetry) -> Expr {
         let Some((along, ds)) = parts.direction() else {
             return call(&derivative(Derivative::Rev, &parts.f), [parts.s.clone(), parts.cotangent()]);
@@ -145,7 +145,7 @@ impl Pipeline {
         }
     }
 
-    /// `rev$[rev f]`: the parts of s, the parts of dr, or both.
+    /// Returns `rev$[rev f]`: the parts of s, the parts of dr, or both.
     fn reverse_of_reverse(&mut self, parts: &Symmetry) -> (Vec<Binding>, Expr) {
         let dds = Expr::var(&parts.vector);
         let forward = derivative(Derivative::Fwd, &parts.f);
@@ -165,7 +165,7 @@ impl Pipeline {
         (out, one_or_tuple(components))
     }
 
-    /// `jvp$[rev f]`, with respect to all of s and parts of dr.
+    /// Returns `jvp$[rev f]`, with respect to all of s and parts of dr.
     fn value_with_forward(&mut self, parts: &Symmetry) -> (Vec<Binding>, Expr) {
         let (along, ds) = parts.direction().expect("s varies");
         let point = Expr::tuple([parts.s.clone(), ds]);
@@ -183,7 +183,7 @@ impl Pipeline {
         (out, Expr::tuple([2, 1].map(|i| Expr::get(i, both.clone()))))
     }
 
-    /// `vjp$[rev f]`, with respect to all of s and parts of dr.
+    /// Returns `vjp$[rev f]`, with respect to all of s and parts of dr.
     fn value_with_reverse(&mut self, parts: &Symmetry) -> (Vec<Binding>, Expr) {
         let forward = derivative(Derivative::Fwd, &parts.f);
         let point = Expr::tuple([parts.s.clone(), Expr::var(&parts.vector)]);
@@ -199,7 +199,7 @@ impl Pipeline {
         (out, Expr::tuple([Expr::get(2, both.clone()), one_or_tuple(components)]))
     }
 
-    /// The definition to differentiate: the function's own, or, where that keeps records or has the text of a
+    /// Returns the definition to differentiate: the function's own, or, where that keeps records or has the text of a
     /// reverse derivative in it, one with calls.
     pub(in crate::derive) fn differentiable(&mut self, name: &FunName) -> Result<Def, Error> {
         let def = self.source(name)?;
@@ -228,7 +228,7 @@ impl Pipeline {
         }
     }
 
-    /// `(f(s), d$f(s, v))`, by calls.
+    /// Returns `(f(s), d$f(s, v))`, by calls.
     fn by_calls(&mut self, name: &FunName, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let def = self.by_call(name, of, mode)?;
         let f = Fun { name: of.unrestricted(), ..(*self.source(of)?.fun).clone() };
@@ -236,7 +236,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), def.params, Expr::tuple([value, def.body])))
     }
 
-    /// `d$f(s, v)`, by a call.
+    /// Returns `d$f(s, v)`, by a call.
     fn by_call(&mut self, name: &FunName, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let derived = derivative(mode.derivative(), &f);
@@ -264,7 +264,7 @@ impl Symmetry {
         self.paths.iter().any(|path| path[0] == parameter)
     }
 
-    /// The tangent of a part that varies.
+    /// Returns the tangent of a part that varies.
     fn tangent(&self, k: usize) -> Expr {
         let vector = Expr::var(&self.vector);
         if self.paths.len() == 1 { vector } else { Expr::get(k + 1, vector) }
@@ -284,7 +284,7 @@ impl Symmetry {
         Some((Fun { name, ..self.f.clone() }, ds))
     }
 
-    /// The tangent of dr, zero where it does not vary.
+    /// Returns the tangent of dr, zero where it does not vary.
     fn cotangent(&self) -> Expr {
         self.embedded(&self.dr, &mut vec![2])
     }
@@ -311,23 +311,23 @@ fn in_first_parameter(f: &Fun) -> Vec<Path> {
     }
 }
 
-/// `[rev [wrt$.. f]]`.
+/// Returns `[rev [wrt$.. f]]`.
 fn reverse(f: &Fun, varying: &[Path]) -> Fun {
     derivative(Derivative::Rev, &Fun { name: f.name.restricted(varying), ..f.clone() })
 }
 
-/// The derivative of a function, by its name and types alone.
+/// Returns the derivative of a function, by its name and types alone.
 pub(in crate::derive) fn derivative(derivative: Derivative, f: &Fun) -> Fun {
     let known = derive(&derivative, f, &mut |_| None);
     known.unwrap_or_else(|| panic!("[{derivative} {}] has no type", f.name))
 }
 
-/// A call of a derivative with two parameters.
+/// Returns a call of a derivative with two parameters.
 fn call(f: &Fun, args: [Expr; 2]) -> Expr {
     Expr::app(Op::Call(Arc::new(f.clone())), args.to_vec())
 }
 
-/// One argument per parameter, from the one that derivatives take.
+/// Returns one argument per parameter, from the one that derivatives take.
 pub(in crate::derive) fn components(f: &Fun, whole: &Expr) -> Vec<Expr> {
     match f.params.len() {
         1 => vec![whole.clone()],

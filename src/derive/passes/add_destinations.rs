@@ -19,7 +19,7 @@ use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Marks such calls. `recursive` returns the function of a name, whatever of it varies, if it calls itself.
+/// Marks such calls. `recursive` returns the function of a name, with respect to any parameters, if it calls itself.
 pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
     let mut pass = AddDestinations { recursive, arguments: HashMap::new() };
     Def { body: pass.term(&def.body), ..def.clone() }
@@ -67,7 +67,12 @@ impl AddDestinations<'_> {
             Derivative::Rev => vec![args[0].clone()],
             Derivative::Vjp if f.result.as_tuple()?[0].has_fixed_shape() => vec![args[0].clone()],
             Derivative::SufRevPass => self.arguments.get(&args[1].as_var()?.id())?.clone(),
-            _ => return None,
+            Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => return None,
+            Derivative::Fwd | Derivative::Jvp | Derivative::Vjp => return None,
+            Derivative::SufFwdPass | Derivative::SufRev => return None,
+            Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => return None,
+            Derivative::Grad | Derivative::Hvp | Derivative::Hess => return None,
+            Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => return None,
         };
         let name = f.name.without_derivatives(1);
         let fun = (self.recursive)(&name)?;
@@ -76,10 +81,8 @@ impl AddDestinations<'_> {
             _ => s,
         };
         let cotangent = Fun { name, ..(*fun).clone() }.varying_of(&s);
-        Some(match derivation(f)? {
-            Derivative::Vjp => Expr::tuple([Expr::tuple([]), cotangent]),
-            _ => cotangent,
-        })
+        let has_value = derivation(f)? == &Derivative::Vjp;
+        Some(if has_value { Expr::tuple([Expr::tuple([]), cotangent]) } else { cotangent })
     }
 }
 

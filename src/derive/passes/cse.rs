@@ -51,7 +51,7 @@ enum Token {
     Lam,
 }
 
-/// What a binding computes: an operator and its arguments.
+/// The key of a binding: its operator and arguments.
 type Key = (Op, Vec<Argument>);
 
 struct Cse<'a> {

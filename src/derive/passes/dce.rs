@@ -25,8 +25,8 @@ pub fn dce(def: &Def, effects: &Effects) -> Def {
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
-/// As [`dce`], for a definition in which no calls will be merged any more: `jvp$f` of which only the tangent
-/// is used becomes `fwd$f`.
+/// Does the same as [`dce`] for a definition in which no calls will be merged any more: `jvp$f` of which only the
+/// tangent is used becomes `fwd$f`.
 pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
     let mut pass = Dce { effects, used: HashSet::new(), is_last: true };
     Def { body: pass.term(&def.body), ..def.clone() }
@@ -36,7 +36,7 @@ struct Dce<'a> {
     effects: &'a Effects,
     /// The variables that the part walked so far uses.
     used: HashSet<u32>,
-    /// Whether no calls will be merged any more.
+    /// Whether no later pass merges calls.
     is_last: bool,
 }
 

@@ -169,7 +169,8 @@ fn name_of(b: &Binding) -> &str {
     if let Pattern::Var(x) = &b.pattern { x.name() } else { "t" }
 }
 
-/// Returns how many calls of a block `merge_calls` can merge: calls of a function and of its derivatives at one point.
+/// Returns the number of calls in a block that `merge_calls` can merge: calls of a function and of its derivatives
+/// at one point.
 fn calls_that_merge(block: &Expr) -> usize {
     let tuples = Tuples::bound_in(block);
     let (bindings, _) = block.as_block();
@@ -208,7 +209,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     forms::not_flat(&def.body).or(twice)
 }
 
-/// Returns a costly sum that a block has twice, but for the names of variables.
+/// Returns a costly sum that a block has twice, up to the names of variables.
 fn equal_sum(bindings: &[Binding], facts: &Facts) -> Option<Expr> {
     let is_costly = |e: &&Expr| {
         let can_be_fused = |args: &[Expr]| args.len() == 3 || *e.ty() == Type::Float;

@@ -9,7 +9,7 @@
 //! ([`crate::derive::partial_eval`]); r is what it takes from the forward part. A linear map at a point may be applied
 //! to many vectors: then t does not depend on the vector, and is made once for all of them.
 //!
-//! What costs no more than a load is computed again. So r has the results of loops, calls and functions of libm, if
+//! A value that costs no more than a load is recomputed. So r has the results of loops, calls and functions of libm, if
 //! they have one size for all i, such as numbers.
 //!
 //! Takes and gives: normal form without linear maps.
@@ -81,7 +81,7 @@ impl HoistResiduals<'_> {
         Expr::app(op.clone(), args).at(e.span())
     }
 
-    /// Returns the body that reads what is stored from a tensor; pushes that tensor to `out`.
+    /// Returns the body that reads the stored values from a tensor; pushes that tensor to `out`.
     fn with_tensor(
         &mut self,
         n: &Expr,

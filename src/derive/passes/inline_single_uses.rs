@@ -1,4 +1,4 @@
-//! Moves what is used once to where it is used, as a person would write it.
+//! Moves an expression that is used once to its use, as a person would write it.
 //!
 //! ```text
 //! let t = e in b   =   b[t := e]     t occurs once in b, e has no effect, and b[t := e] stays short;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct PassLaw {
     /// The name.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
     /// The law.
     pub text: &'static str,
@@ -31,7 +31,7 @@ pub struct PassLaw {
     pub run: fn(&Def, &mut Supply) -> Def,
     /// An instance of the left side: a definition in KS-Lisp.
     pub before: &'static str,
-    /// What the pass makes of it.
+    /// The result of the pass.
     pub after: &'static str,
 }
 

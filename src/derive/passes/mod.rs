@@ -1,8 +1,8 @@
 //! Simplifies definitions by passes on terms: one file each, and one row each in [`PASSES`].
 //!
-//! A pass takes a definition and gives one of the same meaning. Its row says what it is for, and what its result is
-//! like: the postcondition. Debug builds check the postcondition after each run. No pass imports another; the pipeline
-//! says which pass comes after which. [`laws`] lists the laws that passes apply themselves.
+//! A pass takes a definition and gives one of the same meaning. Its row gives its purpose and its
+//! postcondition, a property of its result. Debug builds check the postcondition after each run. No pass imports
+//! another; the pipeline orders the passes. [`laws`] lists the laws that passes apply themselves.
 
 pub mod add_destinations;
 pub mod anf;
@@ -43,13 +43,15 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "each argument is an atom or a function, and each condition is an atom" },
     TermPass { name: "simplify", violation: simplify::violation,
         purpose:       "applies the laws of linear maps and of tangents, and inlines maps that are used once",
-        postcondition: "no variable is bound to an atom, to a map that is free to copy or to a short tuple, and no map is composed with 1 or added to 0" },
+        postcondition: "no variable is bound to an atom, to a map that is free to copy or to a short tuple, and no \
+                        map is composed with 1 or added to 0" },
     TermPass { name: "dce", violation: dce::violation,
         purpose:       "drops bindings, and components of results, that nothing uses",
         postcondition: "each binding is used or has an effect" },
     TermPass { name: "inline_single_uses", violation: inline_single_uses::violation,
-        purpose:       "moves what is used once to where it is used, while lines stay short",
-        postcondition: "no variable is bound to an atom or to a short tuple, and none to a short expression that is used once" },
+        purpose:       "moves an expression that is used once to its use, while lines stay short",
+        postcondition: "no variable is bound to an atom or to a short tuple, and none to a short expression that is \
+                        used once" },
     TermPass { name: "transpose", violation: transpose::violation,
         purpose:       "transposes a Jacobian and gathers the cotangents of each map that it binds",
         postcondition: "only derivatives of functions, sums over an axis and variables are still transposed" },
@@ -70,7 +72,8 @@ pub static PASSES: &[TermPass] = &[
         postcondition: "a block that calls `[vjp g]` of a recursive g once at a point does not call g there" },
     TermPass { name: "merge_calls", violation: merge_calls::violation,
         purpose:       "merges conditionals on one variable, and calls of a function and of its derivatives",
-        postcondition: "a conditional is merged with the first on the same variable, if all that it needs is bound before" },
+        postcondition: "a conditional is merged with the first on the same variable, if all that it needs is bound \
+                        before" },
     TermPass { name: "fuse_sums", violation: fuse_sums::violation,
         purpose:       "makes one sum of sums over one range that share work",
         postcondition: "blocks are flat, and no two costly sums in a block are equal" },

@@ -3,7 +3,7 @@
 //! ```text
 //! let y = g(s) in .. let ds = rev$g(s, dr) in b    =   .. let (y, ds) = vjp$g(s, dr) in .. b
 //! let y = g(s) in .. let dy = fwd$g(s, ds) in b    =   .. let (y, dy) = jvp$g(s, ds) in .. b
-//! let y = g(s) in .. let t = vjp$g(s, dr) in b     =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
+//! let y = g(s) in .. let t = vjp$g(s, dr) in b   =   let y = g(s) in .. let ds = rev$g(s, dr) in let t = (y, ds) in b
 //! ```
 //!
 //! The first two laws hold where dr (ds) does not depend on y; what dr needs moves before the call. In the product
@@ -113,7 +113,7 @@ impl PairRecursiveCalls<'_> {
     fn with_one_call(&mut self, all: Vec<Binding>, value: &Pattern, derivative: &Pattern) -> Vec<Binding> {
         let at = |p: &Pattern| all.iter().position(|b| b.pattern == *p).expect("it is bound");
         let (j, i) = (at(value), at(derivative));
-        // What a pair before this one made of them may be no call.
+        // An earlier pair may have turned them into other terms.
         let point = self.tuples.point_of_derivative(&all[i].rhs);
         if point.is_none() || point != self.tuples.point_of_value(&all[j].rhs) {
             return all;

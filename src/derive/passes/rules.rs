@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A rule whose rewriting does not end is left out and reported; the others are applied. Takes and gives: any term.
-//! What a replacement no longer uses is dead afterwards.
+//! Bindings that a replacement no longer uses become dead.
 
 use crate::derive::forms::smallest;
 use crate::derive::postcondition::Facts;

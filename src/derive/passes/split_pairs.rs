@@ -36,7 +36,7 @@ pub fn split_pairs(def: &Def) -> Def {
 /// The components that are read of sums of pairs.
 #[derive(Default)]
 struct Reads {
-    /// How often each variable is used.
+    /// The number of uses of each variable.
     uses: HashMap<u32, usize>,
     /// The number of functions around the binding of each sum.
     bound: HashMap<u32, usize>,

@@ -4,7 +4,7 @@ use lm::notation::infix;
 use lm::term::Def;
 use lm::verify;
 
-/// A pass's result, checked in debug builds.
+/// Returns a pass's result, checked in debug builds.
 pub(in crate::derive) fn checked(pass: &str, def: Def, holds: impl FnOnce(&Def) -> bool) -> Def {
     if cfg!(debug_assertions) {
         const WIDTH: usize = 120;

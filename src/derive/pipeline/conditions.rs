@@ -7,7 +7,7 @@ use crate::derive::recipes::When;
 use lm::term::{Derivative, Mode};
 
 impl Pipeline {
-    /// Returns whether the condition of a recipe holds for what is to be made.
+    /// Returns whether the condition of a recipe holds for the function to make.
     pub(super) fn holds(&mut self, when: When, task: &Task) -> Result<bool, Error> {
         let (of, derivative) = (&task.of, task.derivative());
         let is_written = |derivative| self.written.contains(&of.unrestricted().derived(derivative));

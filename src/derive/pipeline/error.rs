@@ -1,12 +1,12 @@
-//! Why a derivative was not made.
+//! The reasons why a derivative cannot be made.
 
 use crate::derive::figures::fig06_jacobian::NotDifferentiable;
 use crate::ks::diagnostic::Diagnostic;
 use lm::rewriter::OutOfFuel;
-use lm::term::{Derivative, FunName, Mode};
+use lm::term::{Derivative, FunName};
 use lm::types::Type;
 
-/// Why a derivative was not made.
+/// The reason why a derivative cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A construct without a derivative.
@@ -21,11 +21,12 @@ pub enum Error {
         source: OutOfFuel,
     },
     /// A derivative of a function that is implemented elsewhere.
-    #[error("`{0}` is external, so nobody knows its derivatives: write {1} by `def` or `edef`")]
+    #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),
     /// A derivative of a function that calls a derivative of itself.
     #[error(
-        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative by `def`"
+        "`{0}` calls a derivative of itself, which would need derivatives of ever higher order; write that derivative \
+         by `def`"
     )]
     OfItself(FunName),
     /// A function that is not there.
@@ -37,16 +38,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error for an external function: what its user can write.
+    /// Returns the error for an external function: what its user can write.
     pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
-        let written = match derivative {
-            Derivative::D | Derivative::Dt => listed(f, [derivative.clone()].into_iter()),
-            derivative => listed(f, needed_for(derivative)),
-        };
-        Error::External(f.clone(), written)
+        let listed = needed_for(derivative).iter().map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ");
+        Error::External(f.clone(), listed)
     }
 
-    /// The function that the error is about.
+    /// Returns the function that the error is about.
     pub fn function(&self) -> Option<&FunName> {
         match self {
             Error::NotDifferentiable(error) => Some(&error.function),
@@ -58,7 +56,7 @@ impl Error {
         }
     }
 
-    /// A stable code, such as `E301`.
+    /// Returns a stable code, such as `E301`.
     pub fn code(&self) -> &'static str {
         match self {
             Error::NotDifferentiable(_) => "E301",
@@ -77,13 +75,23 @@ impl From<Error> for Diagnostic {
     }
 }
 
-/// The derivatives of its callees that a derivation ends up calling.
-fn needed_for(derivative: &Derivative) -> impl Iterator<Item = Derivative> {
-    let mode = derivative.mode();
-    [Mode::Forward, Mode::Reverse].into_iter().filter(move |m| mode.is_none_or(|mode| mode == *m)).map(Mode::derivative)
-}
-
-/// `[fwd f]` and `[rev f]`.
-fn listed(f: &FunName, derivatives: impl Iterator<Item = Derivative>) -> String {
-    derivatives.map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ")
+/// Returns the derivatives of its callees that a derivation ends up calling.
+fn needed_for(derivative: &Derivative) -> Vec<Derivative> {
+    match derivative {
+        Derivative::D | Derivative::Dt => vec![derivative.clone()],
+        Derivative::Fwd | Derivative::Jvp => vec![Derivative::Fwd],
+        Derivative::Rev | Derivative::Vjp => vec![Derivative::Rev],
+        Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => vec![Derivative::Rev],
+        Derivative::Tupled
+        | Derivative::Polymorphic
+        | Derivative::Shape
+        | Derivative::Cl
+        | Derivative::Grad
+        | Derivative::Hvp
+        | Derivative::Hess
+        | Derivative::Jac
+        | Derivative::JacFwd
+        | Derivative::JacRev
+        | Derivative::Wrt(_) => vec![Derivative::Fwd, Derivative::Rev],
+    }
 }

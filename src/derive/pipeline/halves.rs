@@ -33,7 +33,7 @@ impl Halves {
 impl Pipeline {
     /// Returns `(f(s), d$f(s, v))` as one block. The value shares no work with the derivative so far.
     pub(in crate::derive) fn value_beside(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
-        // As simple as the derivative: what both do is seen to be the same only in the same form.
+        // Simplifies the value like the derivative: only terms of the same form are recognised as equal.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
         let derived = self.unshared(of, &mode.derivative(), false)?;
@@ -55,7 +55,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.with_value()), vec![s, v], body))
     }
 
-    /// `[suffwdpass f]` and `[sufrevpass f]`, of the value beside the cotangent.
+    /// Returns `[suffwdpass f]` and `[sufrevpass f]`, of the value beside the cotangent.
     pub(in crate::derive) fn halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
         let both = self.shared(both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
@@ -64,7 +64,7 @@ impl Pipeline {
         self.in_halves(of, s, dr, halves)
     }
 
-    /// The definitions of the two halves, of a pair of value and cotangent that was cut at the cotangent `dr`.
+    /// Returns the definitions of the two halves, of a pair of value and cotangent that was cut at the cotangent `dr`.
     pub(in crate::derive) fn in_halves(
         &mut self,
         of: &FunName,

@@ -35,7 +35,7 @@ impl Pipeline {
         checked("anf", normal, |d| forms::not_normal(&d.body).is_none())
     }
 
-    /// The Jacobian of a definition in normal form.
+    /// Returns the Jacobian of a definition in normal form.
     pub(in crate::derive) fn jacobian(&mut self, normal: &Def) -> Result<Def, Error> {
         let (written, externals) = (&self.written, &self.program.externals);
         let by_hand = super::written::by_hand(written, externals);
@@ -59,7 +59,7 @@ impl Pipeline {
         Ok((def, steps))
     }
 
-    /// `lmTranspose(∂f(s))`.
+    /// Returns `lmTranspose(∂f(s))`.
     pub(in crate::derive) fn transposed_later(&mut self, jacobian: &Def, of: &FunName) -> Def {
         let body = Expr::prim(Prim::LmTranspose, [jacobian.body.clone()]);
         Def::new(of.derived(Derivative::Dt), jacobian.params.clone(), body)
@@ -86,7 +86,7 @@ impl Pipeline {
         Ok(Work { def, ..work })
     }
 
-    /// A map at a point, as a function of the point and a vector.
+    /// Returns a map at a point, as a function of the point and a vector.
     ///
     /// ```text
     /// fwd$f(s, ds) = ∂f(s) ⊙ ds          rev$f(s, dr) = (∂f(s))ᵀ ⊙ dr

@@ -5,9 +5,9 @@
 //! [d g]       =  the first recipe of d whose condition holds for g, its passes run in order
 //! ```
 //!
-//! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by`, `run_before_sharing` and `run` here;
-//! then the passes, of which [`pass::Pass`] says which function each one is. Every step gives a definition of its own,
-//! which `lmc demo` shows. In debug builds each is checked again: scoping, and the postcondition of the pass.
+//! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by` and `run` here; then `Pass::run` in
+//! `pass.rs`, which calls the function of each pass. Every step gives a definition of its own, which `lmc demo` shows.
+//! In debug builds each is checked again: scoping, and the postcondition of the pass. `state.rs` holds what is known.
 
 mod check;
 mod conditions;
@@ -15,127 +15,37 @@ mod error;
 mod halves;
 mod maps;
 mod pairs;
-pub mod pass;
+mod pass;
 mod records;
 mod share;
 mod stages;
+mod state;
 mod watch;
 mod written;
 
 pub(in crate::derive) use check::checked;
 pub use error::Error;
 pub use stages::Stage;
+pub use state::Pipeline;
 pub use watch::{Observer, PassDone};
 
-use super::Derivation;
 use super::figures::fig09_11_category as category;
-use super::passes::rules::EndlessRule;
 use super::passes::zeros_of_empty_sums;
-use super::recipes::{self, Recipe, Start, Step, When};
+use super::recipes::{self, Recipe, Start, Step};
 use crate::derive::call_order;
 use crate::ks::check::Checked;
-use indexmap::IndexMap;
-use lm::effect::Effects;
-use lm::term::{Def, Derivative, FunName, Program};
-use lm::timing::Timings;
+use lm::term::{Def, Derivative, FunName};
 use lm::types::Type;
 use pass::{Task, Work};
-use std::collections::{HashMap, HashSet};
-use watch::Watch;
 
-/// Derives functions of one program on demand.
-pub struct Pipeline {
-    pub(in crate::derive) program: Program,
-    /// Definitions of the prelude that the program does not call so far.
-    pub(in crate::derive) prelude: IndexMap<FunName, Def>,
-    pub(in crate::derive) effects: Effects,
-    /// The derivation by which derivatives are made, where the program does not choose one.
-    derivation: Derivation,
-    /// The functions for which it does.
-    chosen: IndexMap<FunName, Derivation>,
-    trace: bool,
-    pub(in crate::derive) watch: Watch,
-    /// The results of recipes before sharing, from which other recipes start.
-    unshared: HashMap<(FunName, When), Def>,
-    in_progress: Vec<FunName>,
-    /// Functions of which all that they call has been made, or is being made.
-    closed: HashSet<FunName>,
-    /// The functions of the source text: a derivative among them was written by its user.
-    pub(in crate::derive) written: HashSet<FunName>,
-    endless: Vec<EndlessRule>,
-    /// The functions that call derivatives of themselves.
-    deriving_themselves: HashSet<FunName>,
-}
-
+/// The way to a derivative.
 impl Pipeline {
-    /// Returns a pipeline for a checked program.
-    pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, chosen, .. } = checked;
-        let effects = Effects::of(&program);
-        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
-        let deriving_themselves = call_order::deriving_themselves(&program);
-        let watch = Watch { effects: effects.clone(), ..Watch::default() };
-        let mut pipeline = Pipeline {
-            program,
-            prelude,
-            effects,
-            derivation,
-            chosen,
-            trace: false,
-            watch,
-            unshared: HashMap::new(),
-            in_progress: Vec::new(),
-            closed: HashSet::new(),
-            written,
-            endless: Vec::new(),
-            deriving_themselves,
-        };
-        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
-        for def in defs {
-            let def = pipeline.ruled(&def);
-            pipeline.program.defs.insert(def.fun.name.clone(), def);
-        }
-        pipeline
-    }
-
-    /// Adds the times of passes to a table, and lets an observer see what they make.
-    pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
-        self.watch.timings = timings;
-        self.watch.observer = observer;
-    }
-
-    /// Returns the program, with the derivatives made so far.
-    pub fn program(&self) -> &Program {
-        &self.program
-    }
-
-    /// Returns the program, with the derivatives made so far.
-    pub fn into_program(self) -> Program {
-        self.program
-    }
-
-    /// Returns a function in the category language, converted from the text and not pruned. Normal form could stop with
-    /// another error.
-    pub fn in_category(&mut self, of: &FunName) -> Result<category::Def, Error> {
-        let def = self.source(of)?;
-        Ok(self.watch.timings.time("convert", || category::convert(&def)))
-    }
-
     /// Makes every derivative that the program itself calls.
     pub fn complete(&mut self) -> Result<(), Error> {
         let names: Vec<FunName> = self.program.defs.keys().cloned().collect();
         names.iter().try_for_each(|name| self.require(name))
     }
 
-    /// Returns the derivation by which the derivatives of a function are made.
-    pub fn derivation_of(&self, name: &FunName) -> Derivation {
-        let base = name.as_written();
-        self.chosen.get(&base).copied().unwrap_or(self.derivation)
-    }
-}
-
-/// The way to a derivative.
-impl Pipeline {
     /// Makes the function and all that it calls, directly or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
         if self.program.externals.contains_key(name) {
@@ -247,21 +157,23 @@ impl Pipeline {
         self.unshared_by(recipe, &task)
     }
 
+    /// Returns what a recipe makes before sharing, and keeps it for other recipes.
     fn unshared_by(&mut self, recipe: &Recipe, task: &Task) -> Result<Def, Error> {
-        match self.unshared.get(&(task.name(), recipe.when)) {
-            Some(def) => Ok(def.clone()),
-            None => Ok(self.run_before_sharing(recipe, task, &mut Vec::new())?.def),
+        let key = (task.name(), recipe.when);
+        if let Some(def) = self.unshared.get(&key) {
+            return Ok(def.clone());
         }
+        let start = self.start(&recipe.from, task)?;
+        let made = self.run(recipe.before_sharing(), task, Work::new(start), &mut Vec::new())?;
+        self.unshared.insert(key, made.def.clone());
+        Ok(made.def)
     }
 
-    /// Runs a recipe up to sharing, and keeps what it makes for other recipes.
-    fn run_before_sharing(&mut self, recipe: &Recipe, task: &Task, stages: &mut Vec<Stage>) -> Result<Work, Error> {
-        let start = self.start(&recipe.from, task)?;
-        let work = self.run(recipe.before_sharing(), task, Work::new(start), stages)?;
-        if task.derivative.is_some() {
-            self.unshared.insert((task.name(), recipe.when), work.def.clone());
-        }
-        Ok(work)
+    /// Returns a function in the category language, converted from the text and not pruned. Normal form could stop with
+    /// another error.
+    pub fn in_category(&mut self, of: &FunName) -> Result<category::Def, Error> {
+        let def = self.source(of)?;
+        Ok(self.watch.timings.time("convert", || category::convert(&def)))
     }
 }
 

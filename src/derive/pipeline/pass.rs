@@ -1,102 +1,13 @@
-//! Names the passes of recipes, and runs them.
+//! Runs the passes of recipes.
 
 use super::records::Recording;
 use super::{Error, Pipeline, checked};
-use crate::derive::figures::fig07_08_pairs::Partner;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::passes::{anf, dce};
+use crate::derive::recipes::Pass;
 use lm::rewriter::Step;
 use lm::scope::renamed;
 use lm::term::{Def, Derivative, FunName, Mode};
-
-/// A pass of a recipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pass {
-    /// Normal form; by the derivation `split`, through the category language.
-    Normal,
-    /// Normal form.
-    Anf,
-    /// The category language, from normal form.
-    Convert,
-    /// The category language without what is not used.
-    Prune,
-    /// Terms with variables, from the category language.
-    Back,
-    /// A copy with the name of the derivative.
-    Rename,
-    /// The Jacobian of a normal form.
-    Jacobian,
-    /// The Jacobian that was written by hand, without names for maps.
-    WrittenJacobian,
-    /// The values of a normal form paired with their derivatives.
-    Pair(Partner),
-    /// The laws of a schedule, then dead code and names that are used once.
-    Simplify(&'static str),
-    /// `lmTranspose` of the Jacobian.
-    TransposeLater,
-    /// Transposition pushed to the leaves.
-    Transpose,
-    /// A map at a point, applied to a vector.
-    ApplyTo(Mode),
-    /// Application pushed to the leaves, until no map is left.
-    Apply,
-    /// The place of the function, for terms that have none in the source.
-    Place,
-    /// The tangent of a pair.
-    Tangent,
-    /// The value beside a derivative.
-    ValueBeside,
-    /// The Jacobian whose values record what the map needs.
-    Record,
-    /// The map of that, whose parameters are the values that it reads.
-    MapAlone,
-    /// The map, transposed.
-    TransposeMap,
-    /// The transposed map, applied to a cotangent.
-    ApplyMap,
-    /// The values again, with the cotangent.
-    WithValues,
-    /// Equal values computed once; nothing is merged.
-    ShareValues,
-    /// The cotangent of value and cotangent.
-    Cotangent,
-    /// One of the two halves of value and cotangent, cut at the record.
-    CutRecorded,
-    /// One of the two halves of value and cotangent, cut at the cotangent.
-    Cut,
-    /// The forward half, then the reverse half.
-    CallHalves,
-    /// The derivative of a reverse derivative, from derivatives of the function below.
-    Symmetry,
-    /// As `Symmetry`, with the value.
-    SymmetryWithValue,
-    /// The shape of the value.
-    Shape,
-    /// The gradient, by a call of the reverse derivative.
-    Gradient,
-    /// The product of Hessian and vector, by a call of the forward derivative of the gradient.
-    HessianVector,
-    /// The Hessian, by a call of the columns of the gradient.
-    Hessian,
-    /// The columns or the rows of the Jacobian, whichever are fewer.
-    ColumnsOrRows,
-    /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
-    Directions(Mode),
-    /// The derivative of a function that is implemented elsewhere, by those that its user wrote.
-    OfExternal,
-    /// The derivative as it was written by hand.
-    AsWritten,
-    /// The derivative with respect to parts, from the one that was written by hand.
-    PartOfWritten,
-    /// Binders of its own, without dead code.
-    Refresh,
-    /// Equal terms and calls at one point computed once.
-    Share,
-    /// The form that a person would write.
-    Tidy,
-    /// The rewrite rules of the program.
-    Rules,
-}
 
 /// A function, and the derivative of it that a recipe makes.
 pub(in crate::derive) struct Task {
@@ -107,7 +18,7 @@ pub(in crate::derive) struct Task {
 }
 
 impl Task {
-    /// Returns the name of what is made.
+    /// Returns the name of the function to make.
     pub(in crate::derive) fn name(&self) -> FunName {
         match &self.derivative {
             Some(derivative) => self.of.derived(derivative.clone()),
@@ -154,43 +65,15 @@ impl Work {
 }
 
 impl Pass {
-    /// Returns the name, as `lmc explain` prints it: `simplify jacobian`, `merge_calls`.
-    pub fn name(self) -> String {
-        let mut name = String::new();
-        for c in format!("{self:?}").chars().filter(|c| !"\")".contains(*c)) {
-            match c {
-                '(' => name.push(' '),
-                c if c.is_uppercase() && !name.is_empty() && !name.ends_with(' ') => name.push('_'),
-                _ => {}
-            }
-            if c != '(' {
-                name.extend(c.to_lowercase());
-            }
-        }
-        name
-    }
-
     /// Runs the pass.
     pub(in crate::derive) fn run(self, cx: &mut Pipeline, task: &Task, mut work: Work) -> Result<Work, Error> {
         let def = &work.def;
         work.def = match self {
             Pass::Normal => cx.normal(def),
             Pass::Anf => cx.watch.pass("anf", || anf::anf(def, &mut cx.program.supply)),
-            Pass::Convert => {
-                work.category = Some(cx.watch.timings.time("convert", || category::convert(def)));
-                return Ok(work);
-            }
-            Pass::Prune => {
-                work.category = Some(cx.watch.timings.time("prune", || category::prune(work.category())));
-                return Ok(work);
-            }
-            Pass::Back => {
-                let supply = &mut cx.program.supply;
-                let result = def.body.ty().clone();
-                let def = cx.watch.pass("back", || category::back(work.category(), supply));
-                work.category = None;
-                checked("back", def, |back| back.body.ty() == &result)
-            }
+            Pass::Convert => return Ok(cx.convert(work)),
+            Pass::Prune => return Ok(cx.prune(work)),
+            Pass::Back => return Ok(cx.back(work)),
             Pass::Rename => cx.copy_named(def, &task.name()),
             Pass::Jacobian => cx.jacobian(def)?,
             Pass::WrittenJacobian => cx.written_jacobian(&task.of)?,
@@ -224,14 +107,35 @@ impl Pass {
             Pass::OfExternal => cx.derivative_of_external(task.derivative(), &task.of, &task.name())?,
             Pass::AsWritten => cx.source(&task.name())?,
             Pass::PartOfWritten => cx.part_of_written(&task.of, task.mode())?,
-            Pass::Refresh => {
-                let fresh = Def { body: renamed(&def.body, &mut cx.program.supply), ..def.clone() };
-                dce::dce(&fresh, &cx.effects)
-            }
+            Pass::Refresh => cx.refreshed(def),
             Pass::Share => cx.shared(def, &[])?,
             Pass::Tidy => cx.tidied(def),
             Pass::Rules => cx.ruled(def),
         };
         Ok(work)
+    }
+}
+
+impl Pipeline {
+    fn convert(&mut self, work: Work) -> Work {
+        let category = self.watch.timings.time("convert", || category::convert(&work.def));
+        Work { category: Some(category), ..work }
+    }
+
+    fn prune(&mut self, work: Work) -> Work {
+        let category = self.watch.timings.time("prune", || category::prune(work.category()));
+        Work { category: Some(category), ..work }
+    }
+
+    fn back(&mut self, work: Work) -> Work {
+        let supply = &mut self.program.supply;
+        let def = self.watch.pass("back", || category::back(work.category(), supply));
+        let def = checked("back", def, |back| back.body.ty() == work.def.body.ty());
+        Work { def, category: None, ..work }
+    }
+
+    fn refreshed(&mut self, def: &Def) -> Def {
+        let fresh = Def { body: renamed(&def.body, &mut self.program.supply), ..def.clone() };
+        dce::dce(&fresh, &self.effects)
     }
 }

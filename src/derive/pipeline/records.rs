@@ -57,7 +57,7 @@ impl Pipeline {
         records && !super::written::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
-    /// The Jacobian whose values record what the map needs.
+    /// Returns the Jacobian whose values record what the map needs.
     pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
         let normal = work.def;
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
@@ -104,7 +104,7 @@ impl Pipeline {
         }
     }
 
-    /// The map, as a function of the parameters of f and the values that it reads.
+    /// Returns the map, as a function of the parameters of f and the values that it reads.
     pub(in crate::derive) fn map_alone(&mut self, work: &Work) -> Def {
         let recording = work.recording();
         let read = free_variables(&Expr::tuple([recording.map.clone(), recording.argument()]));
@@ -122,7 +122,7 @@ impl Pipeline {
         Ok(Work { def, ..work })
     }
 
-    /// `mapᵀ ⊙ dr`: dr is the last parameter.
+    /// Returns `mapᵀ ⊙ dr`: dr is the last parameter.
     pub(in crate::derive) fn apply_map(&mut self, work: &Work) -> Def {
         let (map, recording) = (&work.def, work.recording());
         let dr = self.program.supply.fresh("dr", recording.fun.result.tangent());
@@ -132,7 +132,7 @@ impl Pipeline {
         Def::new(alone(&recording.fun.name, "reverse"), params, body)
     }
 
-    /// The pair of value and cotangent as one block, in which all that the value needs comes first.
+    /// Returns the pair of value and cotangent as one block, in which all that the value needs comes first.
     pub(in crate::derive) fn with_values(&mut self, work: &Work, of: &FunName) -> Def {
         let (reverse, recording) = (&work.def, work.recording());
         let dr = reverse.params.last().expect("the cotangent is a parameter").clone();
@@ -147,14 +147,14 @@ impl Pipeline {
         })
     }
 
-    /// The cotangent alone, of the pair.
+    /// Returns the cotangent alone, of the pair.
     pub(in crate::derive) fn cotangent(&mut self, both: &Def, of: &FunName) -> Def {
         let (bindings, result) = both.body.as_block();
         let cotangent = Expr::block(bindings.to_vec(), pair(result)[1].clone());
         Def::new(of.derived(Derivative::Rev), both.params.clone(), cotangent)
     }
 
-    /// As `shared`, but that nothing is merged: nothing is computed twice.
+    /// Does the same as `shared`, but merges nothing, since nothing is computed twice.
     pub(in crate::derive) fn shared_values(&mut self, def: &Def) -> Def {
         let mut def = self.watch.pass("literal_zeros", || literal_zeros::literal_zeros(def));
         for _ in 0..MERGE_ROUNDS {
@@ -171,15 +171,15 @@ impl Pipeline {
         def
     }
 
-    /// `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
+    /// Returns `[suffwdpass f]` and `[sufrevpass f]`: before the cotangent is known, and after.
     pub(in crate::derive) fn recorded_halves(&mut self, both: &Def, of: &FunName) -> Result<Halves, Error> {
-        // Where the arguments of the first halves are known.
+        // The places at which the arguments of the first halves are known.
         let both = self.with_destinations(both);
         let body = renamed(&both.body, &mut self.program.supply);
         let (bindings, result) = body.as_block();
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let [value, cotangent] = pair(result);
-        // What only the cotangent needs can be on either side: which has the smaller record?
+        // Values that only the cotangent needs may be on either side. Chooses the side with the smaller record.
         let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
         let cuts = cuts.map(|(forward, reverse)| {
             let reader = Expr::block(reverse, cotangent.clone());
@@ -194,7 +194,7 @@ impl Pipeline {
         self.in_halves(of, s, dr, partial_eval::Halves { forward, reverse: reverse.to_vec(), result })
     }
 
-    /// The bindings that a value needs, or that show in another way, and all others.
+    /// Returns the bindings that a value needs, or that show in another way, and all others.
     fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
         let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
         let (mut forward, mut reverse) = (Vec::new(), Vec::new());
@@ -209,7 +209,7 @@ impl Pipeline {
     }
 }
 
-/// The bindings that do not depend on a variable, and those that do.
+/// Returns the bindings that do not depend on a variable, and those that do.
 fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
     let mut late = HashSet::from([late.id()]);
     bindings.iter().cloned().partition(|b| {
@@ -219,7 +219,7 @@ fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
     })
 }
 
-/// The components of what is recorded.
+/// Returns the number of components of the record.
 fn size(record: &[Var]) -> usize {
     fn components(ty: &Type) -> usize {
         ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
@@ -227,7 +227,7 @@ fn size(record: &[Var]) -> usize {
     record.iter().map(|x| components(x.ty())).sum()
 }
 
-/// The components of a pair that a block gives.
+/// Returns the components of a pair that a block gives.
 fn pair(e: &Expr) -> [Expr; 2] {
     match e.args_of(&Op::Tuple) {
         Some([a, b]) => [a.clone(), b.clone()],

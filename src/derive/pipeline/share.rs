@@ -8,7 +8,7 @@ use crate::derive::passes::{
     split_pairs,
 };
 use crate::derive::postcondition::Facts;
-use lm::term::{Def, Derivative, FunName, Var};
+use lm::term::{Def, Derivative, FunName, Mode, Var};
 use lm::types::Type;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Pipeline {
         Ok(self.ruled(&tidy))
     }
 
-    /// As [`Pipeline::finished`], with no reverse derivative split into halves, and before the rules.
+    /// Does the same as [`Pipeline::finished`], but splits no reverse derivative into halves, and applies no rules.
     pub(in crate::derive) fn without_halves(&mut self, def: &Def) -> Result<Def, Error> {
         let def = self.shared_with(def, &[], false)?;
         Ok(self.tidied(&def))
@@ -71,7 +71,7 @@ impl Pipeline {
         Ok(self.watch.pass("cse", || cse::cse(&def, &self.effects)))
     }
 
-    /// The definition with the values of recursive functions beside their derivatives, where there are such.
+    /// Returns the definition with the values of recursive functions beside their derivatives, where there are such.
     fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -79,8 +79,8 @@ impl Pipeline {
         for derivative in &called {
             let Some((outermost, of)) = derivative.underived() else { continue };
             let value = of.unrestricted();
-            let is_asked = matches!(outermost, Derivative::Fwd | Derivative::Rev | Derivative::Jvp | Derivative::Vjp)
-                && called.contains(&value);
+            let is_of = |mode: Mode| outermost == mode.derivative() || outermost == mode.with_value();
+            let is_asked = outermost.mode().is_some_and(is_of) && called.contains(&value);
             if is_asked && !recursive.contains(&value) && self.is_recursive_by_jacobian(&value)? {
                 recursive.insert(value);
             }
@@ -112,8 +112,8 @@ impl Pipeline {
         self.watch.pass("fuse_sums", || fuse_sums::fuse_sums(def, effects, supply, &|e| cse::cse_of_term(e, effects)))
     }
 
-    /// The record's type for each function that is called both for its value and for its
-    /// reverse derivative; its two halves are made for the purpose.
+    /// Returns the record's type for each function that is called both for its value and for its reverse derivative;
+    /// its two halves are made for the purpose.
     fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
@@ -123,7 +123,15 @@ impl Pipeline {
             // A value beside a derivative is as good as whole: halves are for what recursion makes of it.
             let is_recursive =
                 || self.program.defs.contains_key(&value) && call_order::is_recursive(&self.program, &value);
-            let has_halves = derivative == Derivative::Rev || (derivative == Derivative::Vjp && is_recursive());
+            let has_halves = match derivative {
+                Derivative::Rev => true,
+                Derivative::Vjp => is_recursive(),
+                Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => false,
+                Derivative::Fwd | Derivative::Jvp | Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => false,
+                Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => false,
+                Derivative::Grad | Derivative::Hvp | Derivative::Hess => false,
+                Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => false,
+            };
             let generated = has_halves && !self.written.contains(&of.derived(Derivative::Rev));
             if called.contains(&value) && generated && !records.contains_key(&of) {
                 let record = self.record(&of)?;
@@ -134,10 +142,10 @@ impl Pipeline {
         Ok(records)
     }
 
-    /// The type of a function's record. That of a recursive function has a name only: its two halves, which
+    /// Returns the type of a function's record. That of a recursive function has a name only: its two halves, which
     /// call themselves, may be in the making.
     pub(in crate::derive) fn record(&mut self, name: &FunName) -> Result<Type, Error> {
-        // Whether a derivative calls itself is seen once all that it calls is there.
+        // Recursion of a derivative shows only when all its callees exist.
         self.require(&name.unrestricted())?;
         if call_order::is_recursive(&self.program, &name.unrestricted()) {
             return Ok(Type::Record(Arc::new(name.clone())));
@@ -175,7 +183,7 @@ impl Pipeline {
     pub(in crate::derive) fn tidied(&mut self, def: &Def) -> Def {
         let once = self.simplified(def, "values").expect("the laws of values end").0;
         let once = dce::dce_after_merging(&once, &self.effects);
-        // What inlining brings together, such as a component of a tuple, is simplified again.
+        // Simplifies terms that inlining brings together, such as a component of a tuple.
         let tidy = self.simplified(&once, "values").expect("the laws of values end").0;
         let tidy = self.watch.pass("split_pairs", || split_pairs::split_pairs(&tidy));
         let tidy = self.with_destinations(&tidy);

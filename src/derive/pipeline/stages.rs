@@ -15,18 +15,18 @@ use lm::types::Type;
 pub struct Stage {
     /// The heading.
     pub heading: &'static str,
-    /// The definition at this stage; for one in the category language, what it means.
+    /// The definition at this stage, or the meaning of one in the category language.
     pub def: Def,
     /// The definition in the category language, at the stages that have it.
     pub category: Option<category::Def>,
-    /// The type of what it records, at the stage that says so.
+    /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
     /// The rewrites that led here, when they are traced.
     pub steps: Vec<Step>,
 }
 
 impl Pipeline {
-    /// All stages of the derivation of one function; with `trace`, each with its rewrites.
+    /// Returns all stages of the derivation of one function; with `trace`, each with its rewrites.
     pub fn stages(&mut self, name: &FunName, trace: bool) -> Result<Vec<Stage>, Error> {
         self.trace = trace;
         if self.deriving_themselves.contains(name) {
@@ -46,7 +46,7 @@ impl Pipeline {
                 stages.push(self.stage(heading, &Work::new(def)));
             }
             Shown::Form(recipe) => self.show_steps(recipe, Task { derivative: None, of: name.clone() }, stages)?,
-            // Where the reverse derivative is written by hand, nothing is recorded.
+            // A reverse derivative written by hand records nothing.
             Shown::Way(recipe, _) if recipe.when == When::Records && !self.has_records(name) => {}
             Shown::Way(recipe, derivative) => {
                 let task = Task { derivative: Some(derivative.clone()), of: name.clone() };
@@ -63,12 +63,17 @@ impl Pipeline {
     }
 
     fn show_steps(&mut self, recipe: &Recipe, task: Task, stages: &mut Vec<Stage>) -> Result<(), Error> {
-        let work = self.run_before_sharing(recipe, &task, stages)?;
+        let start = self.start(&recipe.from, &task)?;
+        let work = self.run(recipe.before_sharing(), &task, Work::new(start), stages)?;
+        if task.derivative.is_some() {
+            // Other recipes start from what is shown.
+            self.unshared.insert((task.name(), recipe.when), work.def.clone());
+        }
         self.run(recipe.sharing(), &task, work, stages)?;
         Ok(())
     }
 
-    /// A definition on its way, as a stage; one in the category language with its meaning.
+    /// Returns a definition on its way, as a stage; one in the category language with its meaning.
     pub(super) fn stage(&mut self, heading: &'static str, work: &Work) -> Stage {
         let def = match &work.category {
             Some(category) => category::back(category, &mut self.program.supply),
@@ -78,7 +83,7 @@ impl Pipeline {
     }
 }
 
-/// The type of what a first half records; of a record that has a name only, what it is made of.
+/// Returns the type of the record of a first half. Expands a record that has only a name.
 fn record_of(first: &Def) -> Type {
     let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
     match named {

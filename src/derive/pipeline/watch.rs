@@ -1,4 +1,4 @@
-//! Tells observers how long each pass took, and what it made.
+//! Reports the time and the result of each pass to observers.
 
 use crate::derive::passes;
 use crate::derive::postcondition::{self, Facts};

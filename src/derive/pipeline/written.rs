@@ -1,6 +1,6 @@
 //! Takes what a program gives besides its functions: derivatives by hand, external functions, rewrite rules.
 //!
-//! Takes: a function of which something is written. Gives: a definition.
+//! Takes: a function with parts written by hand. Gives: a definition.
 
 use super::watch::promised;
 use super::{Error, Pipeline, checked};
@@ -19,13 +19,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Pipeline {
-    /// The rules that do not come to an end, each with a function to which it was not applied for that
-    /// reason; those that were not taken before.
+    /// Returns the rules that do not come to an end, each with a function to which it was not applied for that reason;
+    /// those that were not taken before.
     pub fn take_endless_rules(&mut self) -> Vec<EndlessRule> {
         std::mem::take(&mut self.endless)
     }
 
-    /// The definition after the rules of the program.
+    /// Returns the definition after the rules of the program.
     pub(in crate::derive) fn ruled(&mut self, def: &Def) -> Def {
         let (ruled, endless) = rules(def, &self.program.rules, &self.effects, &mut self.program.supply);
         let ends = |rule: &&Rule| endless.iter().all(|other| *other.rule != *rule.name);
@@ -35,7 +35,7 @@ impl Pipeline {
         if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
     }
 
-    /// A function that is implemented elsewhere, as a call of itself.
+    /// Returns a function that is implemented elsewhere, as a call of itself.
     pub(in crate::derive) fn external(&mut self, name: &FunName) -> Option<Def> {
         let fun = self.program.externals.get(name)?.clone();
         let supply = &mut self.program.supply;
@@ -44,7 +44,7 @@ impl Pipeline {
         Some(Def { fun, params, body })
     }
 
-    /// A copy of a definition, of another name.
+    /// Returns a copy of a definition, of another name.
     pub(in crate::derive) fn copy_named(&mut self, def: &Def, name: &FunName) -> Def {
         let supply = &mut self.program.supply;
         let params: Vec<Var> = def.params.iter().map(|x| supply.fresh(x.name(), x.ty().clone())).collect();
@@ -53,7 +53,7 @@ impl Pipeline {
         Def::new(name.clone(), params, body)
     }
 
-    /// `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
+    /// Returns `[fwd [wrt$1 f]]` or `[rev [wrt$1 f]]`, where the derivative of f is written by hand.
     pub(in crate::derive) fn part_of_written(&mut self, of: &FunName, mode: Mode) -> Result<Def, Error> {
         let by_hand = self.source(&of.unrestricted().derived(mode.derivative()))?;
         let fun = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
@@ -85,7 +85,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(mode.derivative()), vec![s, v], body))
     }
 
-    /// `[shape f]`, of a definition in normal form.
+    /// Returns `[shape f]`, of a definition in normal form.
     pub(in crate::derive) fn shape(&mut self, normal: &Def) -> Def {
         let mut supply = std::mem::take(&mut self.program.supply);
         let shape = figures::shape::shape(normal, &self.program, &self.effects, &mut supply);
@@ -93,7 +93,7 @@ impl Pipeline {
         checked("shape", shape, |d| forms::with_map(&d.body).is_none())
     }
 
-    /// `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
+    /// Returns `[D f]` as its user wrote it, without names for maps: bound maps of a Jacobian all start from S.
     pub(in crate::derive) fn written_jacobian(&mut self, name: &FunName) -> Result<Def, Error> {
         let jacobian = self.source(&name.derived(Derivative::D))?;
         let Some(function) = jacobian_by_hand::opaque_map(&jacobian.body) else {
@@ -106,11 +106,7 @@ impl Pipeline {
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
-    /// A derivative of a function that is implemented elsewhere, by those that the user wrote.
-    ///
-    /// ```text
-    /// suffwdpass$f(s) = (f(s), s)      sufrevpass$f(dr, s) = rev$f(s, dr)
-    /// ```
+    /// Returns a derivative of a function that is implemented elsewhere, by those that the user wrote.
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,
@@ -126,23 +122,44 @@ impl Pipeline {
         match derivative {
             Derivative::Jvp | Derivative::Vjp => self.value_beside(of, mode),
             Derivative::SufRev => self.call_halves(of, Derivative::SufRev),
-            Derivative::SufFwdPass => {
-                let value = self.source(of)?;
-                let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
-                let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
-                Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
-            }
-            Derivative::SufRevPass => {
-                let reverse = self.source(&of.derived(Derivative::Rev))?;
-                let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
-                let body = renamed(&reverse.body, &mut self.program.supply);
-                Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
-            }
-            derivative => unreachable!("no derivative by hand gives [{derivative} f]"),
+            Derivative::SufFwdPass => self.first_half_of_external(of, name),
+            Derivative::SufRevPass => self.second_half_of_external(of, name),
+            // No mode makes these, or they are written by hand themselves.
+            Derivative::D
+            | Derivative::Dt
+            | Derivative::Tupled
+            | Derivative::Polymorphic
+            | Derivative::Fwd
+            | Derivative::Rev
+            | Derivative::Shape
+            | Derivative::Cl
+            | Derivative::Grad
+            | Derivative::Hvp
+            | Derivative::Hess
+            | Derivative::Jac
+            | Derivative::JacFwd
+            | Derivative::JacRev
+            | Derivative::Wrt(_) => unreachable!("no derivative by hand gives [{derivative} f]"),
         }
     }
 
-    /// The shape of a value that only the function itself can give.
+    /// Returns `suffwdpass$f(s) = (f(s), s)`.
+    fn first_half_of_external(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let value = self.source(of)?;
+        let s = Expr::tuple(value.params.iter().map(Expr::var).collect::<Vec<_>>());
+        let s = if let [one] = value.params.as_slice() { Expr::var(one) } else { s };
+        Ok(Def::new(name.clone(), value.params, Expr::tuple([value.body, s])))
+    }
+
+    /// Returns `sufrevpass$f(dr, s) = rev$f(s, dr)`.
+    fn second_half_of_external(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
+        let reverse = self.source(&of.derived(Derivative::Rev))?;
+        let [s, dr] = reverse.params.as_slice() else { panic!("{of}: a reverse derivative takes two") };
+        let body = renamed(&reverse.body, &mut self.program.supply);
+        Ok(Def::new(name.clone(), vec![dr.clone(), s.clone()], body))
+    }
+
+    /// Returns the shape of a value that only the function itself can give.
     fn shape_of_external(&mut self, of: &FunName) -> Result<Def, Error> {
         let value = self.source(of)?;
         let shape = match value.body.ty() {
@@ -161,13 +178,13 @@ pub(in crate::derive) fn by_hand(
     |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
 }
 
-/// Returns whether derivatives of a function in a mode are those that its user wrote.
+/// Returns whether the user wrote the derivatives of a function in a mode.
 pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
     let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
     replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }
 
-/// The tangent of a part of the argument at a path: the given one where it varies, zero where nothing of it
+/// Returns the tangent of a part of the argument at a path: the given one where it varies, zero where nothing of it
 /// does.
 fn embedded(e: &Expr, path: &[usize], varying: &[Path], given: &impl Fn(usize) -> Expr) -> Expr {
     if let Some(k) = varying.iter().position(|v| v == path) {

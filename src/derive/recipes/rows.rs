@@ -1,8 +1,8 @@
 //! Holds the ways to derivatives, a row each: a condition, a start, passes, and a source.
 
-use super::{Recipe, Start, Step, When};
+use super::pass::Pass;
+use super::recipe::{Recipe, Start, Step, When};
 use crate::derive::figures::fig07_08_pairs::Partner;
-use crate::derive::pipeline::pass::Pass;
 use lm::term::{Derivative, Mode};
 
 const fn step(heading: &'static str, passes: &'static [Pass]) -> Step {
@@ -15,7 +15,7 @@ const fn quiet(passes: &'static [Pass]) -> Step {
 
 /// Shares work, makes the form that a person would write, and applies the rules of the program.
 const FINISH: &[Pass] = &[Pass::Share, Pass::Tidy, Pass::Rules];
-/// As `FINISH`, for a definition whose work is shared already.
+/// The passes of `FINISH`, for a definition whose work is shared already.
 const TIDY: &[Pass] = &[Pass::Refresh, Pass::Tidy, Pass::Rules];
 /// Leaves no linear map, and simple values.
 const APPLY: &[Pass] = &[Pass::Apply, Pass::Simplify("values"), Pass::Place];

@@ -2,7 +2,7 @@
 //!
 //! Source: working notes, sec. 9, for the order of the derivation by Jacobians.
 
-use super::Recipe;
+use super::recipe::Recipe;
 use super::rows::{
     CATEGORY, FORWARD, JACOBIAN, NORMAL, POLYMORPHIC, REVERSE, TANGENT, TRANSPOSED, TUPLED, VALUE_AND_COTANGENT,
     VALUE_AND_TANGENT,

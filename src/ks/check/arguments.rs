@@ -44,7 +44,8 @@ enum Taker {
 }
 
 impl Taker {
-    /// What the i-th argument, a function, is applied to, as far as the types of others tell.
+    /// Returns the type of the i-th argument's own argument, if the types of other arguments tell. The i-th argument
+    /// is a function.
     fn domain(&self, types: &[Option<Type>], i: usize) -> Option<Type> {
         match self {
             Taker::Builtin(rule) => rule.domain(types, i),
@@ -62,8 +63,8 @@ impl Taker {
 }
 
 impl Checker {
-    /// The arguments as given, of `(f (tuple a b))` a and b when there is a function among them, since
-    /// no tuple can hold one.
+    /// Returns the arguments as given, of `(f (tuple a b))` a and b when there is a function among them, since no tuple
+    /// can hold one.
     pub(super) fn spread<'a>(&self, args: &'a [Sexp]) -> &'a [Sexp] {
         match args {
             [one] => match form_of(one, "tuple") {
@@ -89,7 +90,7 @@ impl Checker {
         (!is_reserved(name) || is_projection(name)) && self.known_name(&FunName::base(name)).is_some()
     }
 
-    /// An argument of a call.
+    /// Returns an argument of a call.
     pub(super) fn argument(&mut self, s: &Sexp) -> Option<Argument> {
         if let Shape::Bracket(_) = s.shape {
             return Some(Argument::Named(self.fun_name(s)?, s.span));
@@ -108,7 +109,7 @@ impl Checker {
         term.map(Argument::Term)
     }
 
-    /// The arguments of a call of `name`, the functions among them made of their names.
+    /// Returns the arguments of a call of `name`, the functions among them made of their names.
     pub(super) fn with_functions(&mut self, name: &FunName, args: Vec<Argument>, span: Span) -> Option<Vec<Expr>> {
         if args.iter().all(|arg| matches!(arg, Argument::Term(_))) {
             let term = |arg| if let Argument::Term(e) = arg { Some(e) } else { None };
@@ -150,9 +151,8 @@ impl Checker {
         if name.derivations.is_empty() { definitions.chain(rows).collect() } else { Vec::new() }
     }
 
-    /// The arguments, the functions among them made for a taker: those first of which it is known what they
-    /// are applied to. `None` where one of them is wrong, which is reported; `Some(None)` where that is
-    /// not known.
+    /// Checks the arguments, the functions among them as `taker` calls them. Starts with functions whose argument types
+    /// are known. Returns `None` if an argument is wrong, which is reported; `Some(None)` if a type stays unknown.
     fn made_for(&mut self, taker: &Taker, args: &[Argument]) -> Option<Option<Vec<Expr>>> {
         let mut known: Vec<Option<Type>> = args.iter().map(Argument::ty).collect();
         let mut terms: Vec<Option<Expr>> = args.iter().map(|_| None).collect();
@@ -173,7 +173,7 @@ impl Checker {
         Some(terms.into_iter().collect())
     }
 
-    /// `(lam (x : S) (f x))`.
+    /// Returns `(lam (x : S) (f x))`.
     fn function_of(&mut self, name: &FunName, s: Type, span: Span) -> Option<Expr> {
         let Some(known) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, span) };
@@ -183,7 +183,7 @@ impl Checker {
         Some(Expr::lam(x, body).at(span))
     }
 
-    /// `(lam (x : T) e)`.
+    /// Checks `(lam (x : T) e)`.
     pub(super) fn lambda(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
         let [_, param, body] = items else { return self.malformed("`lam`", "(lam (x : Type) e)", span) };
         let param = self.param(param, Checker::supported_type)?;
@@ -194,7 +194,7 @@ impl Checker {
         Some(Expr::lam(x?, body?).at(span))
     }
 
-    /// `(f e)` for a parameter f that is a function: its body with its variable bound.
+    /// Checks `(f e)` for a parameter f that is a function: its body with its variable bound.
     pub(super) fn beta(&mut self, name: &Arc<str>, function: &Expr, args: &[Sexp], span: Span) -> Option<Expr> {
         let args: Vec<Option<Expr>> = args.iter().map(|arg| self.expr(arg)).collect();
         let args = args.into_iter().collect::<Option<Vec<Expr>>>()?;

@@ -11,19 +11,19 @@ use lm::term::{Expr, Kind, Op, Span};
 use lm::types::Type;
 
 impl Checker {
-    /// `(shape e)`.
+    /// Returns `(shape e)`.
     pub(super) fn shape_of(&mut self, e: Expr, span: Span) -> Expr {
         placed(&shape::of_term(e, &mut self.supply), span)
     }
 
-    /// The zero of the type and shape of `e`; `None` where there is none, which is reported.
+    /// Returns the zero of the type and shape of `e`; `None` where there is none, which is reported.
     pub(super) fn zero_like(&mut self, e: Expr, span: Span) -> Option<Expr> {
         let ty = e.ty().clone();
         let shape = self.shape_of(e, span);
         self.zeros(&ty, shape, span)
     }
 
-    /// The zero of a type, of a shape; `None` where there is none, which is reported.
+    /// Returns the zero of a type, of a shape; `None` where there is none, which is reported.
     pub(super) fn zeros(&mut self, ty: &Type, shape: Expr, span: Span) -> Option<Expr> {
         let (bindings, shape) = self.name_of(shape);
         match shape::zeros(ty, &shape, &mut self.supply) {
@@ -32,7 +32,7 @@ impl Checker {
         }
     }
 
-    /// The tangent from x to y: their difference, without discrete parts.
+    /// Returns the tangent from x to y: their difference, without discrete parts.
     pub(super) fn difference(&mut self, y: Expr, x: Expr, span: Span) -> Expr {
         let ty = y.ty().clone();
         if ty.tangent() == ty {
@@ -54,7 +54,7 @@ impl Checker {
         Expr::block(bindings, difference)
     }
 
-    /// `(buildFromSparseTupled shapes n f)`: f is called once for each index.
+    /// Returns `(buildFromSparseTupled shapes n f)`: f is called once for each index.
     pub(super) fn sparse_tupled(&mut self, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         let tensors = sparse_parts(args.last()?.ty()).expect("the row was chosen for these arguments");
         let shapes = args.remove(0);
@@ -70,7 +70,7 @@ impl Checker {
         Some(Expr::block(bindings, apply(Op::Tuple, sums, span)))
     }
 
-    /// A vector operation on tensors with discrete parts, element by element.
+    /// Returns a vector operation on tensors with discrete parts, element by element.
     pub(super) fn elementwise(&mut self, prim: Prim, args: Vec<Expr>, span: Span) -> Expr {
         let (bindings, named) = self.names_of(args);
         let tensors: Vec<&Expr> = named.iter().filter(|e| matches!(e.ty(), Type::Tensor(..))).collect();
@@ -86,7 +86,7 @@ impl Checker {
         Expr::block(bindings, whole)
     }
 
-    /// `build bounds (lam i. f(i))`, a tensor of the rank of `like`.
+    /// Returns `build bounds (lam i. f(i))`, a tensor of the rank of `like`.
     fn over(&mut self, like: &Type, bounds: Expr, span: Span, f: impl FnOnce(&mut Checker, Expr) -> Expr) -> Expr {
         let Type::Tensor(rank, _) = like else { panic!("checker: {like} is no tensor") };
         let i = self.supply.fresh("i", Type::index(*rank));
@@ -95,7 +95,7 @@ impl Checker {
     }
 }
 
-/// The term, what has no place in the source at this place.
+/// Returns the term, what has no place in the source at this place.
 fn placed(e: &Expr, span: Span) -> Expr {
     let e = e.map_children(|child| placed(child, span));
     if e.span() == Span::default() && !matches!(e.kind(), Kind::Let(..)) { e.at(span) } else { e }

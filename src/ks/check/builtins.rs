@@ -1,6 +1,6 @@
 //! The built-in functions of the language: one row for each name and kind of argument.
 //!
-//! A row says which argument types the name takes and which term it stands for. Most stand for a
+//! A row gives the argument types of a name, and the term that a call becomes. Most become a
 //! primitive of the core, often on fewer types: `add` adds numbers, where the core's adds vectors.
 //! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
 //! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
@@ -15,7 +15,7 @@ use lm::types::Type;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
-/// The term a built-in stands for.
+/// The term that a built-in becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The primitive applied to the arguments.
@@ -39,7 +39,7 @@ pub enum Meaning {
     Variant,
 }
 
-/// What names of [`Meaning::Primitive`] start with. No definition may have such a name.
+/// The prefix of the names of [`Meaning::Primitive`]. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
 use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant};
@@ -51,7 +51,7 @@ pub struct Builtin {
     pub name: Cow<'static, str>,
     /// Alternative typings, in the notation of [`lm::scheme`]; none of its own means those of the core.
     typing: &'static [&'static str],
-    /// What it stands for.
+    /// The meaning.
     pub meaning: Meaning,
 }
 
@@ -176,7 +176,7 @@ impl Builtin {
         }
     }
 
-    /// The type of the result for arguments that it takes.
+    /// Returns the type of the result for arguments that it takes.
     pub fn result(&self, args: &[Type]) -> Option<Type> {
         match self.meaning {
             Core(prim) | Primitive(prim) => prim.result(args),
@@ -190,7 +190,7 @@ impl Builtin {
         }
     }
 
-    /// The one primitive with a derivative that it stands for on arguments of these types.
+    /// Returns the primitive that it becomes on arguments of these types, if that is one with a derivative.
     pub fn primitive(&self, args: &[Type]) -> Option<Prim> {
         match self.meaning {
             Core(prim) | Primitive(prim) if prim.jacobian() == JacobianRule::Structural => None,
@@ -200,17 +200,17 @@ impl Builtin {
         }
     }
 
-    /// What the type variables of its typing stand for with these arguments, and the result type.
+    /// Returns the types of its type variables for these arguments, and the result type.
     pub fn instance(&self, args: &[Type]) -> Option<(Named, Type)> {
         self.typings().iter().find_map(|text| Rule::parse(text).instance(args))
     }
 
-    /// The argument types it takes, as text, one for each alternative.
+    /// Returns the argument types it takes, as text, one for each alternative.
     pub fn alternatives(&self) -> impl Iterator<Item = String> {
         self.typings().iter().map(|text| text.split("->").next().unwrap_or("").trim().to_string())
     }
 
-    /// How many arguments it takes, when that is one number.
+    /// Returns how many arguments it takes, when that is one number.
     pub fn arity(&self) -> Option<usize> {
         let mut counts = self.typings().iter().map(|text| {
             let rule = Rule::parse(text);
@@ -221,17 +221,17 @@ impl Builtin {
     }
 }
 
-/// The rows of a name.
+/// Returns the rows of a name.
 pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
     BUILTINS.iter().map(|(row, _)| row).filter(move |row| row.name == name)
 }
 
-/// The typings of a name, in order.
+/// Returns the typings of a name, in order.
 pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
     BUILTINS.iter().filter(move |(row, _)| row.name == name).flat_map(|(_, rules)| rules)
 }
 
-/// The row of a name that takes arguments of these types.
+/// Returns the row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
         row.name == name
@@ -241,7 +241,7 @@ pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     BUILTINS.iter().find(fits).map(|(row, _)| row)
 }
 
-/// Whether a built-in of that name would take such arguments if functions were values.
+/// Returns whether a built-in of that name would take such arguments if functions were values.
 pub fn takes_no_functions(name: &str, args: &[Type]) -> bool {
     let fits = |(row, rules): &(Builtin, Vec<Rule>)| {
         row.name == name && rules.iter().any(|rule| !rule.says_functions(args) && rule.result(args).is_some())
@@ -265,7 +265,7 @@ pub fn typing_of(name: &str, args: &[Type]) -> Option<(&'static str, &'static st
 }
 
 impl Builtin {
-    /// What the typing cannot say: arithmetic wants numbers, comparison wants data.
+    /// Checks the conditions that a typing cannot state: arithmetic takes numbers, comparison takes data.
     fn admits(&self, args: &[Type]) -> bool {
         match self.meaning {
             Core(Prim::Add | Prim::Sub) => args.iter().all(is_numeric),
@@ -283,7 +283,7 @@ impl Builtin {
     }
 }
 
-/// The types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.
+/// Returns the types of the tensors that a function gives pairs for: `(Lam k (Tuple (Tuple i t) ..))`.
 pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
     let Type::Lam(_, pairs) = function else { return None };
     let part = |pair: &Type| match pair.as_tuple()? {
@@ -307,7 +307,7 @@ fn is_numeric(ty: &Type) -> bool {
     }
 }
 
-/// The built-in as a function of the argument type `s`.
+/// Returns the built-in as a function of the argument type `s`.
 pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
     let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
     parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
@@ -316,8 +316,8 @@ pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
     })
 }
 
-/// The argument types that the name of a built-in may mean: the one that it says, or those of the rows
-/// that are for one type only.
+/// Returns the argument types that the name of a built-in may mean: the one that it says, or those of the rows that are
+/// for one type only.
 pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
     match &name.overload {
         Some(ty) => vec![ty.clone()],
@@ -328,7 +328,7 @@ pub fn builtin_arguments(name: &FunName) -> Vec<Type> {
     }
 }
 
-/// Every name, in the order of the table; those with several rows are repeated.
+/// Returns every name, in the order of the table; those with several rows are repeated.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let shown = BUILTINS.iter().map(|(row, _)| row).filter(|row| !matches!(row.meaning, Primitive(_)));
     shown.map(|row| &*row.name)

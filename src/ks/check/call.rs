@@ -18,7 +18,7 @@ use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
 
 impl Checker {
-    /// `(name args)`.
+    /// Checks `(name args)`.
     pub(super) fn call(&mut self, name: &FunName, args: &[Sexp], span: Span, name_span: Span) -> Option<Expr> {
         let args: Vec<Option<Argument>> = self.spread(args).iter().map(|arg| self.argument(arg)).collect();
         let Some(name) = self.known_name(name) else {
@@ -29,7 +29,7 @@ impl Checker {
         self.call_of(&name, args, span)
     }
 
-    /// A call of a known name.
+    /// Returns a call of a known name.
     pub(super) fn call_of(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         match name.derivations.is_empty() {
             true if is_projection(&name.base) => self.get(&name.base, args, span),
@@ -38,7 +38,7 @@ impl Checker {
         }
     }
 
-    /// The name, its old spelling resolved; `None` when no function has it.
+    /// Returns the name, its old spelling resolved; `None` when no function has it.
     pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
         let is_known = |name: &FunName| {
             let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
@@ -55,7 +55,7 @@ impl Checker {
         is_known(&old).then_some(old)
     }
 
-    /// Whether a definition or a built-in has that name.
+    /// Returns whether a definition or a built-in has that name.
     pub(super) fn is_function(&self, base: &str) -> bool {
         !self.functions.overloads(base).is_empty() || builtins::rows(base).next().is_some() || is_projection(base)
     }
@@ -67,7 +67,7 @@ impl Checker {
         self.fail(error::unknown_function(name, suggestion), span)
     }
 
-    /// `(get$i$n t)`, `(lmGet$i$n t)`.
+    /// Returns `(get$i$n t)`, `(lmGet$i$n t)`.
     fn get(&mut self, name: &str, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let (family, indices) = name.split_once('$')?;
         let Some((i, n)) = projection(indices) else {
@@ -109,7 +109,7 @@ impl Checker {
         }
     }
 
-    /// A built-in applied to arguments that its row admits.
+    /// Returns a built-in applied to arguments that its row admits.
     pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         #[cfg(test)]
         if self.expansion.is_none() && span != Span::default() {
@@ -146,7 +146,7 @@ impl Checker {
         Expr::block(bindings, build(args))
     }
 
-    /// One argument per parameter, and the bindings they need.
+    /// Returns one argument per parameter, and the bindings they need.
     pub(super) fn arguments(&mut self, args: Vec<Expr>, params: &[Type], span: Span) -> (Vec<Binding>, Vec<Expr>) {
         if types(&args) == params {
             (Vec::new(), args)
@@ -157,7 +157,7 @@ impl Checker {
         }
     }
 
-    /// The components of the one tuple given; arguments already apart stay.
+    /// Returns the components of the one tuple given; arguments already apart stay.
     pub(super) fn take_apart(&mut self, mut args: Vec<Expr>, count: usize, span: Span) -> (Vec<Binding>, Vec<Expr>) {
         if args.len() == count && count != 1 {
             return (Vec::new(), args);
@@ -171,7 +171,7 @@ impl Checker {
         (bindings, (1..=count).map(part).collect())
     }
 
-    /// A variable for the term, unless it is one.
+    /// Returns a variable for the term, unless it is one.
     pub(super) fn name_of(&mut self, e: Expr) -> (Vec<Binding>, Expr) {
         if e.as_var().is_some() {
             return (Vec::new(), e);
@@ -181,13 +181,13 @@ impl Checker {
         (vec![Binding { pattern: Pattern::Var(x), rhs: e }], use_of)
     }
 
-    /// A variable for each of the terms.
+    /// Returns a variable for each of the terms.
     pub(super) fn names_of(&mut self, args: Vec<Expr>) -> (Vec<Binding>, Vec<Expr>) {
         let (bindings, names): (Vec<_>, Vec<Expr>) = args.into_iter().map(|arg| self.name_of(arg)).unzip();
         (bindings.into_iter().flatten().collect(), names)
     }
 
-    /// A vector operation: on types without discrete parts the primitive itself, else by component.
+    /// Returns a vector operation: on types without discrete parts the primitive itself, else by component.
     ///
     /// The last argument of `add` and the argument of the others may be a tangent, where discrete
     /// parts are units; discrete parts of the result are those of the operand, and add nothing to a
@@ -241,7 +241,7 @@ impl Checker {
         self.fail(error, span)
     }
 
-    /// The argument types that functions of the name take, as text, and how many each.
+    /// Returns the argument types that functions of the name take, as text, and how many each.
     fn alternatives(&self, name: &FunName) -> (Vec<String>, Vec<Option<usize>>) {
         let shown = |params: &[Type]| match params {
             [] => "(Tuple)".to_string(),

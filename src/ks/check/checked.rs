@@ -1,4 +1,4 @@
-//! A checked program, and what the checker lets pass.
+//! A checked program, and the options of the checker.
 
 use crate::derive::Derivation;
 use crate::ks::diagnostic::Diagnostic;
@@ -6,15 +6,15 @@ use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
 use lm::types::Type;
 
-/// What the checker lets pass.
+/// The options of the checker.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckOptions {
     /// Accept a definition of a derivative of a function that the file does not define, and of the
-    /// split derivations, as it stands. Stages of a derivation need this when printed and read
-    /// again; in a user's file it would hide a misspelt name.
+    /// split derivations, without its other half. Stages of a derivation need this when they are read back; in a
+    /// user's file it would hide a misspelt name.
     pub orphan_derivatives: bool,
-    /// Gives the B of `[suffwdpass f] : S -> (T, B)` for a function of a program: it is known once the
-    /// derivation was done. Without it, calls of the halves of a function are refused, unless written by hand.
+    /// Returns the B of `[suffwdpass f] : S -> (T, B)` for a function of a program, by doing the derivation. Without
+    /// this option, calls of the halves of a function are errors, unless the halves are written by hand.
     pub record: Option<Record>,
     /// The derivation by which derivatives are made, where the file does not choose one.
     pub derivation: Derivation,
@@ -36,16 +36,16 @@ pub struct Checked {
     pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.
     pub prelude: IndexMap<FunName, Def>,
-    /// What the user should know of a program that is legal, in order of place.
+    /// The warnings about a legal program, in order of place.
     pub warnings: Vec<Diagnostic>,
-    /// Where each of the user's definitions has its name.
+    /// The place of the name of each definition of the user.
     pub places: IndexMap<FunName, Span>,
 }
 
 impl Checked {
     /// Moves a definition of the prelude, and those it calls, into the program.
     ///
-    /// Does nothing for a name that the program has, or that nobody has.
+    /// Does nothing for a name that the program defines, or that is not defined at all.
     pub fn include(&mut self, name: &FunName) {
         let mut wanted = vec![name.clone()];
         while let Some(name) = wanted.pop() {
@@ -56,14 +56,14 @@ impl Checked {
         }
     }
 
-    /// The functions of that base name, as written by the user or included from the prelude.
+    /// Returns the functions of that base name, as written by the user or included from the prelude.
     pub fn overloads<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a Def> {
         let is_one = move |def: &&Def| def.fun.name.derivations.is_empty() && *def.fun.name.base == *base;
         self.program.defs.values().filter(is_one)
     }
 }
 
-/// The functions that a term calls or takes the Jacobian of.
+/// Returns the functions that a term calls or takes the Jacobian of.
 pub(super) fn callees(e: &Expr) -> Vec<FunName> {
     let mut found = IndexSet::new();
     let mut rest = vec![e];

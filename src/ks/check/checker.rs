@@ -16,10 +16,10 @@ pub struct Checker {
     pub(super) functions: Functions,
     pub(super) scope: Scope,
     pub(super) supply: Supply,
-    /// What the type variables of a built-in stand for while its body is checked.
+    /// The types of a built-in's type variables while its body is checked.
     pub(super) expansion: Option<Named>,
     pub(super) copies: Copies,
-    /// What is checked so far.
+    /// The checked part of the program so far.
     pub(super) checked: Checked,
     /// Functions whose bodies have errors.
     pub(super) unsound: IndexSet<FunName>,
@@ -52,7 +52,7 @@ impl Checker {
         }
     }
 
-    /// Reports an error at a place, and gives the `None` that stands for what is wrong.
+    /// Reports an error at a place, and returns `None`, the result of checking a wrong part.
     pub(super) fn fail<T>(&mut self, error: Diagnostic, span: Span) -> Option<T> {
         self.errors.push(error.at(span));
         None

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub struct Copies {
     pub(super) definitions: IndexMap<FunName, Definition>,
     pub(super) all: Vec<Copy>,
-    /// The definitions of which copies are being made.
+    /// The definitions that are being copied.
     pub(super) in_progress: Vec<FunName>,
 }
 
@@ -33,13 +33,13 @@ pub struct Copy {
 }
 
 impl Copies {
-    /// The copies, in the order in which they were asked for.
+    /// Returns the copies, in the order in which they were asked for.
     pub fn defs(&self) -> impl Iterator<Item = &Def> {
         self.all.iter().filter_map(|copy| copy.def.as_ref())
     }
 }
 
-/// Whether calls of the function are calls of copies.
+/// Returns whether the function takes functions, so that its calls become calls of copies.
 pub fn takes_functions(fun: &Fun) -> bool {
     fun.params.iter().any(is_function)
 }

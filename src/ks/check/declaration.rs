@@ -27,7 +27,7 @@ const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
 const GDEF: &str = "(gdef derivative [name Type])";
 
 impl Checker {
-    /// A top-level form; `None` when it defines nothing that can be checked, which is reported.
+    /// Checks a top-level form; `None` when it defines nothing that can be checked, which is reported.
     pub(super) fn declaration<'a>(&mut self, form: &'a Sexp, is_prelude: bool) -> Option<Item<'a>> {
         let Shape::List(items) = &form.shape else {
             let is_reported = form.shape == Shape::Bad;
@@ -62,7 +62,7 @@ impl Checker {
         Some(header)
     }
 
-    /// `(edef name T (S1 .. Sn))`, `(edef name T S)`.
+    /// Checks `(edef name T (S1 .. Sn))`, `(edef name T S)`.
     fn edef<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<Header<'a>> {
         let [_, name, result, params] = items else {
             self.disown(items);
@@ -114,7 +114,7 @@ impl Checker {
         params.into_iter().map(|(param, _)| param).collect()
     }
 
-    /// `(x : T)`, where the rest of the compiler can take the type: `admit` reports it otherwise.
+    /// Checks `(x : T)`, where the rest of the compiler can take the type: `admit` reports it otherwise.
     pub(super) fn param(&mut self, s: &Sexp, admit: Admit) -> Option<Param> {
         let Shape::List(items) = &s.shape else { return self.malformed("parameter", "(x : Type)", s.span) };
         match items.as_slice() {
@@ -129,7 +129,7 @@ impl Checker {
         }
     }
 
-    /// The name of a variable where it is bound.
+    /// Returns the name of a variable where it is bound.
     pub(super) fn binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
         match symbol(s) {
             Some(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
@@ -139,7 +139,7 @@ impl Checker {
         }
     }
 
-    /// Reports names that stand twice among those bound together; `_` may.
+    /// Reports names that are bound twice in one pattern or list. `_` may occur many times.
     pub(super) fn distinct(&mut self, names: &[(Arc<str>, Span)], what: &'static str) {
         let mut first = indexmap::IndexMap::new();
         for (name, span) in names.iter().filter(|(name, _)| &**name != "_") {
@@ -181,7 +181,7 @@ impl Checker {
         Some(Item::Gdef(name.derived(derived), derivation, span))
     }
 
-    /// `(rule "name" params template replacement)`.
+    /// Checks `(rule "name" params template replacement)`.
     fn rule_head<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<RuleHead<'a>> {
         let [_, name, params, template, replacement] = items else { return self.malformed("rule", RULE, span) };
         let Shape::String(text) = &name.shape else { return self.malformed("rule", RULE, name.span) };

@@ -1,7 +1,7 @@
 //! Calls of derivatives: `([fwd f] s ds)`, `([D f] x)`, `([rev sin] x dr)`.
 //!
 //! The arguments choose the function: their type gives the argument type of f. A derivative of a
-//! built-in that nobody wrote by hand is that of a definition that calls it; the Jacobian of a primitive
+//! built-in, unless written by hand, is that of a definition that calls it; the Jacobian of a primitive
 //! is a term of its own.
 
 use crate::derive::typing;
@@ -15,7 +15,7 @@ use lm::types::Type;
 use std::sync::Arc;
 
 impl Checker {
-    /// A call of a derivative: of the function that its arguments choose.
+    /// Returns a call of a derivative: of the function that its arguments choose.
     pub(super) fn derived_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         if !self.is_function(&name.base) {
             return self.orphan_call(name, args, span);
@@ -27,7 +27,7 @@ impl Checker {
         let reported = self.errors.len();
         let chosen = self.differentiated(name, &argument, span);
         let Some((base, fun)) = chosen else {
-            // What has no record has an error, here or in its own definition.
+            // A function without a record has an error, here or in its own definition.
             let is_of_unknown = |f: (&FunName, &Option<Type>)| f.0.base == name.base && f.1.is_none();
             let is_reported = self.errors.len() > reported || self.records.iter().any(is_of_unknown);
             let base = typing::base_argument(&name.derivations, &argument).and_then(|s| self.base_function(name, &s));
@@ -63,18 +63,17 @@ impl Checker {
         // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
         let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
         let inner = name.derivations.get(1..).unwrap_or_default();
-        let op = match &name.derivations[0] {
-            Derivative::D if is_function => {
-                let mut record = |f: &Fun| self.record(f, span);
-                let inner = typing::derive_all(inner, base, &mut record);
-                Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
-            }
-            _ => Op::Call(Arc::new(fun)),
+        let op = if name.derivations[0] == Derivative::D && is_function {
+            let mut record = |f: &Fun| self.record(f, span);
+            let inner = typing::derive_all(inner, base, &mut record);
+            Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
+        } else {
+            Op::Call(Arc::new(fun))
         };
         self.fit(args, &params, span, |args| apply(op, args, span))
     }
 
-    /// The function that a call of a derivative is about, and the derivative; `None` where none fits.
+    /// Returns the function that a call of a derivative is about, and the derivative; `None` where none fits.
     fn differentiated(&mut self, name: &FunName, argument: &Type, span: Span) -> Option<(Fun, Fun)> {
         let candidates = match typing::base_argument(&name.derivations, argument) {
             Some(s) => self.base_function(name, &s).into_iter().collect(),
@@ -89,7 +88,7 @@ impl Checker {
         })
     }
 
-    /// The functions of that name, derivations apart.
+    /// Returns the functions of that name, derivations apart.
     fn named(&self, name: &FunName) -> Vec<Fun> {
         let overloads = self.functions.overloads(&name.base).iter().map(|e| (*e.fun).clone());
         let fits = |fun: &Fun| name.overload.as_ref().is_none_or(|ty| *ty == fun.argument());
@@ -97,7 +96,7 @@ impl Checker {
         overloads.filter(fits).chain(builtins).collect()
     }
 
-    /// `($jacobian_at f r s t)`, as it is printed: the Jacobian of f at a recorded point.
+    /// Returns `($jacobian_at f r s t)`, as it is printed: the Jacobian of f at a recorded point.
     pub(super) fn jacobian_at(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let at = self.named(name).into_iter().find_map(|base| {
             let mut record = |f: &Fun| self.record(f, span);
@@ -107,7 +106,7 @@ impl Checker {
         if at.is_some() { at } else { self.wrong_arguments(name, &args, span) }
     }
 
-    /// A call of a derivative whose type is known only from its definition.
+    /// Returns a call of a derivative whose type is known only from its definition.
     fn orphan_call(&mut self, name: &FunName, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let argument = argument_type(&types(&args));
         let fits =
@@ -122,7 +121,7 @@ impl Checker {
         }
     }
 
-    /// `[D p]` and `[Dt p]` of a primitive, which are its Jacobian; other derivatives of built-ins as those of
+    /// Returns `[D p]` and `[Dt p]` of a primitive, which are its Jacobian; other derivatives of built-ins as those of
     /// functions that call them.
     fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
@@ -142,7 +141,7 @@ impl Checker {
         Some(body)
     }
 
-    /// `(def [p S] T ((x : S) ..) (p x ..))`, a definition that derivatives can be made from.
+    /// Returns `(def [p S] T ((x : S) ..) (p x ..))`, a definition that derivatives can be made from.
     pub(super) fn defined_builtin(&mut self, base: &Fun, span: Span) -> Option<Fun> {
         let name = FunName { overload: Some(base.argument()), ..base.name.clone() };
         let fun = Fun { name: name.clone(), ..base.clone() };

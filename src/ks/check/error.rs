@@ -18,23 +18,23 @@ pub fn unknown_type(name: impl Display, suggestion: Option<String>) -> Diagnosti
     Diagnostic::error("E203", format!("unknown type `{name}`")).suggestion(suggestion)
 }
 
-/// `[name f]` where `name` is no derivation.
+/// Makes the error for `[name f]` where `name` is no derivation.
 pub fn unknown_derivation(name: impl Display, suggestion: Option<String>) -> Diagnostic {
     Diagnostic::error("E204", format!("unknown derivation `{name}`")).suggestion(suggestion)
 }
 
-/// A function's name where a value is needed.
+/// Makes the error for a function's name where a value is needed.
 pub fn function_as_value(name: impl Display) -> Diagnostic {
     Diagnostic::error("E205", format!("the function `{name}` is not a value"))
         .remedy(format!("call it, with parentheses: `({name} ...)`"))
 }
 
-/// A call of a variable.
+/// Makes the error for a call of a variable.
 pub fn not_a_function(name: impl Display, ty: &Type) -> Diagnostic {
     Diagnostic::error("E206", format!("the variable `{name}`, of type `{ty}`, is not a function"))
 }
 
-/// A form that tries to be `what`, which looks as `grammar` says.
+/// Makes the error for a malformed form; `what` names the form, and `grammar` its right shape.
 pub fn malformed(what: &str, grammar: &str) -> Diagnostic {
     Diagnostic::error("E207", format!("malformed {what}")).remedy(format!("write `{grammar}`"))
 }
@@ -54,7 +54,7 @@ pub fn duplicate_definition(name: impl Display, argument: &Type) -> Diagnostic {
         .remedy("rename one of them, or give it another argument type")
 }
 
-/// A name twice in one `group` of names: a parameter list or a pattern.
+/// Makes the error for a name twice in one `group` of names: a parameter list or a pattern.
 pub fn duplicate_variable(name: impl Display, group: &str) -> Diagnostic {
     Diagnostic::error("E210", format!("`{name}` is bound twice in one {group}")).label("bound again here")
 }
@@ -79,7 +79,7 @@ pub fn branches_disagree(then: &Type, otherwise: &Type) -> Diagnostic {
     Diagnostic::error("E214", format!("the branches of this `if` have different types: `{then}` and `{otherwise}`"))
 }
 
-/// A condition of `form`: `if` or `assert`.
+/// Makes the error for a condition of `form`: `if` or `assert`.
 pub fn not_bool(form: &str, found: &Type) -> Diagnostic {
     Diagnostic::error("E215", format!("the condition of `{form}` has type `{found}`, not `Bool`"))
         .label(format!("this has type `{found}`"))
@@ -96,13 +96,13 @@ pub fn wrong_pattern(variables: usize, found: &Type) -> Diagnostic {
     Diagnostic::error("E217", message)
 }
 
-/// `get$i$n` of a tuple of another length, or of no tuple.
+/// Makes the error for `get$i$n` of a tuple of another length, or of no tuple.
 pub fn wrong_projection(name: impl Display, found: &Type) -> Diagnostic {
     Diagnostic::error("E218", format!("`{name}` cannot be applied to a value of type `{found}`"))
         .remedy("write n as the number of components that the tuple has: `get$i$n`")
 }
 
-/// `get$i$n` with i out of range.
+/// Makes the error for `get$i$n` with i out of range.
 pub fn bad_projection(name: impl Display) -> Diagnostic {
     Diagnostic::error("E219", format!("`{name}` names no component of a tuple"))
         .remedy("count components from 1 to n: `get$i$n`")
@@ -113,7 +113,7 @@ pub fn wrong_main() -> Diagnostic {
         .remedy("write `(def main Integer () ...)`")
 }
 
-/// A derivative by hand whose type is not what the function demands.
+/// Makes the error for a derivative by hand whose type is not what the function demands.
 pub fn wrong_derivative(name: impl Display, expected: &str, found: &str) -> Diagnostic {
     Diagnostic::error("E221", format!("`{name}` must have type {expected}, not {found}"))
 }
@@ -128,7 +128,7 @@ pub fn lambda_as_value() -> Diagnostic {
         .remedy("write it where it is used: `(build n (lam (i : Integer) e))`")
 }
 
-/// A function as an argument of what does not call it.
+/// Makes the error for a function as an argument where none is called.
 pub fn lambda_as_argument(name: impl Display) -> Diagnostic {
     Diagnostic::error("E223", format!("`{name}` takes values, and a function is not a value"))
         .remedy("write `(build n f)` for the tensor of the first n values of a function of Integers")
@@ -138,7 +138,7 @@ pub fn wrong_shape(tensor: &Type, found: &Type) -> Diagnostic {
     Diagnostic::error("E224", format!("a shape of `{tensor}` has type `{}`, not `{found}`", tensor.shape()))
 }
 
-/// A definition that passes larger functions to itself without end.
+/// Makes the error for a definition that passes larger functions to itself without end.
 pub fn endless_functions(name: impl Display) -> Diagnostic {
     Diagnostic::error("E225", format!("`{name}` calls itself with a new function each time"))
         .remedy(format!("within `{name}`, pass on the functions that it was given"))
@@ -149,7 +149,7 @@ pub fn derivative_of_second_order(name: impl Display) -> Diagnostic {
         .remedy("differentiate a function that calls it")
 }
 
-/// A rule whose sides have different types.
+/// Makes the error for a rule whose sides have different types.
 pub fn sides_disagree(name: impl Display, template: &Type, found: &Type) -> Diagnostic {
     Diagnostic::error(
         "E227",
@@ -161,25 +161,25 @@ pub fn unbound_pattern(name: impl Display, variable: impl Display) -> Diagnostic
     Diagnostic::error("E228", format!("the template of the rule `{name}` does not mention `{variable}`"))
 }
 
-/// A half of a reverse derivative whose record is not known where it is called.
+/// Makes the error for a call of a half of a reverse derivative when its record is not known yet.
 pub fn unknown_record(half: impl Display) -> Diagnostic {
     Diagnostic::error("E229", format!("the type of the record of `{half}` depends on itself"))
         .remedy("call it from a function outside of this recursion")
 }
 
-/// One half of a reverse derivative by hand.
+/// Makes the error for a half of a reverse derivative that is written by hand without the other half.
 pub fn one_half(written: impl Display, missing: impl Display) -> Diagnostic {
     Diagnostic::error("E230", format!("`{written}` is written by hand, but not `{missing}`"))
         .remedy("write both halves: the second takes the record that the first gives")
 }
 
-/// Two `gdef`s that choose different derivations for one function.
+/// Makes the error for two `gdef`s that choose different derivations for one function.
 pub fn two_derivations(of: impl Display, first: &str, second: &str) -> Diagnostic {
     let message = format!("two `gdef`s choose different derivations for `{of}`: {first} and {second}");
     Diagnostic::error("E231", message).remedy("choose one derivation for all derivatives of a function")
 }
 
-/// A gradient of a function whose result is no Float.
+/// Makes the error for a gradient of a function whose result is no Float.
 pub fn no_gradient(name: impl Display, of: impl Display, result: &Type) -> Diagnostic {
     Diagnostic::error("E232", format!("`{name}` needs a function that gives a Float, but `{of}` gives `{result}`"))
         .remedy(format!(
@@ -187,14 +187,14 @@ pub fn no_gradient(name: impl Display, of: impl Display, result: &Type) -> Diagn
         ))
 }
 
-/// A warning: an index that no tensor has.
+/// Makes a warning about a negative index.
 pub fn negative_index(index: i64) -> Diagnostic {
     Diagnostic::warning("W402", format!("the index {index} is out of range in every tensor"))
         .label("indices start at 0")
         .remedy("write the last element as `(index (sub (size v) 1) v)`")
 }
 
-/// A warning: an Integer division by the literal 0.
+/// Makes a warning about an Integer division by the literal 0.
 pub fn division_by_zero() -> Diagnostic {
     Diagnostic::warning("W403", "this division fails whenever it runs")
         .label("the divisor is zero")
@@ -212,7 +212,7 @@ fn list(types: &[Type]) -> String {
     }
 }
 
-/// `a`, `b` or `c`.
+/// Joins names: `a`, `b` or `c`.
 fn alternatives(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
     match quoted.as_slice() {

@@ -1,6 +1,6 @@
 //! Terms: from s-expressions to typed core terms.
 //!
-//! `None` stands for a term with an error; it is reported where it is found, and never again.
+//! The result `None` means a term with an error, which is reported once, where it is found.
 
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
@@ -12,7 +12,7 @@ use lm::term::{Constant, Expr, FunName, Op, Span};
 use std::sync::Arc;
 
 impl Checker {
-    /// A term; `None` when it is wrong, which is reported.
+    /// Checks a term; `None` when it is wrong, which is reported.
     pub(super) fn expr(&mut self, s: &Sexp) -> Option<Expr> {
         match &s.shape {
             Shape::Symbol(name) => self.name(name, s.span),
@@ -72,7 +72,7 @@ impl Checker {
         }
     }
 
-    /// Whether a name in parentheses is but a name in parentheses.
+    /// Returns whether `(name)` is only a name in parentheses, and no call.
     fn is_value(&self, word: &str) -> bool {
         let is_variable = |meaning: &Meaning| !matches!(meaning, Meaning::Function(_));
         matches!(word, "true" | "false") || self.scope.get(word).is_some_and(is_variable)
@@ -170,14 +170,14 @@ impl Checker {
     }
 }
 
-/// The number meant by `.5`, which is a name.
+/// Returns the number meant by `.5`, which is a name.
 fn pointed(word: &str) -> Option<String> {
     let (sign, digits) = word.split_once('.')?;
     let is_meant = matches!(sign, "" | "-" | "+") && format!("0.{digits}").parse::<f64>().is_ok();
     (is_meant && !digits.is_empty()).then(|| format!("{sign}0.{digits}"))
 }
 
-/// The parts of a form with the given head, redundant parentheses removed.
+/// Returns the parts of a form with the given head, redundant parentheses removed.
 pub fn form_of<'a>(s: &'a Sexp, head: &str) -> Option<&'a [Sexp]> {
     let mut s = s;
     loop {

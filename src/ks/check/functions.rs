@@ -12,7 +12,7 @@ pub struct Entry {
     pub fun: Arc<Fun>,
     /// The place of its definition.
     pub span: Span,
-    /// Whether it comes from the prelude and was not defined again.
+    /// Whether the function comes from the prelude and the program does not redefine it.
     pub is_prelude: bool,
 }
 
@@ -55,38 +55,38 @@ impl Functions {
         self.broken.insert(name);
     }
 
-    /// Whether a definition of that name has wrong types.
+    /// Returns whether a definition of that name has wrong types.
     pub fn is_broken(&self, name: &str) -> bool {
         self.broken.contains(name)
     }
 
-    /// The functions of a name, in source order.
+    /// Returns the functions of a name, in source order.
     pub fn overloads(&self, base: &str) -> &[Entry] {
         self.written.get(base).map_or(&[], Vec::as_slice)
     }
 
-    /// The function of a name that takes an argument of that type.
+    /// Returns the function of a name that takes an argument of that type.
     pub fn select(&self, base: &str, argument: &Type) -> Option<&Entry> {
         self.overloads(base).iter().find(|e| e.fun.argument() == *argument)
     }
 
-    /// The derivative written by hand of that full name.
+    /// Returns the derivative written by hand of that full name.
     pub fn derivative(&self, name: &FunName) -> Option<&Entry> {
         self.derived.get(name)
     }
 
-    /// The derivatives written by hand of those derivations and base name.
+    /// Returns the derivatives written by hand of those derivations and base name.
     pub fn derivatives(&self, derivations: &[Derivative], base: &str) -> impl Iterator<Item = &Entry> {
         self.derived.values().filter(move |e| e.fun.name.derivations == derivations && *e.fun.name.base == *base)
     }
 
-    /// The second halves of reverse derivatives written by hand, each with its place.
+    /// Returns the second halves of reverse derivatives written by hand, each with its place.
     pub fn second_halves(&self) -> impl Iterator<Item = (Arc<Fun>, Span)> {
         let is_one = |e: &&Entry| e.fun.name.derivative() == Some(&Derivative::SufRevPass);
         self.derived.values().filter(is_one).map(|e| (e.fun.clone(), e.span))
     }
 
-    /// Every name, in source order.
+    /// Returns every name, in source order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.written.keys().map(|name| &**name)
     }

@@ -11,7 +11,7 @@
 //! (f e)  =  (let (x e) body)      for f = (lam (x : T) body).
 //! ```
 //!
-//! The whole stands where the call stands, so that a run-time error is one of the call.
+//! The expansion takes the place of the call, so that a run-time error is reported at the call.
 
 use crate::ks::check::builtins::Builtin;
 use crate::ks::check::checker::Checker;
@@ -23,7 +23,7 @@ use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;
 
-/// The copy of a body that stands at a call.
+/// Returns a copy of a body, with the place of a call.
 fn placed(s: &Sexp, span: Span) -> Sexp {
     let shape = match &s.shape {
         Shape::List(items) => Shape::List(items.iter().map(|item| placed(item, span)).collect()),
@@ -33,7 +33,7 @@ fn placed(s: &Sexp, span: Span) -> Sexp {
 }
 
 impl Checker {
-    /// The body of a definition in place of a call that its typing admits.
+    /// Returns the body of a definition in place of a call that its typing admits.
     pub(super) fn expand(&mut self, row: &Builtin, number: usize, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let definition = &DEFINITIONS[number];
         let (bound, result) = row.instance(&types(&args)).expect("the row was chosen for these arguments");
@@ -56,13 +56,13 @@ impl Checker {
         Some(Expr::block(bindings, body).at(span))
     }
 
-    /// The type that a name stands for in the definition that is expanded.
+    /// Returns the type of a type variable of the definition that is being expanded.
     pub(super) fn type_variable(&self, name: &str) -> Option<Type> {
         let types = self.expansion.as_ref()?;
         types.iter().find(|(variable, _)| **variable == *name).map(|(_, ty)| ty.clone())
     }
 
-    /// `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape;
+    /// Checks `($zero x)`, the zero of x's type and shape; `($zeros T shape)`, that of a type and a shape;
     /// `($difference y x)`, the tangent from x to y.
     pub(super) fn vector_form(&mut self, word: &str, args: &[Sexp], span: Span) -> Option<Expr> {
         match (word, args) {

@@ -16,7 +16,7 @@ use lm::types::Type;
 use std::sync::Arc;
 
 impl Checker {
-    /// The B of a function; `None` where there is none, which is reported.
+    /// Returns the B of a function; `None` where there is none, which is reported.
     pub(super) fn record(&mut self, f: &Fun, span: Span) -> Option<Type> {
         let written = |half: Derivative| self.functions.derivative(&f.name.derived(half));
         if let Some(first) = written(Derivative::SufFwdPass) {
@@ -54,7 +54,7 @@ impl Checker {
         }
     }
 
-    /// The built-in itself, of which f is a derivative or which it is.
+    /// Returns f if it is a built-in, or the built-in that f is a derivative of.
     fn only_argument_of(&self, f: &Fun) -> Option<Fun> {
         let argument = typing::base_argument(&f.name.derivations, &f.argument())?;
         builtins::builtin_function(&f.name.base, &argument)
@@ -87,8 +87,7 @@ impl Checker {
     }
 }
 
-/// The definitions in the order in which they are checked: that of the source, but for those that call
-/// halves.
+/// Returns the definitions in the order of checking: source order, except for definitions that call halves.
 pub fn order(headers: &[Header]) -> Vec<usize> {
     let mentions: Vec<Mentions> = headers.iter().map(|h| h.body.map(Mentions::of).unwrap_or_default()).collect();
     let named = |name: &Arc<str>| {
@@ -125,7 +124,7 @@ pub fn order(headers: &[Header]) -> Vec<usize> {
     }
 }
 
-/// The names in a body, and those of functions whose halves stand in it.
+/// The names in a body, and the functions whose halves occur in it.
 #[derive(Default)]
 struct Mentions {
     names: IndexSet<Arc<str>>,

@@ -33,7 +33,7 @@ pub struct Header<'a> {
 }
 
 impl Header<'_> {
-    /// The parameter types, when all are right.
+    /// Returns the parameter types, when all are right.
     pub fn types(&self) -> Option<Vec<Type>> {
         self.params.as_ref()?.iter().map(|p| p.ty.clone()).collect()
     }
@@ -42,13 +42,13 @@ impl Header<'_> {
 /// A rewrite rule whose sides are not checked yet.
 #[derive(Debug)]
 pub struct RuleHead<'a> {
-    /// What diagnostics call it.
+    /// The name in diagnostics.
     pub name: Arc<str>,
-    /// What stands for any term; missing when wrong.
+    /// The parameters, which match any term; `None` if they are wrong.
     pub params: Option<Vec<Param>>,
-    /// What is replaced.
+    /// The pattern to replace.
     pub template: &'a Sexp,
-    /// What replaces it.
+    /// The replacement.
     pub replacement: &'a Sexp,
     /// The place of the name.
     pub span: Span,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const GRAMMAR: &str = "(let ((x1 e1) ... (xn en)) body)";
 
 impl Checker {
-    /// `(let bindings body)`.
+    /// Checks `(let bindings body)`.
     pub(super) fn let_form(&mut self, items: &[Sexp], span: Span) -> Option<Expr> {
         let mark = self.scope.mark();
         let result = self.chain(items, span);
@@ -54,7 +54,7 @@ impl Checker {
         }
     }
 
-    /// The patterns and terms of `(p e)` or `((p1 e1) ... (pn en))`; `None` when it is neither.
+    /// Returns the patterns and terms of `(p e)` or `((p1 e1) ... (pn en))`; `None` when it is neither.
     fn pairs<'a>(&self, s: &'a Sexp) -> Option<Vec<(&'a Sexp, &'a Sexp)>> {
         let Shape::List(items) = &s.shape else { return None };
         if let [pattern, rhs] = items.as_slice()
@@ -72,7 +72,7 @@ impl Checker {
         items.iter().map(pair).collect()
     }
 
-    /// Whether `(pattern rhs)` binds a tuple. See Note [Two readings of a let].
+    /// Returns whether `(pattern rhs)` binds a tuple. See Note [Two readings of a let].
     fn is_tuple_binding(&self, pattern: &Sexp, rhs: &Sexp) -> bool {
         let Shape::List(names) = &pattern.shape else { return false };
         if names.iter().any(|name| symbol(name).is_none_or(|name| is_reserved(name))) {
@@ -93,8 +93,8 @@ impl Checker {
         }
     }
 
-    /// Whether `(pattern rhs)` can only be meant to take apart a tuple of tuples, and not as two bindings: the first
-    /// is none, or is one of a pattern, and the second is a term.
+    /// Returns whether `(pattern rhs)` can only take apart a tuple of tuples. It is then no pair of bindings: its first
+    /// part is no binding, or binds a pattern, and its second part is a term.
     fn is_nested(&self, pattern: &Sexp, rhs: &Sexp) -> bool {
         let Shape::List(parts) = &pattern.shape else { return false };
         if !is_pattern(pattern) || parts.iter().all(|part| symbol(part).is_some()) {
@@ -111,7 +111,7 @@ impl Checker {
         is_call && (!self.may_have_value(term) || (symbol(first).is_none() && !may_bind))
     }
 
-    /// Whether a name, or a list of names, may be a term.
+    /// Returns whether a name, or a list of names, may be a term.
     fn may_have_value(&self, s: &Sexp) -> bool {
         let head = match &s.shape {
             Shape::List(parts) => &parts[0],
@@ -176,7 +176,7 @@ impl Checker {
     }
 }
 
-/// Whether it is a name, or a list of patterns.
+/// Returns whether the s-expression is a name or a list of patterns.
 fn is_pattern(s: &Sexp) -> bool {
     match &s.shape {
         Shape::List(parts) => !parts.is_empty() && parts.iter().all(is_pattern),

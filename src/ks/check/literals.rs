@@ -35,7 +35,7 @@ fn failure(prim: Prim, args: &[Expr]) -> Option<Diagnostic> {
     }
 }
 
-/// The Integer that a literal is, or those in a tuple of literals, each with its place.
+/// Returns the Integer that a literal is, or those in a tuple of literals, each with its place.
 fn integers(e: &Expr) -> Vec<(Span, i64)> {
     match e.kind() {
         Kind::Const(Constant::Integer(n)) => vec![(e.span(), *n)],

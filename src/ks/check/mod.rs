@@ -1,7 +1,7 @@
 //! The checker: from s-expressions to a typed program.
 //!
 //! First the heads of all definitions, so that definitions may refer to each other in any order,
-//! then the bodies. What is wrong is reported once and becomes `None`, which nobody judges again:
+//! then the bodies. A wrong part is reported once and becomes `None`, which no later check reports again:
 //! all errors of a file are found, and no error that is but the consequence of another.
 
 mod arguments;

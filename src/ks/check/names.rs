@@ -19,17 +19,17 @@ use std::sync::Arc;
 const RESERVED: [&str; 13] =
     ["def", "edef", "gdef", "rule", "let", "if", "assert", "lam", "tuple", "true", "false", ":", "$dummy"];
 
-/// Whether a name is a word of the grammar.
+/// Returns whether a name is a word of the grammar.
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name) || is_projection(name)
 }
 
-/// Whether a name is of the family `get$i$n`.
+/// Returns whether a name is of the family `get$i$n`.
 pub fn is_projection(name: &str) -> bool {
     name.starts_with("get$") || name.starts_with("lmGet$")
 }
 
-/// The i and n of `get$i$n`, with 1 <= i <= n.
+/// Returns the i and n of `get$i$n`, with 1 <= i <= n.
 pub fn projection(indices: &str) -> Option<(usize, usize)> {
     let (i, n) = indices.split_once('$')?;
     let (i, n) = (i.parse().ok()?, n.parse().ok()?);
@@ -37,7 +37,7 @@ pub fn projection(indices: &str) -> Option<(usize, usize)> {
 }
 
 impl Checker {
-    /// A function's name: a symbol or a bracket.
+    /// Returns a function's name: a symbol or a bracket.
     pub(super) fn fun_name(&mut self, s: &Sexp) -> Option<FunName> {
         match &s.shape {
             Shape::Symbol(name) if is_reserved(name) => self.fail(error::reserved(name), s.span),
@@ -71,7 +71,7 @@ impl Checker {
     }
 }
 
-/// The function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
+/// Returns the function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
 pub fn old_spelling(name: &str) -> Option<FunName> {
     if let Some((word, rest)) = name.split_once('$')
         && let Ok(derivative) = word.parse()
@@ -111,7 +111,7 @@ fn unmangle(mangled: &str) -> Option<Type> {
     }
 }
 
-/// A name as a shared string.
+/// Returns a name as a shared string.
 pub fn symbol(s: &Sexp) -> Option<&Arc<str>> {
     match &s.shape {
         Shape::Symbol(name) => Some(name),

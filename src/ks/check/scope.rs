@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use lm::term::{Expr, Var};
 use std::sync::Arc;
 
-/// What a name in scope stands for.
+/// The meaning of a name in scope.
 #[derive(Clone, Debug)]
 pub enum Meaning {
     /// A variable.
@@ -27,18 +27,18 @@ pub struct Scope {
 pub struct Mark(usize);
 
 impl Scope {
-    /// Binds a name, hiding what it stood for.
+    /// Binds a name, hiding its old meaning.
     pub fn bind(&mut self, name: &Arc<str>, meaning: Meaning) {
         self.names.entry(name.clone()).or_default().push(meaning);
         self.order.push(name.clone());
     }
 
-    /// The meaning of a name; `None` when it is not in scope.
+    /// Returns the meaning of a name; `None` when it is not in scope.
     pub fn get(&self, name: &str) -> Option<&Meaning> {
         self.names.get(name)?.last()
     }
 
-    /// The present point.
+    /// Returns the present point.
     pub fn mark(&self) -> Mark {
         Mark(self.order.len())
     }
@@ -52,7 +52,7 @@ impl Scope {
         }
     }
 
-    /// The names in scope.
+    /// Returns the names in scope.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().filter(|(_, meanings)| !meanings.is_empty()).map(|(name, _)| &**name)
     }

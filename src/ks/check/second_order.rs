@@ -40,7 +40,7 @@ impl Checker {
         }
     }
 
-    /// Checks a definition for functions of which only the types are known, as a body is checked once
+    /// Checks a definition for functions known only by their types, since a body is checked once
     /// whether it is called or not.
     pub(super) fn for_any_functions(&mut self, fun: &Arc<Fun>) {
         let kept = self.copies.all.len();
@@ -53,7 +53,7 @@ impl Checker {
         self.copies.all.truncate(kept);
     }
 
-    /// Whether all functions of the name take functions.
+    /// Returns whether all functions of the name take functions.
     pub(super) fn is_second_order(&self, name: &FunName) -> bool {
         let overloads = self.functions.overloads(&name.base);
         !overloads.is_empty() && overloads.iter().all(|entry| takes_functions(&entry.fun))
@@ -63,7 +63,7 @@ impl Checker {
         self.functions.select(&fun.name.base, &fun.argument()).map_or(Span::default(), |entry| entry.span)
     }
 
-    /// A call of a definition that takes functions.
+    /// Returns a call of a definition that takes functions.
     pub(super) fn specialised_call(&mut self, fun: &Arc<Fun>, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let (functions, values): (Vec<Expr>, Vec<Expr>) = args.into_iter().partition(|arg| is_function(arg.ty()));
         let mut used: Vec<Var> = Vec::new();
@@ -77,7 +77,7 @@ impl Checker {
         Some(apply(Op::Call(copy), args, span))
     }
 
-    /// The copy of a definition for some functions, which use some variables.
+    /// Returns the copy of a definition for some functions, which use some variables.
     fn copy_for(&mut self, fun: &Arc<Fun>, functions: &[Expr], used: &[Var], span: Span) -> Option<Arc<Fun>> {
         let made_for = Def::new(fun.name.clone(), used.to_vec(), Expr::tuple(functions.to_vec()));
         let mut copies = self.copies.all.iter();
@@ -111,7 +111,7 @@ impl Checker {
         names.find(|name| !is_taken(name)).expect("there is always another number")
     }
 
-    /// The definition with functions in place of its parameters that are functions.
+    /// Returns the definition with functions in place of its parameters that are functions.
     fn copied(&mut self, definition: &Definition, functions: &[Expr], used: &[Var], fun: &Arc<Fun>) -> Option<Def> {
         let (outer, expansion) = (std::mem::take(&mut self.scope), self.expansion.take());
         let mut params: Vec<Var> = used.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();

@@ -1,4 +1,4 @@
-//! Signatures: which function each definition defines, and of which types.
+//! Signatures: the name and the types of the function that each definition defines.
 
 use crate::derive::Derivation;
 use crate::derive::typing;
@@ -24,7 +24,7 @@ impl Checker {
         funs
     }
 
-    /// The function of a definition that is no derivative.
+    /// Returns the function of a definition that is no derivative.
     fn written(&mut self, header: &Header, all: &[Header]) -> Option<Arc<Fun>> {
         let name = header.name.as_ref().filter(|name| name.derivations.is_empty())?;
         let (params, result) = (header.types()?, header.result.clone()?);
@@ -55,7 +55,7 @@ impl Checker {
         }
     }
 
-    /// The function of a derivative written by hand, with the parameters that all calls give it.
+    /// Returns the function of a derivative written by hand, with the parameters that all calls give it.
     fn derivative(&mut self, header: &Header) -> Option<Arc<Fun>> {
         let name = header.name.as_ref().filter(|name| !name.derivations.is_empty())?;
         let (params, result) = (header.types()?, header.result.clone()?);
@@ -71,7 +71,7 @@ impl Checker {
         }
     }
 
-    /// What the function demands of its derivative `found`.
+    /// Returns the type that the function requires of its derivative `found`.
     fn demanded(&mut self, name: &FunName, found: &Fun, span: Span) -> Option<Fun> {
         if self.functions.is_broken(&name.base) {
             return None;
@@ -111,7 +111,7 @@ impl Checker {
         }
     }
 
-    /// The function that a derivative's name means when f takes the argument type `s`.
+    /// Returns the function that a derivative's name means when f takes the argument type `s`.
     pub(super) fn base_function(&self, name: &FunName, s: &Type) -> Option<Fun> {
         if name.overload.as_ref().is_some_and(|ty| ty != s) {
             return None;
@@ -122,7 +122,7 @@ impl Checker {
         }
     }
 
-    /// The function that a name means when there is no choice.
+    /// Returns the function that a name means when there is no choice.
     pub(super) fn only_overload(&self, name: &FunName) -> Option<Fun> {
         let fits = |e: &&Entry| name.overload.as_ref().is_none_or(|ty| *ty == e.fun.argument());
         let mut fitting = self.functions.overloads(&name.base).iter().filter(fits);
@@ -143,7 +143,7 @@ impl Checker {
         }
     }
 
-    /// The derivative a `gdef` asks for.
+    /// Returns the derivative a `gdef` asks for.
     pub(super) fn requested(&mut self, name: FunName, span: Span) -> Option<FunName> {
         if self.is_second_order(&name) {
             return self.fail(error::derivative_of_second_order(&name.base), span);
@@ -165,7 +165,7 @@ impl Checker {
         }
     }
 
-    /// The derivative of a built-in that a `gdef` asks for.
+    /// Returns the derivative of a built-in that a `gdef` asks for.
     fn requested_of_builtin(&mut self, name: FunName, span: Span) -> Option<FunName> {
         let arguments = builtin_arguments(&name);
         let [argument] = arguments.as_slice() else {
@@ -191,7 +191,7 @@ impl Checker {
     }
 }
 
-/// Whether several functions share the name, so that it needs the argument type.
+/// Returns whether several functions share the name, so that it needs the argument type.
 ///
 /// The prelude's functions, and those that replace them, keep the plain name: derivatives of
 /// primitives refer to them by it.
@@ -206,7 +206,7 @@ fn is_overloaded(header: &Header, all: &[Header]) -> bool {
     !stands_for_prelude && same().count() > 1
 }
 
-/// Whether a name's outermost derivation is the first half.
+/// Returns whether a name's outermost derivation is the first half.
 fn is_first_half(name: &FunName) -> bool {
     name.derivative() == Some(&Derivative::SufFwdPass)
 }

@@ -1,6 +1,6 @@
 //! Suggestions for misspelt names.
 
-/// The known name closest to `name`, when it is close; of equally close ones, the first.
+/// Returns the known name closest to `name`, when it is close; of equally close ones, the first.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let ranked = known.into_iter().filter(|k| k.len().abs_diff(name.len()) <= 12);
@@ -8,7 +8,7 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     ranked.min().map(|(_, k)| k.to_string())
 }
 
-/// The edit distance: insertions, deletions, replacements and swaps of neighbours.
+/// Returns the edit distance: insertions, deletions, replacements and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -3,12 +3,12 @@
 use lm::term::{Expr, Op, Span};
 use lm::types::Type;
 
-/// The types of arguments.
+/// Returns the types of arguments.
 pub fn types(args: &[Expr]) -> Vec<Type> {
     args.iter().map(|arg| arg.ty().clone()).collect()
 }
 
-/// The one argument, or the tuple of all.
+/// Returns the one argument, or the tuple of all.
 pub fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
     match args.len() {
         1 => args.remove(0),
@@ -16,14 +16,14 @@ pub fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
     }
 }
 
-/// The operator applied to arguments that were checked to fit it.
+/// Returns the operator applied to arguments that were checked to fit it.
 pub fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
     let shown = format!("{op:?}");
     Expr::try_app(op, args, span)
         .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
 }
 
-/// The type of the one argument, or of the tuple of all.
+/// Returns the type of the one argument, or of the tuple of all.
 pub fn argument_type(types: &[Type]) -> Type {
     match types {
         [one] => one.clone(),

@@ -16,7 +16,7 @@ const SCALARS: [(&str, Type); 4] =
     [("Float", Type::Float), ("Integer", Type::Integer), ("Bool", Type::Bool), ("String", Type::String)];
 const CONSTRUCTORS: [&str; 5] = ["Tuple", "Tensor", "Vec", "Lam", "LM"];
 
-/// Whether the s-expression can only be a type: a scalar's name or a compound in parentheses.
+/// Returns whether the s-expression can only be a type: a scalar's name or a compound in parentheses.
 pub fn looks_like_type(s: &Sexp) -> bool {
     match &s.shape {
         Shape::Symbol(name) => SCALARS.iter().any(|(scalar, _)| *scalar == &**name),
@@ -25,13 +25,13 @@ pub fn looks_like_type(s: &Sexp) -> bool {
     }
 }
 
-/// Whether the s-expression is what a compound type starts with.
+/// Returns whether the s-expression is the first word of a compound type.
 pub fn is_constructor(s: &Sexp) -> bool {
     matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
 }
 
 impl Checker {
-    /// A type; `None` when it is wrong, which is reported.
+    /// Checks a type; `None` when it is wrong, which is reported.
     pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {
         match &s.shape {
             Shape::Symbol(name) => self.scalar(name, s.span),
@@ -41,7 +41,7 @@ impl Checker {
         }
     }
 
-    /// The type whose parts stand in a row, its parentheses dropped or not: `Vec Float`, `(Vec Float)`.
+    /// Checks a type with or without its outer parentheses: `Vec Float`, `(Vec Float)`.
     pub(super) fn type_in_row(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
         match items {
             [one] => self.ty(one),
@@ -49,7 +49,7 @@ impl Checker {
         }
     }
 
-    /// A type that the rest of the compiler can take; others are reported.
+    /// Returns the type if the rest of the compiler supports it; reports it otherwise.
     pub(super) fn supported_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
         let ty = ty?;
         match unsupported_part(&ty) {
@@ -58,7 +58,7 @@ impl Checker {
         }
     }
 
-    /// A type of a parameter of a definition: it may be a function.
+    /// Checks the type of a parameter of a definition, which may be a function.
     pub(super) fn parameter_type(&mut self, ty: Option<Type>, span: Span) -> Option<Type> {
         match &ty {
             Some(Type::Lam(s, t)) if unsupported_part(s).or_else(|| unsupported_part(t)).is_none() => ty,

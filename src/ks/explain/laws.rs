@@ -1,4 +1,4 @@
-//! A law at length: what its signs mean, where it is applied, and an instance of it.
+//! Explains a law: the meanings of its signs, the passes that apply it, and an instance.
 
 use crate::derive::passes::laws::{PASS_LAWS, PassLaw};
 use crate::derive::schedule::SCHEDULES;
@@ -9,7 +9,7 @@ use lm::term::{Expr, Supply};
 use lm::types::Type;
 use std::fmt::Write;
 
-/// What the signs of laws mean: what to look for in the law, an example, what it is.
+/// The meanings of the signs in laws: the sign, an example, its meaning.
 const SIGNS: &[(&str, &str, &str)] = &[
     ("⊙ᴿ", "r ⊙ᴿ m", "the reverse application of m to the cotangent r, which is mᵀ ⊙ r"),
     ("⊙ ", "m ⊙ x", "the map m applied to the vector x"),
@@ -50,7 +50,7 @@ const SIGNS: &[(&str, &str, &str)] = &[
     ("L'(", "L'(λi. m)", "a function from i to maps, as one map from functions"),
 ];
 
-/// What laws with such names are for; the first that fits.
+/// The purpose of each family of laws, by a part of their names. The first row that fits applies.
 const FAMILIES: &[(&str, &str)] = &[
     (
         "apply-",
@@ -64,7 +64,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ),
     (
         "vector-",
-        "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the program\nis left as it is written.",
+        "It simplifies tangents and cotangents. Zeros here are zero vectors, not literals: arithmetic of the \
+         program\nis left as it is written.",
     ),
     ("fold-", "It computes with literals at compile time."),
     ("call-", "It takes the place of a derivative's Jacobian at a call."),
@@ -75,7 +76,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("", "It makes a map simpler."),
 ];
 
-/// The law of that name, at length.
+/// Returns the law of that name, at length.
 pub fn law(name: &str) -> Option<String> {
     if let Some(law) = law::all().get(name) {
         return Some(matched(law));
@@ -83,7 +84,7 @@ pub fn law(name: &str) -> Option<String> {
     PASS_LAWS.iter().find(|law| law.name == name).map(of_pass)
 }
 
-/// A law that the engine matches.
+/// Returns a law that the engine matches.
 fn matched(law: &Law) -> String {
     let mut text = opening(&law.name, &law.source, &law.text);
     let copied = law.copied_maps();
@@ -91,7 +92,8 @@ fn matched(law: &Law) -> String {
         let maps = copied.join(" and ");
         let _ = writeln!(
             text,
-            "\nIts right side uses {maps} more than once. So it is applied only where {maps} is free to copy: a variable,\n\
+            "\nIts right side uses {maps} more than once. So it is applied only where {maps} is free to copy: a \
+             variable,\n\
              0, 1, a projection, or a scale by a variable or literal. Otherwise work would be done twice."
         );
     }
@@ -112,7 +114,7 @@ fn matched(law: &Law) -> String {
     text
 }
 
-/// A law that a pass applies.
+/// Returns a law that a pass applies.
 fn of_pass(law: &PassLaw) -> String {
     let mut text = opening(law.name, law.source, law.text);
     let lines = |program: &str| {
@@ -139,8 +141,8 @@ fn opening(name: &str, source: &str, law: &str) -> String {
     text
 }
 
-/// An instance of the left side whose parts are variables, and what the law makes of it. None for a law that fires
-/// only on literals or other special terms.
+/// Returns an instance of the left side whose parts are variables, and what the law makes of it. None for a law that
+/// fires only on literals or other special terms.
 fn instance(law: &Law) -> Option<(String, String)> {
     const LENGTH: usize = 2;
     let mut supply = Supply::default();

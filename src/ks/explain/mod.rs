@@ -1,7 +1,7 @@
 //! Explanations of error codes, of laws and of derivatives, at length.
 //!
 //! The codes are explained in `errors.md`, with a wrong program and the same one put right, which the test
-//! `tests/explain.rs` tries. What is said of laws is made from their tables.
+//! `tests/explain.rs` tries. The explanations of laws are made from their tables.
 
 mod derivatives;
 mod laws;
@@ -24,7 +24,7 @@ const TEXT: &str = include_str!("errors.md");
 
 const FENCE: &str = "```";
 
-/// All codes, in order.
+/// Returns all codes, in order.
 pub fn codes() -> impl Iterator<Item = Explanation> {
     let sections = TEXT.split("\n# ").map(|section| section.strip_prefix("# ").unwrap_or(section));
     sections.map(|section| {
@@ -34,18 +34,18 @@ pub fn codes() -> impl Iterator<Item = Explanation> {
     })
 }
 
-/// The explanation of a code, in any case: `E101`, `e101`.
+/// Returns the explanation of a code, in any case: `E101`, `e101`.
 pub fn code(code: &str) -> Option<Explanation> {
     codes().find(|explanation| explanation.code.eq_ignore_ascii_case(code))
 }
 
 impl Explanation {
-    /// A program with the error, where one can be shown.
+    /// Returns a program with the error, where one can be shown.
     pub fn wrong(&self) -> Option<&'static str> {
         self.example("wrong")
     }
 
-    /// The program without it.
+    /// Returns the program without it.
     pub fn right(&self) -> Option<&'static str> {
         self.example("right")
     }
@@ -56,7 +56,7 @@ impl Explanation {
         Some(example)
     }
 
-    /// The whole of it, for people.
+    /// Returns the whole explanation as text.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n\n", self.code, self.title);
         let mut in_example = false;

@@ -1,6 +1,6 @@
 //! From the tree to text.
 //!
-//! A list that fits stands on one line. If not,
+//! Puts a list on one line if it fits. Otherwise breaks it like this:
 //!
 //! ```text
 //! (def f Float              (if c        (add a        (Vec_init a b c      (print "a: " a
@@ -29,7 +29,7 @@ const MAX_INDENTED: usize = 40;
 /// Arguments are aligned below the first one, unless it starts right of this column.
 const MAX_ALIGNED: usize = 60;
 
-/// The text of a tree.
+/// Returns the text of a tree.
 pub fn layout(file: &List, width: usize) -> String {
     let arena = Arena::new();
     let mut text = String::new();
@@ -48,7 +48,7 @@ impl<'a> Layout<'a> {
         for (i, node) in file.items.iter().enumerate() {
             let gap = match i.checked_sub(1).map(|last| &file.items[last]) {
                 None => None,
-                // A list of requests may stand together.
+                // Requests need no empty lines between them.
                 Some(last) if is_request(last) && is_request(node) => Some(node.first_gap().max(1)),
                 Some(_) => Some(BLANK),
             };
@@ -101,7 +101,7 @@ impl<'a> Layout<'a> {
         self.aligned(if is_chained { whole } else { whole.group() }, depth)
     }
 
-    /// A list with its parentheses, its items being `inner`.
+    /// Returns a list with its parentheses, its items being `inner`.
     fn list_with(&self, list: &List<'a>, inner: Doc<'a>, depth: usize) -> Doc<'a> {
         let is_open = list.end.is_empty()
             && !list.items.last().is_some_and(|last| last.after.last().is_some_and(Comment::ends_line));
@@ -110,7 +110,8 @@ impl<'a> Layout<'a> {
         self.arena.text(list.open).append(inner).append(end).append(closing).append(list.close)
     }
 
-    /// An operator and its arguments, below each other beside it, or below it where that is too far to the right.
+    /// Returns an operator and its arguments, below each other beside it, or below it where that is too far to the
+    /// right.
     fn operation(&self, list: &List<'a>, arguments: Doc<'a>, depth: usize) -> Doc<'a> {
         let [operator, first, ..] = list.items.as_slice() else {
             return self.items(list, 0, |_| Break::Line, depth);
@@ -129,7 +130,7 @@ impl<'a> Layout<'a> {
         head.append(choice)
     }
 
-    /// The arguments of `print`.
+    /// Returns the arguments of `print`.
     fn printed(&self, list: &List<'a>, depth: usize) -> Doc<'a> {
         let (mut all, mut line) = (self.arena.nil(), self.arena.nil());
         for (i, node) in list.items.iter().enumerate().skip(1) {
@@ -149,7 +150,7 @@ impl<'a> Layout<'a> {
         all.append(line.group())
     }
 
-    /// `(build n (lam (i : Integer)`, then the body.
+    /// Returns `(build n (lam (i : Integer)`, then the body.
     fn with_function(&self, list: &List<'a>, depth: usize) -> Doc<'a> {
         let (last, before) = list.items.split_last().expect("the style is of lists that end with a function");
         let Shape::List(function) = &last.shape else { panic!("the style is of lists that end with a function") };
@@ -160,7 +161,7 @@ impl<'a> Layout<'a> {
         before.append(function.nest(self.indent(BODY, depth)))
     }
 
-    /// The items from the one with number `from` on; `between` says what stands before the one of a number.
+    /// Returns the items from number `from` on; `between` gives the separator before each item.
     fn items(&self, list: &List<'a>, from: usize, between: impl Fn(usize) -> Break, depth: usize) -> Doc<'a> {
         let mut doc = self.arena.nil();
         for (i, node) in list.items.iter().enumerate().skip(from) {
@@ -218,7 +219,7 @@ impl<'a> Layout<'a> {
         lines.fold(first, |doc, line| doc.append(self.unindented(line)))
     }
 
-    /// A line feed and text at the start of the line.
+    /// Returns a line feed and text at the start of the line.
     fn unindented(&self, line: &'a str) -> Doc<'a> {
         let arena = self.arena;
         if line.is_empty() {

@@ -4,7 +4,7 @@
 //! text --tree--> s-expressions with comments and paragraphs --layout--> text
 //! ```
 //!
-//! The layout depends on the tokens, on the comments (whether each stands on a line of its own) and on the empty
+//! The layout depends on the tokens, on the comments (whether each has a line of its own) and on the empty
 //! lines between bindings and around comments, and on no other white space. Literals and comments stay as written,
 //! but for blanks at the end of a `;` comment.
 
@@ -18,7 +18,7 @@ use crate::ks::reader::read;
 /// Lines are not longer, where they can be broken.
 pub const WIDTH: usize = 100;
 
-/// The text in its canonical layout, which is a fixed point: formatting it again changes nothing.
+/// Returns the text in its canonical layout, which is a fixed point: formatting it again changes nothing.
 ///
 /// Call it under [`with_large_stack`](crate::with_large_stack).
 ///

@@ -1,4 +1,4 @@
-//! How lists are laid out, by what they are.
+//! Chooses the layout of each kind of list.
 
 use super::tree::{List, Node, Shape};
 
@@ -7,7 +7,7 @@ pub const BODY: isize = 2;
 /// The columns by which the parameters of a definition are indented when they have a line of their own.
 pub const PARAMETERS: isize = 5;
 
-/// What stands between two items.
+/// The separator of two items.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Break {
     /// A blank.
@@ -24,22 +24,22 @@ pub enum Break {
     Paragraph,
 }
 
-/// How a list is broken.
+/// The way to break a list into lines.
 pub enum Style {
     /// The word and `beside` items on one line, then each of the rest on a line of its own, indented.
     Form { beside: usize, rest: Break, indent: isize },
-    /// `(assert c body)` in another one's place of a body: the asserts of a chain are broken together, or none is.
+    /// `(assert c body)` as the body of another assert. Either all asserts of a chain are broken, or none is.
     Chained,
     /// The items below each other, or below the second one when the first is an operator.
     Items { operator: bool, between: Break },
-    /// What `print` prints on one line is on one line, or starts a line with each string that says what follows.
+    /// The arguments of `print`: on one line if they print one line; otherwise each label starts a line.
     Printed,
     /// The operator and its arguments, but for the body of the last of them, `(lam (x : T) body)`, on one line.
     WithFunction,
 }
 
 impl Style {
-    /// The style of an item by itself.
+    /// Returns the style of an item by itself.
     pub fn of(node: &Node) -> Style {
         let Shape::List(list) = &node.shape else { return Style::Items { operator: false, between: Break::Space } };
         let form = |beside, rest, indent| Style::Form { beside, rest, indent };
@@ -66,7 +66,7 @@ impl Style {
         }
     }
 
-    /// The style of the i-th item of a list, which for bindings depends on where they stand.
+    /// Returns the style of the i-th item of a list. The style of bindings depends on their place in it.
     pub fn of_item(list: &List, i: usize) -> Style {
         let is_let = begins_with(list, "let");
         let is_list = matches!(&list.items[i].shape, Shape::List(item) if !is_parameter(item));
@@ -80,7 +80,7 @@ impl Style {
     }
 }
 
-/// Whether a let has one binding, as far as can be seen: `((a b) (f x))` might be two.
+/// Returns whether a let clearly has one binding: `((a b) (f x))` might be two.
 fn binds_one(let_form: &List) -> bool {
     let Some(Node { shape: Shape::List(bindings), .. }) = let_form.items.get(1) else { return true };
     match bindings.items.as_slice() {
@@ -94,12 +94,12 @@ fn binds_one(let_form: &List) -> bool {
     }
 }
 
-/// Whether the i-th item is a string, and something else comes after it.
+/// Returns whether the i-th item is a string before an item that is no string.
 pub fn labels(list: &List, i: usize) -> bool {
     is_string(&list.items[i]) && list.items.get(i + 1).is_some_and(|next| !is_string(next))
 }
 
-/// Whether it is a string that ends a line when it is printed.
+/// Returns whether the node is a string that ends a line when it is printed.
 pub fn ends_line(node: &Node) -> bool {
     is_string(node) && matches!(node.shape, Shape::Atom(text) if text.ends_with("\\n\""))
 }
@@ -108,10 +108,10 @@ fn is_string(node: &Node) -> bool {
     matches!(node.shape, Shape::Atom(text) if text.starts_with('"'))
 }
 
-/// The length up to which an operator and arguments stand on one line with the function after them.
+/// The length up to which an operator and its arguments share a line with the function after them.
 const BEFORE_FUNCTION: usize = 50;
 
-/// Whether the last argument is a function, and all before its body is short and without comments.
+/// Returns whether the last argument is a function, and all before its body is short and without comments.
 fn ends_with_function(list: &List) -> bool {
     let Some((last, before)) = list.items.split_last() else { return false };
     let Shape::List(function) = &last.shape else { return false };
@@ -123,7 +123,7 @@ fn ends_with_function(list: &List) -> bool {
     parts.map(length).try_fold(0, |sum, part| Some(sum + part? + 1)).is_some_and(|sum| sum <= BEFORE_FUNCTION)
 }
 
-/// The length of an item on one line; none when comments or line feeds are in it, or when it is long.
+/// Returns the length of an item on one line; none when comments or line feeds are in it, or when it is long.
 fn length(node: &Node) -> Option<usize> {
     let length = match &node.shape {
         Shape::Atom(text) => text.chars().count(),
@@ -136,17 +136,17 @@ fn length(node: &Node) -> Option<usize> {
     (is_bare(node) && is_one_line && length <= BEFORE_FUNCTION).then_some(length)
 }
 
-/// Whether it has no comments of its own.
+/// Returns whether the node has no comments of its own.
 fn is_bare(node: &Node) -> bool {
     node.before.is_empty() && node.after.is_empty()
 }
 
-/// `(x : T)`, where the parentheses of T may be left out.
+/// Returns `(x : T)`, where the parentheses of T may be left out.
 fn is_parameter(list: &List) -> bool {
     matches!(list.items.as_slice(), [_, Node { shape: Shape::Atom(":"), .. }, ..])
 }
 
-/// Whether it is `(gdef ...)`.
+/// Returns whether the node is `(gdef ...)`.
 pub fn is_request(node: &Node) -> bool {
     matches!(&node.shape, Shape::List(list) if begins_with(list, "gdef"))
 }
@@ -155,7 +155,7 @@ fn is_assertion(node: &Node) -> bool {
     matches!(&node.shape, Shape::List(list) if begins_with(list, "assert"))
 }
 
-/// Whether its first item is that word.
+/// Returns whether the first item of a list is that word.
 pub fn begins_with(list: &List, word: &str) -> bool {
     matches!(list.items.first(), Some(Node { shape: Shape::Atom(first), .. }) if *first == word)
 }
@@ -165,5 +165,6 @@ fn is_atom(node: &Node) -> bool {
 }
 
 fn is_name(node: &Node) -> bool {
-    matches!(node.shape, Shape::Atom(text) if text.starts_with(crate::ks::lexer::starts_name) && text.parse::<f64>().is_err())
+    matches!(node.shape, Shape::Atom(text)
+        if text.starts_with(crate::ks::lexer::starts_name) && text.parse::<f64>().is_err())
 }

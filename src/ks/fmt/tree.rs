@@ -6,7 +6,7 @@
 use crate::ks::lexer::{Lexer, Token};
 use lm::term::Span;
 
-/// How many line feeds stand between two pieces of text; all from 2 on count as 2.
+/// The number of line feeds between two pieces of text. More than 2 count as 2.
 pub type Gap = usize;
 
 /// An empty line.
@@ -15,7 +15,7 @@ pub const BLANK: Gap = 2;
 /// A comment with its marks, without blanks at its end.
 #[derive(Debug)]
 pub struct Comment<'a> {
-    /// As written.
+    /// An atom, as written.
     pub text: &'a str,
     /// The gap before it.
     pub gap: Gap,
@@ -28,13 +28,13 @@ pub struct Node<'a> {
     pub before: Vec<Comment<'a>>,
     /// The gap before it and after these.
     pub gap: Gap,
-    /// What it is.
+    /// The shape.
     pub shape: Shape<'a>,
     /// The comments that end its line.
     pub after: Vec<Comment<'a>>,
 }
 
-/// What an s-expression is.
+/// The shape of an s-expression.
 #[derive(Debug)]
 pub enum Shape<'a> {
     /// A name or literal, as written.
@@ -57,26 +57,26 @@ pub struct List<'a> {
 }
 
 impl Comment<'_> {
-    /// Whether it goes on to the end of the line.
+    /// Returns whether the comment ends at the end of its line.
     pub fn ends_line(&self) -> bool {
         self.text.starts_with(';')
     }
 }
 
 impl Node<'_> {
-    /// The gap before it and all that leads to it.
+    /// Returns the gap before the node and the comments that lead to it.
     pub fn first_gap(&self) -> Gap {
         self.before.first().map_or(self.gap, |comment| comment.gap)
     }
 
-    /// Whether comments lead to it that stand on lines of their own.
+    /// Returns whether comments on lines of their own lead to the node.
     pub fn has_comment_lines(&self) -> bool {
         let between = self.before.iter().skip(1).map(|comment| comment.gap).chain([self.gap]);
         !self.before.is_empty() && between.max() > Some(0)
     }
 }
 
-/// The items of a text that the reader finds no fault with.
+/// Returns the items of a text that the reader finds no fault with.
 pub fn tree(text: &str) -> List<'_> {
     let mut lexer = Lexer::new(text);
     let mut open = vec![List { open: "", close: "", items: Vec::new(), end: Vec::new() }];
@@ -117,7 +117,7 @@ pub fn tree(text: &str) -> List<'_> {
     }
 }
 
-/// The comments up to the next token.
+/// Returns the comments up to the next token.
 fn comments<'a>(text: &'a str, lexer: &mut Lexer, last_end: &mut usize) -> Vec<Comment<'a>> {
     let mut comments = Vec::new();
     while let Some(comment) = lexer.next_comment() {

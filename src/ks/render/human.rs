@@ -31,7 +31,7 @@ fn marks(diagnostic: &Diagnostic) -> Vec<Mark<'_>> {
     primary.into_iter().chain(related).collect()
 }
 
-/// The lines of all places in one piece; a piece for each place where they are far apart.
+/// Returns the lines of all places in one piece; a piece for each place where they are far apart.
 fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Element<'a>> {
     match excerpt(source, marks) {
         Some(whole) => vec![whole],
@@ -39,7 +39,7 @@ fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Element<'a>> {
     }
 }
 
-/// The lines from the first place to the last, marked; `None` where there is no place, or too much text.
+/// Returns the lines from the first place to the last, marked; `None` where there is no place, or too much text.
 fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
     let line = |offset: u32| source.position(offset).line;
     let first = marks.iter().map(|(_, span, _)| line(span.start)).min()?;
@@ -60,7 +60,7 @@ fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
     Some(Snippet::source(text).line_start(first).path(source.name()).annotations(annotations).into())
 }
 
-/// The place without its text.
+/// Returns the place without its text.
 fn origin<'a>(source: &'a Source, span: Span) -> Element<'a> {
     let Position { line, column } = source.position(span.start);
     Origin::path(source.name()).line(line).char_column(column).into()

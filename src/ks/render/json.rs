@@ -1,4 +1,4 @@
-//! The form for programs: one JSON object on a line. The keys are always there; what is not known is null.
+//! The form for programs: one JSON object per line. All keys are always present; unknown values are null.
 
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::source::{Position, Source};
@@ -24,7 +24,7 @@ struct Note<'a> {
     message: &'a str,
 }
 
-/// Where, in lines and columns from 1, and in bytes from 0.
+/// A place: lines and columns count from 1, bytes from 0.
 #[derive(Default, Serialize)]
 struct Place {
     line: Option<usize>,

@@ -56,7 +56,8 @@ fn short_and_json() {
         \"file\":\"a.ks\",\"line\":1,\"column\":2,\"end_line\":1,\"end_column\":3,\"start\":1,\"end\":2,\
         \"notes\":[]}\n";
     assert_eq!(render(&source, &diagnostic, Format::Json, false), expected);
-    let unknown = "{\"severity\":\"error\",\"code\":null,\"message\":\"no\",\"file\":null,\"line\":null,\"column\":null,\
+    let unknown = "{\"severity\":\"error\",\"code\":null,\"message\":\"no\",\"file\":null,\
+        \"line\":null,\"column\":null,\
         \"notes\":[]}\n";
     assert_eq!(json_without_code("error", "no", None), unknown);
 }

@@ -1,4 +1,4 @@
-//! What all ways to a derivative have in common.
+//! Checks that all ways to a derivative agree.
 
 use lm::alpha;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
@@ -124,7 +124,7 @@ fn same(what: &str, it_is: bool) -> Result<(), String> {
     if it_is { Ok(()) } else { Err(format!("{what} differs")) }
 }
 
-/// Whether two values differ in rounding at most.
+/// Returns whether two values differ at most by rounding.
 pub fn is_close(a: &Value, b: &Value) -> bool {
     let (a, b) = (a.floats(), b.floats());
     let scale = a.iter().chain(&b).fold(1.0, |scale: f64, x| scale.max(x.abs()));

@@ -9,7 +9,7 @@ use lm::types::Type;
 use lmc::demos::Demo;
 use lmc::derive::Derivation;
 
-/// What ran.
+/// Counts of the runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Loops in lanes, of all ways.

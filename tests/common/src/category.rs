@@ -1,5 +1,5 @@
-//! What holds of every definition in CL: it comes back as it was, pruned or not; pruned terms use all of their
-//! environments; and neither is longer than the definition allows.
+//! Checks the properties of definitions in CL: a definition comes back unchanged, pruned or not; pruned terms use all
+//! their environments; and neither is longer than the definition allows.
 
 use lm::notation::infix::Format;
 use lm::term::{self, Program, Supply};
@@ -50,7 +50,7 @@ fn unpruned(c: &Term, size: usize) -> Option<String> {
     }
 }
 
-/// As `unpruned`, of a term that has no pruning before it.
+/// Does the same as `unpruned` for a term without a pruning before it.
 fn too_wide(c: &Term, size: usize) -> Option<String> {
     if uses(c, size) != (1..=size).collect() {
         return Some(format!("{c:?} uses {:?} of {size}", uses(c, size)));

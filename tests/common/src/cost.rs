@@ -1,4 +1,4 @@
-//! What a function and its derivatives cost, by exact counts.
+//! Measures the cost of a function and its derivatives by exact counts.
 
 use lm::interp::{Counts, Interpreter};
 use lm::map;
@@ -46,7 +46,7 @@ pub fn moves(counts: &Counts) -> u64 {
     counts.moves + counts.shared + counts.states
 }
 
-/// The arguments that a whole argument of `f` stands for.
+/// Splits a whole argument of `f` into its parameters' arguments.
 pub fn arguments(p: &Pipeline, f: &FunName, whole: &Value) -> Vec<Value> {
     match whole {
         Value::Tuple(parts) if p.program().defs[f].params.len() != 1 => parts.clone(),
@@ -57,15 +57,15 @@ pub fn arguments(p: &Pipeline, f: &FunName, whole: &Value) -> Vec<Value> {
 /// Counts for a function at a point, and for its derivatives there.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// How deep loops are nested, through calls; at least 1.
+    /// The depth of nested loops, through calls; at least 1.
     pub levels: u64,
     /// The Floats of argument and result.
     pub floats: u64,
-    /// Of the function.
+    /// The counts of the function.
     pub primal: Counts,
-    /// Of `[vjp f]`: value and gradient.
+    /// The counts of `[vjp f]`: value and gradient.
     pub vjp: Counts,
-    /// Of `[rev f]`: the gradient alone.
+    /// The counts of `[rev f]`: the gradient alone.
     pub rev: Counts,
 }
 
@@ -85,7 +85,7 @@ impl Measured {
         Ok(Measured { levels, floats, primal, vjp: call(p, &vjp, &both)?.1, rev: call(p, &rev, &both)?.1 })
     }
 
-    /// What the function does: its work, its argument read and its result given.
+    /// Returns the cost of the function: its work, reading its argument, and writing its result.
     pub fn base(&self) -> u64 {
         (work(&self.primal) + self.floats).max(SMALL)
     }
@@ -95,20 +95,20 @@ impl Measured {
         work(&self.vjp) as f64 / (self.base() * self.levels) as f64
     }
 
-    /// Whether value and gradient, and the gradient alone, are within the bound.
+    /// Returns whether value and gradient, and the gradient alone, are within the bound.
     pub fn is_cheap(&self) -> bool {
         work(&self.vjp).max(work(&self.rev)) <= PER_LEVEL * self.levels * self.base()
     }
 }
 
-/// How deep loops are nested, through calls; at least 1. Recursion is a loop.
+/// Returns the depth of nested loops, through calls; at least 1. Recursion counts as a loop.
 pub fn levels(p: &Pipeline, f: &FunName) -> u64 {
     Nesting { p, known: HashMap::new() }.of_function(f).max(1)
 }
 
 struct Nesting<'a> {
     p: &'a Pipeline,
-    /// What was found of functions; 0 for those that are being looked at.
+    /// The depths of functions so far; 0 for functions that are being visited.
     known: HashMap<FunName, u64>,
 }
 
@@ -141,7 +141,7 @@ impl Nesting<'_> {
     }
 }
 
-/// Whether a function calls itself, directly or not.
+/// Returns whether a function calls itself, directly or not.
 fn calls_itself(p: &Pipeline, name: &FunName) -> bool {
     let mut seen = Vec::new();
     let mut next = vec![name.clone()];

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 
 const OPTIONS: Options = Options { functions: 3, depth: 4, nodes: 10 };
 
-/// Draws `LMC_CASES` programs, or so many, and checks each with random numbers of its own. Returns how many they are, and
+/// Draws `LMC_CASES` programs, or so many, and checks each with random numbers of its own. Returns their number, and
 /// the sum of what the checks count.
 ///
 /// Panics as the check does, for the smallest program found for which it panics.
@@ -20,7 +20,7 @@ pub fn programs(otherwise: u32, check: impl Fn(&Generated, &mut SplitMix) -> usi
         let choices: Vec<u32> = (0..length).map(|_| (random.draw() % 5040) as u32).collect();
         let own = random.draw();
         let checked = |choices: &[u32]| check(&program(choices, OPTIONS), &mut SplitMix::new(own));
-        // What is printed last tells where native code crashed.
+        // The last line printed shows the program whose native code crashed.
         println!("{}", program(&choices, OPTIONS).text);
         sum += catch_unwind(AssertUnwindSafe(|| checked(&choices))).unwrap_or_else(|_| {
             let small = smallest(choices, &|choices| catch_unwind(AssertUnwindSafe(|| checked(choices))).is_err());
@@ -31,7 +31,7 @@ pub fn programs(otherwise: u32, check: impl Fn(&Generated, &mut SplitMix) -> usi
     (cases, sum)
 }
 
-/// Fewer choices, and simpler ones, that fail; 0 is the simplest, and stands for those that are missing.
+/// Shrinks choices to fewer and simpler ones that fail, too. 0 is the simplest choice; missing choices are 0.
 fn smallest(mut choices: Vec<u32>, fails: &dyn Fn(&[u32]) -> bool) -> Vec<u32> {
     let shown = take_hook();
     set_hook(Box::new(|_| {}));

@@ -9,9 +9,9 @@ use lmc::derive::Derivation;
 
 /// Programs, one for each size.
 pub struct Family {
-    /// That of its file, or of its function here.
+    /// The name of its file, or of its function here.
     pub name: String,
-    /// What grows.
+    /// The size that grows.
     pub grows: &'static str,
     /// The sizes of the table.
     pub sizes: &'static [i64],
@@ -45,10 +45,10 @@ impl Family {
     }
 }
 
-/// What the ratio of work may grow by from one size to the next.
+/// The most that the ratio of work may grow from one size to the next.
 const GROWTH: f64 = 1.12;
 
-/// Whether a gradient is cheap at each of some sizes, and its work does not outgrow that of the function.
+/// Returns whether a gradient is cheap at each size, and its work grows no faster than the function's.
 ///
 /// Errors: the ratios.
 pub fn stays(family: &Family, sizes: &[i64]) -> Result<(), String> {
@@ -154,7 +154,8 @@ pub fn calls_under_conditionals(n: usize) -> String {
     for i in 1..n {
         let below = format!("(g{} (mul x 0.9))", i - 1);
         text += &format!(
-            "(def g{i} Float (x : Float) (let (y (if (gt x 0.0) (let (u {below}) (mul u u)) {below})) (sin (mul y x))))\n"
+            "(def g{i} Float (x : Float) (let (y (if (gt x 0.0) (let (u {below}) (mul u u)) {below})) \
+             (sin (mul y x))))\n"
         );
     }
     text + &format!("(def f Float (x : Float) (g{} x))", n - 1)

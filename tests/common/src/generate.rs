@@ -11,7 +11,7 @@ use lm::types::Type;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// What programs to make.
+/// The options for generated programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Only primitives that are smooth and well-conditioned, values of moderate size, conditions
@@ -19,7 +19,7 @@ pub struct Options {
     pub smooth: bool,
     /// At most so many functions (at least one).
     pub functions: usize,
-    /// How deep terms are nested, at most.
+    /// The greatest depth of terms.
     pub depth: usize,
 }
 

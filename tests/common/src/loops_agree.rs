@@ -20,7 +20,7 @@ use loops::ir::{FunId, Module, Vectors};
 use loops::lower::lower;
 use loops::{Checks, PASSES, Selection};
 
-/// How loops are made to run in lanes, and what may differ then.
+/// The ways to run loops in lanes, and the differences that each allows.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     lanes: Option<u32>,
@@ -53,12 +53,12 @@ pub struct Case {
     calls: Vec<Call>,
 }
 
-/// What was done.
+/// Counts of the comparisons.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Functions with their derivatives.
     pub functions: usize,
-    /// How often a pass changed something.
+    /// The number of times that a pass changed something.
     pub changes: usize,
     /// Calls that were compared.
     pub calls: usize,

@@ -27,15 +27,15 @@ pub fn unoptimised() -> native::Options {
 /// A way to compile, and what is asked of it.
 #[derive(Clone, Debug)]
 pub struct Way {
-    /// For messages.
+    /// The name in messages.
     pub name: String,
-    /// How to compile.
+    /// The options of the code generator.
     pub options: native::Options,
     /// The largest difference from the interpreter that agrees.
     pub limit: f64,
     /// Numbers below that are what cancelling terms left: they may differ as that number may.
     pub floor: f64,
-    /// Whether an error is the interpreter's; otherwise there is one where the interpreter has one. In lanes several
+    /// Whether an error is the same as the interpreter's. Otherwise both only have to fail: in lanes several
     /// iterations run at once, and another check may fail first.
     pub same_errors: bool,
     /// Calls are made without threads, and then with so many.
@@ -106,12 +106,12 @@ impl Case {
         if self.params().len() > 1 { point.as_tuple().expect("several").to_vec() } else { vec![point] }
     }
 
-    /// How many loops run in lanes, of all ways.
+    /// Returns the number of loops in lanes, summed over all ways.
     pub fn loops_in_lanes(&self) -> usize {
         self.loops_with(" lanes ")
     }
 
-    /// How many loops have iterations that run side by side, of all ways.
+    /// Returns the number of loops with iterations side by side, summed over all ways.
     pub fn loops_side_by_side(&self) -> usize {
         self.loops_with(" jam ")
     }
@@ -213,11 +213,11 @@ impl Way {
 /// Random values whose tensors have sizes from a list: all the same one, or each its own. An Integer is a size, or one
 /// or two less.
 pub struct Sized<'a> {
-    /// Where values come from.
+    /// The source of values.
     pub random: SplitMix,
     /// The sizes.
     pub sizes: &'a [usize],
-    /// Whether each has its own.
+    /// Whether each argument has values of its own.
     pub own: bool,
     /// Whether some Floats are special.
     pub special: bool,

@@ -6,7 +6,7 @@
 
 use lm::random::SplitMix;
 
-/// How deep loops are nested, at most.
+/// The greatest depth of nested loops.
 const DEPTH: usize = 3;
 
 /// A program whose function is `f`.
@@ -22,9 +22,9 @@ pub fn nest(random: &mut SplitMix) -> String {
 
 struct Nests<'a> {
     random: &'a mut SplitMix,
-    /// Of the loops around.
+    /// The indices of the loops around.
     indices: Vec<String>,
-    /// How many there were.
+    /// The number of indices so far.
     names: usize,
 }
 
@@ -38,7 +38,7 @@ impl Nests<'_> {
         self.indices[i].clone()
     }
 
-    /// What is in a loop, with the name of the loop's index.
+    /// Generates the body of a loop; returns it with the name of the loop's index.
     fn inside(&mut self, body: impl FnOnce(&mut Self) -> String) -> (String, String) {
         let index = format!("i{}", self.names);
         self.names += 1;
@@ -67,7 +67,7 @@ impl Nests<'_> {
         self.looped("sumbuild", Self::number)
     }
 
-    /// Of `size v`.
+    /// A loop over `size v`.
     fn vector(&mut self) -> String {
         match self.below(3) {
             0 if self.indices.len() + 1 < DEPTH => {

@@ -43,7 +43,7 @@ const EVALUATORS: &[Row] = &[
     Row { name: "native code", run: native },
 ];
 
-/// What a call printed, and how it ended.
+/// The output of a call, and its result or error.
 type Ended = (String, Result<Value, RuntimeError>);
 
 /// A call of a function of a program. The result is a linear map where there is a vector to apply it to.
@@ -120,7 +120,7 @@ fn printed(text: Vec<u8>) -> String {
     String::from_utf8(text).expect("programs print text")
 }
 
-/// What the comparisons saw.
+/// Counts of the comparisons.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Calls that give a value.
@@ -150,20 +150,20 @@ fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Val
 fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {
     match (&wanted.1, &found.1) {
         (Ok(wanted), Ok(found)) => is_close(call, wanted, found)?,
-        // How deep is too deep depends on the evaluator's stack.
+        // The limit of depth depends on the evaluator's stack.
         (Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }), _) => return Ok(()),
         (Err(wanted), Err(found)) if wanted == found || both_do_not_fit(wanted, found) => {}
         // Of a sum over nothing the interpreter knows no shape where it has no map to ask; the oracle asks its space.
         (Ok(_), Err(RuntimeError { kind: ErrorKind::ShapeUnknown, .. })) if call.applied.is_some() => return Ok(()),
-        // An error of what nobody reads goes with it, in what derivations made.
+        // Derivations drop unused values, and so their errors.
         (Err(_), _) if subject.program.is_derived(&call.name) => return Ok(()),
         _ => return Err("it ends otherwise".into()),
     }
     if wanted.0 == found.0 { Ok(()) } else { Err("it prints otherwise".into()) }
 }
 
-/// Whether two errors say that an index or a size does not fit, one in the term of the other. What is added in place is
-/// looked at before all of it is evaluated.
+/// Returns whether two errors concern an index or a size, one in the term of the other. A term that is added in place
+/// is checked before all of it is evaluated.
 fn both_do_not_fit(a: &RuntimeError, b: &RuntimeError) -> bool {
     let does_not_fit =
         |e: &RuntimeError| matches!(e.kind, ErrorKind::IndexOutOfRange { .. } | ErrorKind::SizeMismatch { .. });
@@ -186,17 +186,17 @@ fn is_close(call: &Call, wanted: &Value, found: &Value) -> Result<(), String> {
     if apart <= NATIVE { Ok(()) } else { Err(format!("the values are {apart:e} apart")) }
 }
 
-/// What is compared of a program.
+/// The comparisons to make for a program.
 struct Plan<'a> {
     text: &'a str,
     derivation: Derivation,
     functions: &'a dyn Fn(&Program) -> Vec<FunName>,
     /// Arguments of a function at which it is called.
     points: &'a dyn Fn(&Program, &FunName) -> Vec<Vec<Value>>,
-    /// Whether it is compiled.
+    /// Whether to compile the program.
     natively: bool,
-    /// Whether Jacobians are compared as maps. A map is a tree, in which what is used twice stands twice, so a chain of
-    /// calls may have one of exponential size.
+    /// Whether to compare Jacobians as maps. A map is a tree, which repeats a shared value at each use. So the map of
+    /// a chain of calls may have exponential size.
     maps: bool,
 }
 
@@ -312,7 +312,7 @@ fn outcome(work: impl FnOnce(&mut Tally) -> Result<(), String>) -> (Tally, Resul
     (tally, result.unwrap_or_else(told))
 }
 
-/// Whether the Jacobian of a demo is small as a tree.
+/// Returns whether the Jacobian of a demo is small as a tree.
 fn has_small_maps(demo: &str) -> bool {
     matches!(demo, "ex1" | "ex2" | "ex3" | "ex4" | "ex5" | "ex7" | "ex8" | "ex9" | "lse" | "kmeans" | "black_scholes")
 }
@@ -417,7 +417,7 @@ pub fn random(number: u64) -> Result<Tally, String> {
     Err(format!("program {number}, {}: {why}\n{small}", derivation.name()))
 }
 
-/// Whether an evaluator disagrees; a shrunk program may be wrong in other ways.
+/// Returns whether an evaluator disagrees. A shrunk program may be wrong in other ways.
 fn is_difference(why: String) -> bool {
     why.contains("oracle") || why.contains("panics")
 }

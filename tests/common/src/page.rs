@@ -8,7 +8,7 @@ fn path(page: &str) -> PathBuf {
     files::path(&format!("docs/{page}.md"))
 }
 
-/// What stands before the part, the part, and what stands after it.
+/// Splits a page into the text before a part, the part, and the text after it.
 fn around(page: &str, name: &str) -> [String; 3] {
     let text = fs::read_to_string(path(page)).expect("the page can be read");
     let (start, end) = (format!("<!-- computed: {name} -->\n"), format!("<!-- end: {name} -->\n"));
@@ -17,7 +17,7 @@ fn around(page: &str, name: &str) -> [String; 3] {
     [&text[..from], &text[from..to], &text[to..]].map(String::from)
 }
 
-/// A part as it stands in a page.
+/// Returns a part of a page.
 pub fn part(page: &str, name: &str) -> String {
     let [_, part, _] = around(page, name);
     part.trim_matches('\n').to_string() + "\n"

@@ -16,12 +16,12 @@ pub fn seed() -> u64 {
     from_environment("LMC_SEED", 1)
 }
 
-/// Whether programs are to be large, as the campaign asks by `LMC_LARGE`.
+/// Returns whether programs are to be large, as the campaign requests by `LMC_LARGE`.
 pub fn large() -> bool {
     std::env::var_os("LMC_LARGE").is_some()
 }
 
-/// How many cases they draw.
+/// Returns the number of cases to draw.
 pub fn cases(otherwise: u32) -> u32 {
     from_environment("LMC_CASES", otherwise)
 }

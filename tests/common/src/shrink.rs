@@ -130,7 +130,7 @@ fn edits_of_program(program: &[Rc<Tree>]) -> Vec<Vec<Rc<Tree>>> {
         edits.extend((0..count).map(|k| without_parameter(program, name, k)));
     }
     for (i, form) in program.iter().enumerate() {
-        // Terms stand last.
+        // Terms come last.
         let last = form.items().len().saturating_sub(1);
         for edit in form.items().last().map_or(vec![], edits_of) {
             let mut items = form.items().to_vec();

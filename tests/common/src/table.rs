@@ -78,14 +78,14 @@ pub fn grown() -> String {
     text
 }
 
-/// What was found of a random program.
+/// The measurements of a random program.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The program's number.
     pub number: u64,
     /// The largest ratio per level, over the sizes.
     pub per_level: f64,
-    /// Whether it is within the bound at all of them.
+    /// Whether the program is within the bound at all points.
     pub is_cheap: bool,
 }
 
@@ -118,7 +118,7 @@ pub fn programs_below(count: u64, derivation: Derivation) -> (Vec<Found>, Vec<(u
     (found, failed)
 }
 
-/// Whether a program has a gradient that is not cheap.
+/// Returns whether a program has a gradient above the bound.
 pub fn is_dear(text: &str, derivation: Derivation) -> bool {
     measured_program(text, derivation).is_ok_and(|all| !all.iter().all(Measured::is_cheap))
 }

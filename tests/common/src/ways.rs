@@ -23,7 +23,7 @@ const MATH: [Math; 2] = [Math::Fast, Math::Exact];
 /// Fast arithmetic leaves another rest where terms cancel: sums of numbers of about one, rounded to 1e-16.
 const CANCELLED: f64 = 1e-4;
 
-/// How many choices there are of each kind.
+/// The number of choices of each kind.
 pub const KINDS: [usize; 6] = [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::ALL.len()];
 
 /// A way with its derivation.

@@ -6,7 +6,10 @@ use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("category": cl_of_a_function_is_the_function_and_has_its_derivatives, cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places)
+    alone!(
+        "category": cl_of_a_function_is_the_function_and_has_its_derivatives,
+        cl_is_called_asked_for_and_written_by_hand, cl_of_what_is_elsewhere_calls_it, errors_have_their_places
+    )
 }
 
 const FUNCTIONS: &str = "
@@ -144,7 +147,7 @@ fn errors_have_their_places() {
         let call = |name: &FunName| Interpreter::new(pipeline.program()).call(name, &args).expect_err("out of range");
         let error = call(&second.derived(Derivative::Cl));
         assert_eq!(error, call(&second));
-        // What is asserted comes before what it guards.
+        // An assertion comes before the term that it guards.
         let guarded = FunName::base("guarded").derived(Derivative::Cl);
         pipeline.require(&guarded).unwrap_or_else(|error| panic!("{error}"));
         let outcome = Interpreter::new(pipeline.program()).call(&guarded, &args);

@@ -5,7 +5,10 @@ use lm::libm::Libm;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("category": ill_typed_terms_are_found, an_ill_typed_definition_is_a_bug_of_its_pass, work_is_not_copied_on_the_way_back)
+    alone!(
+        "category": ill_typed_terms_are_found, an_ill_typed_definition_is_a_bug_of_its_pass,
+        work_is_not_copied_on_the_way_back
+    )
 }
 
 fn function(op: Op, arity: usize) -> Term {
@@ -20,7 +23,7 @@ fn pruning(chosen: &[usize], of: usize) -> Term {
     Term::Pruning { chosen: chosen.to_vec(), of }
 }
 
-/// Of an environment (Float, Bool, (Tuple Float Float)): each rule of the type system, kept and broken.
+/// Each rule of the type system, kept and broken, in the environment (Float, Bool, (Tuple Float Float)).
 fn ill_typed_terms_are_found() {
     let mut supply = Supply::default();
     let mut var = |ty: Type| supply.fresh("x", ty);

@@ -42,7 +42,7 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
-/// What a program prints, and how it ends.
+/// Returns the output of a program, and its result or error.
 fn ending(program: &Program) -> (String, Result<Value, RuntimeError>) {
     let mut text = Vec::new();
     let result = Interpreter::with_output(program, &mut text).call(&FunName::base("main"), &[]);
@@ -68,7 +68,7 @@ fn does_the_same(path: &Path) -> Outcome {
     }
 }
 
-/// What derivations make has what programs do not: records, loops with outputs, linear maps.
+/// Derived functions have constructs that programs lack: records, loops with outputs, linear maps.
 fn derivatives_come_back() {
     let text = "
 (def power Float ((x : Float) (n : Integer)) (if (lte n 0) 1.0 (mul x (power x (sub n 1)))))

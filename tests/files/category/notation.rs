@@ -1,4 +1,4 @@
-//! How terms are written.
+//! Tests the notation of terms.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What second derivatives cost.
+//! Measures the cost of second derivatives.
 
 use super::*;
 use common::files;
@@ -18,7 +18,7 @@ pub fn tests() -> Vec<Trial> {
 /// Each level of the recursion makes cotangents of what all levels share: a known limit (docs/design.md).
 const GROWS: [&str; 1] = ["loop_by_recursion"];
 
-/// What second derivatives cost for each operation of the function does not grow with data or depth.
+/// The cost of second derivatives per operation of the function does not grow with data or depth.
 fn second_derivatives_cost_a_constant_factor(path: &Path) -> Outcome {
     const SIZES: [i64; 2] = [100, 800];
     let mut p = pipeline(&files::text(path));

@@ -5,7 +5,11 @@ use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("nested": calls_along_several_directions_are_told_apart, jacobians_have_the_derivatives_as_columns_and_rows, jacobians_take_columns_or_rows_whichever_are_fewer, jacobians_are_compiled_and_come_back_as_text)
+    alone!(
+        "nested": calls_along_several_directions_are_told_apart,
+        jacobians_have_the_derivatives_as_columns_and_rows, jacobians_take_columns_or_rows_whichever_are_fewer,
+        jacobians_are_compiled_and_come_back_as_text
+    )
 }
 
 /// Two tangents of one call are not taken for each other where calls are merged.
@@ -34,7 +38,8 @@ fn jacobians_have_the_derivatives_as_columns_and_rows() {
         ("square", "(map (lam (x : Float) (mul x (sum v))) v)"),
         (
             "folded",
-            "(build (size v) (lam (i : Integer) (fold (lam (p : Tuple Float Float) (sin (mul (get$1$2 p) (get$2$2 p)))) (index i v) v)))",
+            "(build (size v) (lam (i : Integer) (fold (lam (p : Tuple Float Float) \
+             (sin (mul (get$1$2 p) (get$2$2 p)))) (index i v) v)))",
         ),
     ];
     with_large_stack(|| {

@@ -73,7 +73,7 @@ fn below(p: &mut Pipeline, f: &FunName, derivative: &Derivative, s: &Value, rand
     Value::Tuple(vec![s.clone(), v])
 }
 
-/// That `[fwd g]` and `[rev g]` agree, with each other and with differences of g.
+/// Checks that `[fwd g]` and `[rev g]` agree, with each other and with differences of g.
 fn judged(g: &FunName, report: &Report) -> Result<(), String> {
     let agrees = report.points > 0
         && report.stopped.is_none()
@@ -171,7 +171,7 @@ fn second_by_differences(p: &mut Pipeline, f: &FunName, point: &Value) -> Result
     Ok(())
 }
 
-/// That the Hessian of <dr, f(s)> is symmetric, in two random directions.
+/// Checks that the Hessian of <dr, f(s)> is symmetric, in two random directions.
 fn is_symmetric(p: &mut Pipeline, f: &FunName, point: &Value) -> Result<(), String> {
     let mut random = Random::new(5);
     let at = below(p, f, &Derivative::Rev, point, &mut random);

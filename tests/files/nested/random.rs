@@ -7,7 +7,7 @@ pub fn tests() -> Vec<Trial> {
     alone!("nested": second_derivatives_of_random_programs, second_derivatives_of_random_programs_on_arrays)
 }
 
-/// How many second derivatives that are not zero must have been compared.
+/// The least number of second derivatives other than zero to compare.
 const FEWEST: usize = 50;
 
 fn second_derivatives_of_random_programs() {
@@ -85,7 +85,7 @@ fn judge_all<T: std::fmt::Debug>(
     }
 }
 
-/// Where the function has a value.
+/// The points at which the function has a value.
 fn of_random(p: &mut Pipeline, f: &FunName, point: &Value, compared: &AtomicUsize) -> Result<(), String> {
     let value = Interpreter::new(p.program()).call(f, &arguments(p, f, point));
     if value.is_ok_and(|value| value.floats().iter().all(|x| x.is_finite())) && agreement_of_orders(p, f, point)? {

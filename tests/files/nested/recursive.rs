@@ -32,7 +32,7 @@ fn recursive_functions_have_derivatives_of_third_order() {
     });
 }
 
-/// Of second derivatives of all orders of fwd and rev, of recursive functions and of small demos.
+/// Tests second derivatives, by all orders of fwd and rev, of recursive functions and small demos.
 fn native_code_agrees_with_the_interpreter() {
     with_large_stack(|| {
         let small = lmc::demos::DEMOS.iter().filter(|demo| ["ex5", "ex8", "lse", "black_scholes"].contains(&demo.name));

@@ -1,4 +1,4 @@
-//! What derivatives cost that read what the value recorded: operations, by exact counts, and memory.
+//! Measures the cost of derivatives that read a record: operations, by exact counts, and memory.
 
 use super::*;
 use lm::term::Derivative;
@@ -47,7 +47,7 @@ fn row(name: &str, ratios: &[f64]) -> String {
     format!("{name:<24}{}", ratios.iter().map(|r| format!("{r:8.2}")).collect::<String>())
 }
 
-/// What the ratio may differ by between the sizes.
+/// The most that the ratio may differ between the sizes.
 const GROWTH: f64 = 1.05;
 
 fn cost_does_not_grow_with_the_data(path: &Path) -> Outcome {
@@ -118,7 +118,8 @@ fn cost_does_not_grow_with_the_program() {
     let in_fold = |i, inner| {
         let state = format!("(get$1$2 t{i})");
         format!(
-            "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x (Vec_init x 0.5))"
+            "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x \
+             (Vec_init x 0.5))"
         )
     };
     type Text<'a> = &'a dyn Fn(usize) -> String;
@@ -152,7 +153,7 @@ fn native(text: &str, derivation: Derivation) -> (Pipeline, Jit) {
 /// Sizes of programs whose memory is compared.
 const SIZES: [i64; 2] = [2_500, 40_000];
 
-/// How much more of f there is to do for the large size: as much as the data, or more. It is found at half of the
+/// The growth of f's work at the large size: as much as the data grows, or more. It is found at half of the
 /// sizes: the interpreter calls no deeper than 40,000.
 fn growth(p: &Pipeline) -> f64 {
     let [small, large] = SIZES.map(|n| n / 2).map(|n| {
@@ -193,7 +194,8 @@ fn derivatives_of_forward_derivatives_do_not_grow_with_nesting() {
         let nest = (0..n).fold("(sin x)".to_string(), |inner, i| {
             let state = format!("(get$1$2 t{i})");
             format!(
-                "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x (Vec_init x 0.5))"
+                "(fold (lam (t{i} : Tuple Float Float) (let (y{i} (mul {state} {inner})) (mul {state} (sin y{i})))) x \
+                 (Vec_init x 0.5))"
             )
         });
         format!("(def f Float (x : Float) {nest})")

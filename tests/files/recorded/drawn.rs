@@ -5,7 +5,10 @@ use lm::term::Derivative;
 
 /// The tests.
 pub fn tests() -> Vec<Trial> {
-    alone!("recorded": random_programs_on_arrays_agree, random_programs_on_numbers_agree, second_derivatives_agree_with_finite_differences)
+    alone!(
+        "recorded": random_programs_on_arrays_agree, random_programs_on_numbers_agree,
+        second_derivatives_agree_with_finite_differences
+    )
 }
 
 fn random_programs_on_arrays_agree() {

@@ -41,11 +41,13 @@ const PROGRAMS: &[&str] = &[
     "(def f Float (v : Vec Float)
        (sum (fold (lam (t : Tuple (Vec Float) Float)
                     (let (w (map (lam (x : Float) (sin (mul x (get$2$2 t)))) (get$1$2 t)))
-                      (build (add 1 (size w)) (lam (i : Integer) (if (lt i (size w)) (mul (index i w) (index i w)) 0.3)))))
+                      (build (add 1 (size w)) (lam (i : Integer) (if (lt i (size w)) \
+                      (mul (index i w) (index i w)) 0.3)))))
                   (Vec_init 0.7) v)))",
     // A scan that records, of which all states are used.
     "(def f Float (v : Vec Float)
-       (let (s (scanl (lam (t : Tuple Float Float) (let (y (exp (sin (get$1$2 t)))) (mul y (sin (mul y (get$2$2 t)))))) 0.2 v))
+       (let (s (scanl (lam (t : Tuple Float Float) (let (y (exp (sin (get$1$2 t)))) \
+       (mul y (sin (mul y (get$2$2 t)))))) 0.2 v))
          (ts_dot s s)))",
     // A recursive function, called in loops, in states, in conditionals.
     "(def power Float ((n : Integer) (x : Float) (v : Vec Float))
@@ -106,7 +108,7 @@ fn reads_back(p: &Pipeline) -> Result<(), String> {
     }
 }
 
-/// Where each function has its own derivation.
+/// Programs in which each function has its own derivation.
 fn derivations_can_be_mixed() {
     let text = |g: &str, f: &str| {
         format!(
@@ -139,7 +141,7 @@ fn derivations_can_be_mixed() {
     }
 }
 
-/// Halves that are written by hand stand for the record; other derivatives by hand are called as they are.
+/// Halves written by hand replace the record; other derivatives by hand are called unchanged.
 fn derivatives_by_hand_are_used() {
     let f = "(def f Float (v : Vec Float)
       (sumbuild (size v) (lam (i : Integer) (if (gt (index i v) 0.0) (g (sin (index i v)) 2.0) 1.0))))

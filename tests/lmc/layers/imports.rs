@@ -124,7 +124,7 @@ fn aliases(module: &Name, tokens: &[String]) -> Vec<(Name, Name)> {
     found
 }
 
-/// Where the path of `pub use ..` or `pub(..) use ..` starts.
+/// Returns the start of the path of `pub use ..` or `pub(..) use ..`.
 fn use_after(tokens: &[String], public: usize) -> Option<usize> {
     let mut next = public + 1;
     if tokens.get(next)? == "(" {

@@ -14,13 +14,6 @@ use std::process::Command;
 /// A circle has at most so many files.
 const LARGEST: usize = 3;
 
-/// Larger circles, by crate and a file in it, and why they stay.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "lmc",
-    "derive::pipeline",
-    "recipes name passes, and a pass may ask the pipeline for derivatives that it calls",
-)];
-
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -62,24 +55,19 @@ fn circles(imports: &Imports) -> Vec<Vec<&Name>> {
 
 #[test]
 fn circles_of_files_are_small() {
-    let mut unused: Vec<_> = EXCEPTIONS.iter().collect();
     let mut wrong = Vec::new();
     for (name, folder) in crates() {
         let imports = Imports::read(&folder.join("src"));
         for circle in circles(&imports).into_iter().filter(|circle| circle.len() > LARGEST) {
             let shown: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
-            let is_one = |(of, file, _): &&&(&str, &str, &str)| *of == name && shown.iter().any(|name| name == file);
-            match unused.iter().position(|exception| is_one(&exception)) {
-                Some(i) => drop(unused.remove(i)),
-                None => wrong.push(format!("{name}: {}: {}", circle.len(), shown.join(", "))),
-            }
+            wrong.push(format!("{name}: {}: {}", circle.len(), shown.join(", ")));
         }
     }
     assert!(wrong.is_empty(), "circles of more than {LARGEST} files:\n{}", wrong.join("\n"));
-    assert!(unused.is_empty(), "no longer circles: {unused:?}");
 }
 
-/// A pass is a file or folder in `passes`. The tables name all of them: `mod.rs`, and `laws`. What a pass is says `pass`.
+/// A pass is a file or folder in `passes`. The tables name all of them: `mod.rs`, and `laws`. The file `pass` defines a
+/// pass.
 #[test]
 fn passes_do_not_import_each_other() {
     let mut wrong = Vec::new();

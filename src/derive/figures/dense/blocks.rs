@@ -36,7 +36,7 @@ enum Step {
 }
 
 impl Position {
-    /// The whole, and the columns or rows of each part of it, by the components that lead there.
+    /// Returns the whole, and the columns or rows of each part of it, by the components that lead there.
     pub(super) fn new(witness: Expr, table: Vec<(Path, Expr)>) -> Position {
         Position { path: Vec::new(), steps: Vec::new(), witness, source: None, table: table.into() }.arrived()
     }
@@ -45,7 +45,7 @@ impl Position {
         self.witness.ty()
     }
 
-    /// The components, if it is a tuple.
+    /// Returns the components, if it is a tuple.
     fn components(&self) -> Option<Vec<Position>> {
         let parts = self.ty().as_tuple()?.len();
         let component = |k| {
@@ -83,7 +83,7 @@ impl Position {
         })
     }
 
-    /// The rank, of a tensor of scalars.
+    /// Returns the rank, of a tensor of scalars.
     fn rank_of_scalars(&self) -> Option<usize> {
         match self.ty() {
             Type::Tensor(rank, element) if **element == Type::Float => Some(*rank),
@@ -129,7 +129,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// One tensor of both ranks.
+    /// Returns one tensor of both ranks.
     fn merged(&mut self, t: &Position, p: usize, s: &Position, q: usize) -> Expr {
         let bounds = [along_axes(&size(&t.witness), p), along_axes(&size(&s.witness), q)].concat();
         shape::over(p + q, Expr::tuple(bounds), self.supply, |_, ij| {
@@ -154,7 +154,7 @@ fn is_there(t: &Position, s: &Position) -> bool {
     is_part(t) && is_part(s) && (is_scalar_first(t) || is_scalar_first(s))
 }
 
-/// The entry, or all entries of one place by a scalar one.
+/// Returns the entry, or all entries of one place by a scalar one.
 fn entry(t: &Position, s: &Position) -> Expr {
     match (&t.source, &s.source) {
         (_, Some(columns)) => t.walk(s.walk(columns.clone())),
@@ -163,7 +163,7 @@ fn entry(t: &Position, s: &Position) -> Expr {
     }
 }
 
-/// The Integers of an index or a size.
+/// Returns the Integers of an index or a size.
 pub(super) fn along_axes(index: &Expr, rank: usize) -> Vec<Expr> {
     match rank {
         1 => vec![index.clone()],
@@ -171,12 +171,12 @@ pub(super) fn along_axes(index: &Expr, rank: usize) -> Vec<Expr> {
     }
 }
 
-/// `v[i]`.
+/// Returns `v[i]`.
 pub(super) fn index(i: Expr, v: Expr) -> Expr {
     Expr::prim(Prim::Index, [i, v])
 }
 
-/// `size(v)`.
+/// Returns `size(v)`.
 pub(super) fn size(v: &Expr) -> Expr {
     Expr::prim(Prim::Size, [v.clone()])
 }

@@ -23,7 +23,7 @@ const MOST_NODES: usize = 2_000;
 const MOST_ROUNDS: usize = 16;
 
 impl Pipeline {
-    /// The definition with the calls outside of its loops inlined.
+    /// Returns the definition with the calls outside of its loops inlined.
     pub(in crate::derive) fn inlined(&mut self, def: &Def) -> Result<Def, Error> {
         let mut def = def.clone();
         let mut has_changed = false;
@@ -36,7 +36,7 @@ impl Pipeline {
         if has_changed { self.simplest(def) } else { Ok(def) }
     }
 
-    /// The term with the calls that it has now inlined, so far as they fit; none where there are none.
+    /// Returns the term with the calls that it has now inlined, so far as they fit; none where there are none.
     fn with_inlined(&mut self, e: &Expr, mut budget: usize) -> Result<Option<Expr>, Error> {
         let mut called = Vec::new();
         calls(e, &mut called);
@@ -77,8 +77,8 @@ impl Pipeline {
         renamed(&Expr::block(bindings, def.body.clone()), &mut self.program.supply)
     }
 
-    /// The definition of a function whose calls may be inlined; of a derivative as it is before sharing, in which its
-    /// calls are not merged with others.
+    /// Returns the definition of a function whose calls may be inlined; of a derivative as it is before sharing, in
+    /// which its calls are not merged with others.
     fn inlinable(&mut self, name: &FunName) -> Result<Option<Def>, Error> {
         let base = name.as_written();
         if self.program.externals.contains_key(name) || self.is_in_rules(&base) {
@@ -88,10 +88,12 @@ impl Pipeline {
         if call_order::is_recursive(&self.program, name) {
             return Ok(None);
         }
-        let def = match name.underived() {
-            Some((Derivative::Fwd, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Fwd, false)?,
-            Some((Derivative::Rev, of)) if !self.has_records(&of) => self.unshared(&of, &Derivative::Rev, false)?,
-            _ => self.source(name)?,
+        let is_unshared = |derivative: &Derivative, of: &FunName| {
+            derivative.mode().is_some_and(|mode| *derivative == mode.derivative()) && !self.has_records(of)
+        };
+        let def = match name.underived().filter(|(derivative, of)| is_unshared(derivative, of)) {
+            Some((derivative, of)) => self.unshared(&of, &derivative, false)?,
+            None => self.source(name)?,
         };
         Ok((!self.effects.in_term(&def.body)).then_some(def))
     }

@@ -50,7 +50,7 @@ impl Pipeline {
         Ok(f)
     }
 
-    /// `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
+    /// Returns `[jacfwd f]` or `[jacrev f]`, by calls of `[fwd f]` or `[rev f]`, so that it keeps no records.
     pub(in crate::derive) fn dense_by_calls(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         let mode = if name.derivative() == Some(&Derivative::JacFwd) { Mode::Forward } else { Mode::Reverse };
@@ -85,7 +85,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), params, body))
     }
 
-    /// `[jac f]`: the columns or the rows, whichever are fewer.
+    /// Returns `[jac f]`: the columns or the rows, whichever are fewer.
     pub(in crate::derive) fn columns_or_rows(&mut self, of: &FunName, name: &FunName) -> Result<Def, Error> {
         let f = &self.between_values(of, false)?;
         let (params, _) = self.parameters(f);
@@ -119,13 +119,14 @@ impl Pipeline {
         Expr::block(vec![s.0, t.0], Expr::prim(Prim::Lte, counts))
     }
 
-    /// `[jacfwd f]`, all columns, or `[jacrev f]`, all rows. What does not depend on the direction is computed once.
+    /// Returns `[jacfwd f]`, all columns, or `[jacrev f]`, all rows. What does not depend on the direction is computed
+    /// once.
     pub(in crate::derive) fn dense_jacobian(&mut self, of: &FunName, mode: Mode, name: &FunName) -> Result<Def, Error> {
         let f = self.between_values(of, false)?;
         self.all_directions(&f, mode, name, true)
     }
 
-    /// All columns, or all rows, arranged as blocks. `once`: with what does not depend on the direction
+    /// Returns all columns, or all rows, arranged as blocks. `once`: with what does not depend on the direction
     /// computed once.
     fn all_directions(&mut self, f: &Fun, mode: Mode, name: &FunName, once: bool) -> Result<Def, Error> {
         let (params, _) = self.parameters(f);
@@ -141,7 +142,7 @@ impl Pipeline {
         Ok(Def::new(name.clone(), params, Expr::block(out, blocks)))
     }
 
-    /// The derivative along each direction of s, by the parts of s.
+    /// Returns the derivative along each direction of s, by the parts of s.
     fn columns(
         &mut self,
         f: &Fun,
@@ -166,7 +167,7 @@ impl Pipeline {
         Ok((Position::new(whole, table), Position::new(value, Vec::new())))
     }
 
-    /// The cotangent of what varies for each direction of the result, by the parts of that.
+    /// Returns the cotangent of what varies for each direction of the result, by the parts of that.
     fn rows(
         &mut self,
         f: &Fun,
@@ -186,7 +187,7 @@ impl Pipeline {
         Ok((Position::new(f.varying_of(&parts), Vec::new()), Position::new(linear.value, table)))
     }
 
-    /// `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
+    /// Returns `d$f(s, -)` at the parameters: cut into what depends on the direction and what does not, or as a call.
     fn linear(&mut self, f: &Fun, mode: Mode, params: &[Var], once: bool) -> Result<Linear, Error> {
         let given = params.iter().map(Expr::var).collect::<Vec<_>>();
         let point = if let [one] = given.as_slice() { one.clone() } else { Expr::tuple(given.clone()) };
@@ -218,8 +219,8 @@ impl Pipeline {
         Ok(Linear { early, value, direction: v, late: halves.reverse, result: result[1].clone() })
     }
 
-    /// The derivative along each direction of a part like `w`, in its structure; `inside` makes a direction of the
-    /// part one of the whole.
+    /// Returns the derivative along each direction of a part like `w`, in its structure; `inside` makes a direction of
+    /// the part one of the whole.
     fn along(&mut self, linear: &Linear, w: &Expr, inside: &dyn Fn(Expr) -> Expr) -> Expr {
         match w.ty() {
             ty if !ty.is_differentiable() => Expr::tuple([]),
@@ -237,7 +238,7 @@ impl Pipeline {
         }
     }
 
-    /// Fresh parameters of f, and the one argument that derivatives take.
+    /// Returns fresh parameters of f, and the one argument that derivatives take.
     fn parameters(&mut self, f: &Fun) -> (Vec<Var>, Expr) {
         let names: Vec<Arc<str>> = match self.program.defs.get(&f.name.unrestricted()) {
             Some(def) => def.params.iter().map(|x| x.name().clone()).collect(),
@@ -262,7 +263,7 @@ struct Linear {
 }
 
 impl Linear {
-    /// A copy for one direction.
+    /// Returns a copy for one direction.
     fn at(&self, direction: Expr, supply: &mut Supply) -> Expr {
         let bind = Binding { pattern: Pattern::Var(self.direction.clone()), rhs: direction };
         renamed(&Expr::block([vec![bind], self.late.clone()].concat(), self.result.clone()), supply)
@@ -281,14 +282,14 @@ fn restricted(f: &Fun, varying: Option<&[Path]>, path: &[usize]) -> FunName {
     }
 }
 
-/// `[grad f]`, with respect to what varies of f.
+/// Returns `[grad f]`, with respect to what varies of f.
 fn gradient_of(f: &Fun) -> Fun {
     let gradient = derivative(Derivative::Grad, f);
     let name = f.name.varying().map_or(gradient.name.clone(), |paths| gradient.name.restricted(paths));
     Fun { name, ..gradient }
 }
 
-/// The parts that vary, told apart by components.
+/// Returns the parts that vary, told apart by components.
 fn leaves(e: &Expr) -> Vec<(Path, Expr)> {
     match e.ty() {
         ty if !ty.is_differentiable() => Vec::new(),
@@ -303,7 +304,7 @@ fn leaves(e: &Expr) -> Vec<(Path, Expr)> {
     }
 }
 
-/// A tangent of the whole that is zero, but for that of the part at a path.
+/// Returns a tangent of the whole that is zero except at the part at a path.
 fn embedded(whole: &Expr, path: &[usize], e: Expr) -> Expr {
     let Some((k, rest)) = path.split_first() else { return e };
     let n = whole.ty().as_tuple().expect("a path leads through tuples").len();
@@ -317,7 +318,7 @@ fn embedded(whole: &Expr, path: &[usize], e: Expr) -> Expr {
     Expr::tuple((1..=n).map(component).collect::<Vec<_>>())
 }
 
-/// How many scalars values of the type have, where the type says so.
+/// Returns the number of scalars in values of a type, if the type fixes it.
 fn count(ty: &Type) -> Option<i64> {
     match ty {
         Type::Float => Some(1),
@@ -327,7 +328,7 @@ fn count(ty: &Type) -> Option<i64> {
     }
 }
 
-/// How many scalars a value of the type has, from its shape.
+/// Returns the number of scalars in a value, from its shape.
 fn scalars(ty: &Type, shape: &Expr, supply: &mut Supply) -> Expr {
     if let Some(n) = count(ty) {
         return Expr::integer(n);

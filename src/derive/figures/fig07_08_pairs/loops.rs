@@ -15,7 +15,7 @@ impl Paired<'_> {
         Ok(())
     }
 
-    /// `unzip(build(n, λi. ∇̄[f(i)]))`: the values, and the partners.
+    /// Returns `unzip(build(n, λi. ∇̄[f(i)]))`: the values, and the partners.
     fn family(&mut self, n: &Expr, f: &Expr) -> Result<Expr, String> {
         let (i, body) = function(f);
         let pair = self.pair_of(body)?;
@@ -85,7 +85,7 @@ impl Paired<'_> {
         Ok(())
     }
 
-    /// The step λ(s, x). e of a fold over v, on pairs: from the i-th element and a state.
+    /// Returns the step λ(s, x). e of a fold over v, on pairs: from the i-th element and a state.
     fn step(
         &mut self,
         f: &Expr,
@@ -118,7 +118,7 @@ impl Paired<'_> {
         self.inner(begin, body, |cx, pair| finish(Expr::tuple([pair.0.clone(), cx.or_zero(&pair)])))
     }
 
-    /// `$loop` with states and outputs that are pairs.
+    /// Returns `$loop` with states and outputs that are pairs.
     pub(super) fn iteration(&mut self, y: &Var, n: &Expr, f: &Expr, a: &Expr, w: &Expr) -> Result<(), String> {
         let (p, body) = function(f);
         let start = Expr::tuple([a.clone(), self.or_zero(&self.pair(a))]);
@@ -145,7 +145,7 @@ impl Paired<'_> {
         Ok(())
     }
 
-    /// A construct whose map is that of Fig. 6: from the variables that it depends on, after their partners.
+    /// Returns the partner of a construct by its map of Fig. 6, composed with the partners of its variables.
     pub(super) fn as_one_map(&mut self, y: &Var, e: &Expr) -> Result<(), String> {
         let captured: Vec<Var> =
             free_variables(e).into_iter().filter(|x| self.partners.contains_key(&x.id())).collect();

@@ -55,9 +55,9 @@ impl Partner {
     }
 }
 
-/// `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
+/// Returns `[tupled f]`, `[polymorphic f]` or `[jvp f]`, not optimised.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), S is that in `LM S T` and dS. `written` tells the functions
+/// If the name lists parameters (`[wrt$1 f]`), S means these in `LM S T` and dS. `written` tells the functions
 /// whose derivatives are written by hand: those are taken as they are.
 pub fn paired(
     def: &Def,
@@ -131,7 +131,7 @@ struct Paired<'a> {
 
 /// Makes partners.
 impl Paired<'_> {
-    /// The linear map `m` after a partner.
+    /// Returns the linear map `m` after a partner.
     fn after(&self, m: Expr, partner: Expr) -> Expr {
         let op = if self.partner_kind == Partner::Tangent { Prim::LmApply } else { Prim::LmCompose };
         Expr::prim(op, [m, partner])
@@ -145,7 +145,7 @@ impl Paired<'_> {
         }
     }
 
-    /// The partner of the i-th component of a tuple of n.
+    /// Returns the partner of the i-th component of a tuple of n.
     fn component(&self, i: usize, n: usize, tuple: &Expr, partner: Expr) -> Expr {
         match (self.partner_kind, n) {
             (_, 1) => partner,
@@ -156,7 +156,7 @@ impl Paired<'_> {
         }
     }
 
-    /// The zero partner of a value.
+    /// Returns the zero partner of a value.
     fn zero(&self, value: &Expr) -> Expr {
         match (self.partner_kind, &self.start) {
             (Partner::Tangent, _) => Expr::prim(Prim::ZeroOf, [Expr::witness(value)]),
@@ -172,7 +172,7 @@ impl Paired<'_> {
         partner.clone().unwrap_or_else(|| self.zero(value))
     }
 
-    /// The type of the partner of values of a type.
+    /// Returns the type of the partner of values of a type.
     fn partner_type(&self, ty: &Type) -> Type {
         match (self.partner_kind, &self.start) {
             (Partner::Tangent, _) => ty.tangent(),
@@ -181,7 +181,7 @@ impl Paired<'_> {
         }
     }
 
-    /// The partner of a part of the argument, where it varies.
+    /// Returns the partner of a part of the argument, where it varies.
     fn parameter(&self, part: &Expr, path: &[usize], varying: &[Path], start: &Expr) -> Option<Expr> {
         if let Some(k) = varying.iter().position(|v| v == path) {
             return Some(self.component(k + 1, varying.len(), &self.space, start.clone()));
@@ -302,7 +302,7 @@ impl Paired<'_> {
         }
     }
 
-    /// A value, and its partner made from those of the arguments.
+    /// Returns a value, and its partner made from those of the arguments.
     fn operator(&mut self, y: &Var, e: &Expr) -> Result<(), String> {
         self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs: e.clone() });
         let partner = match e.kind() {
@@ -337,7 +337,7 @@ impl Paired<'_> {
         format!("{}{}", if self.partner_kind == Partner::Tangent { "d" } else { "D" }, x.name())
     }
 
-    /// The partner of an atom.
+    /// Returns the partner of an atom.
     fn partner(&self, atom: &Expr) -> Option<Expr> {
         self.partners.get(&atom.as_var()?.id()).cloned()
     }

@@ -8,7 +8,7 @@ use lm::types::Type;
 use std::sync::Arc;
 
 impl Paired<'_> {
-    /// The partner of `y = op(args)`.
+    /// Returns the partner of `y = op(args)`.
     pub(super) fn application(&mut self, y: &Expr, op: &Op, args: &[Expr]) -> Result<Option<Expr>, String> {
         let partners = |cx: &Self| args.iter().map(|a| cx.or_zero(&cx.pair(a))).collect::<Vec<Expr>>();
         let given = |cx: &Self, k: usize| cx.or_zero(&cx.pair(&args[k]));
@@ -63,7 +63,7 @@ impl Paired<'_> {
         self.summed(y, n, Expr::lam(i, part))
     }
 
-    /// The sum of partners.
+    /// Returns the sum of partners.
     pub(super) fn summed(&self, y: &Expr, n: Expr, f: Expr) -> Expr {
         match self.partner_kind {
             Partner::Tangent => Expr::prim(Prim::SumBuild, [Expr::witness(y), n, f]),
@@ -83,7 +83,7 @@ impl Paired<'_> {
         Ok(Some(self.after(map, dv)))
     }
 
-    /// `∂f(e) ∘ ∇[e]`, with respect to those of the arguments that can change.
+    /// Returns `∂f(e) ∘ ∇[e]`, with respect to those of the arguments that can change.
     pub(super) fn call(&mut self, y: &Var, e: &Expr, f: &Arc<Fun>, args: &[Expr]) -> Result<(), String> {
         let written = (self.written)(&f.name);
         let differentiable: Vec<usize> = (0..args.len()).filter(|i| args[*i].ty().is_differentiable()).collect();

@@ -16,7 +16,7 @@ use super::{Argument, Def, Term};
 use lm::term::{self, Binding, Expr, Op, Pattern, Span, Supply};
 use std::borrow::Cow;
 
-/// The definition without CL, with the variables that the binders of CL name.
+/// Returns the definition without CL, with the variables that the binders of CL name.
 pub fn back(def: &Def, supply: &mut Supply) -> term::Def {
     let params: Vec<Expr> = def.params.iter().map(Expr::var).collect();
     let body = value(Back { supply }.term(&def.body, &params));
@@ -27,7 +27,7 @@ struct Back<'a> {
     supply: &'a mut Supply,
 }
 
-/// A list as one value.
+/// Returns a list as one value.
 fn value(parts: Vec<Expr>) -> Expr {
     match <[Expr; 1]>::try_from(parts) {
         Ok([one]) => one,
@@ -36,7 +36,7 @@ fn value(parts: Vec<Expr>) -> Expr {
 }
 
 impl Back<'_> {
-    /// `t ◇ c`, as a list.
+    /// Returns `t ◇ c`, as a list.
     fn term(&mut self, c: &Term, t: &[Expr]) -> Vec<Expr> {
         // Chains of lets and compositions are long, so they are not walked by recursion.
         let (mut c, mut t, mut bindings) = (c, Cow::Borrowed(t), Vec::new());
@@ -76,7 +76,7 @@ impl Back<'_> {
         if bindings.is_empty() { result } else { vec![Expr::block(bindings, value(result))] }
     }
 
-    /// Gives a name to what is no atom.
+    /// Names a term that is no atom.
     fn name(&mut self, e: &mut Expr, bindings: &mut Vec<Binding>) {
         if !e.is_atom() {
             let x = self.supply.fresh("t", e.ty().clone());
@@ -85,7 +85,7 @@ impl Back<'_> {
         }
     }
 
-    /// `f(t)`; t is the list of the arguments, or one value that is their tuple.
+    /// Returns `f(t)`; t is the list of the arguments, or one value that is their tuple.
     fn function(&mut self, op: &Op, arity: usize, span: Span, t: Vec<Expr>, bindings: &mut Vec<Binding>) -> Expr {
         if t.len() == arity {
             return application(op, t, span);

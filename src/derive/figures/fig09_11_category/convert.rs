@@ -14,7 +14,7 @@ use super::{Argument, Def, Term};
 use lm::term::{self, Binding, Expr, Kind, Op, Var};
 use std::collections::HashMap;
 
-/// The definition in CL; its type is checked.
+/// Returns the definition in CL; its type is checked.
 ///
 /// Panics if it is ill-typed, which no definition is.
 pub fn convert(def: &term::Def) -> Def {
@@ -32,7 +32,7 @@ struct Scope {
 }
 
 impl Scope {
-    /// Γ, x. Every binder is a different variable, so what is out of scope may stay.
+    /// Γ, x. Every binder is a different variable, so variables out of scope may stay.
     fn bind(&mut self, x: &Var) {
         self.size += 1;
         self.numbers.insert(x.id(), self.size);
@@ -48,7 +48,7 @@ impl Scope {
         }
     }
 
-    /// `P[/n] ; c`.
+    /// Returns `P[/n] ; c`.
     fn of_nothing(&self, c: Term) -> Term {
         Term::pruning(Vec::new(), self.size).then(c)
     }

@@ -59,19 +59,19 @@ pub enum Term {
     Pruning {
         /// The numbers.
         chosen: Vec<usize>,
-        /// How many there are.
+        /// The number of values.
         of: usize,
     },
     /// `F(f)`, of the tuple of its arguments.
     Function {
         /// The function; no conditional, since that evaluates one branch only.
         op: Op,
-        /// How many arguments it is given.
+        /// The number of arguments.
         arity: usize,
         /// The place of the call.
         span: Span,
     },
-    /// `c1 ; c2`: c1, then c2 of what it gives.
+    /// `c1 ; c2`: c1, then c2 on its result.
     Compose(Box<Term>, Box<Term>),
     /// `(c1, .., cn)`, each of the same environment.
     Tuple(Vec<Term>),
@@ -100,7 +100,7 @@ pub enum Argument {
 }
 
 impl Term {
-    /// `P[i1..im/n]`; I, if it keeps everything as it is.
+    /// Returns `P[i1..im/n]`; I, if it keeps everything as it is.
     pub fn pruning(chosen: Vec<usize>, of: usize) -> Term {
         match chosen.iter().copied().eq(1..=of) {
             true => Term::Identity,
@@ -108,7 +108,7 @@ impl Term {
         }
     }
 
-    /// `self ; after`, where I is left out, and one pruning does what two do.
+    /// Returns `self ; after`, where I is left out, and one pruning does what two do.
     pub fn then(self, after: Term) -> Term {
         match (self, after) {
             (Term::Identity, c) | (c, Term::Identity) => c,
@@ -122,7 +122,7 @@ impl Term {
         }
     }
 
-    /// The number of values that the term gives, of an environment of so many: a value that is a tuple is one.
+    /// Returns the number of values that the term gives, of an environment of so many: a value that is a tuple is one.
     pub fn width(&self, of: usize) -> usize {
         match self {
             Term::Identity => of,
@@ -138,7 +138,7 @@ impl Term {
         }
     }
 
-    /// The number of combinators, and of the numbers in prunings.
+    /// Returns the number of combinators, and of the numbers in prunings.
     pub fn size(&self) -> usize {
         let mut size = 0;
         let mut rest = vec![self];
@@ -158,14 +158,14 @@ impl Term {
 }
 
 impl Argument {
-    /// The term, or the function's body.
+    /// Returns the term, or the function's body.
     pub fn term(&self) -> &Term {
         match self {
             Argument::Value(c) | Argument::Function(_, c) => c,
         }
     }
 
-    /// The variable, of a function.
+    /// Returns the variable, of a function.
     pub fn variable(&self) -> Option<&Var> {
         match self {
             Argument::Value(_) => None,

@@ -20,7 +20,7 @@ use pretty::RcDoc;
 
 type Doc = RcDoc<'static>;
 
-/// A definition with its type, laid out for lines of `width` characters.
+/// Returns a definition with its type, laid out for lines of `width` characters.
 pub fn definition(def: &Def, format: Format, width: usize) -> String {
     let names = Names::of_variables(variables(def));
     let printer = Printer { format, names: &names };
@@ -28,7 +28,7 @@ pub fn definition(def: &Def, format: Format, width: usize) -> String {
     render(text(format!("{} : {}", def.fun.name, printer.ty(&def.fun.params, &def.fun.result))).append(body), width)
 }
 
-/// A term on one line, cut where it is long: for messages.
+/// Returns a term on one line, cut where it is long: for messages.
 pub(super) fn summary(c: &Term) -> String {
     const LONGEST: usize = 200;
     let names = Names::default();
@@ -45,7 +45,7 @@ fn render(doc: Doc, width: usize) -> String {
     out.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// The parameters, and the variables that the combinators name, in order.
+/// Returns the parameters, and the variables that the combinators name, in order.
 fn variables(def: &Def) -> Vec<&Var> {
     let mut found: Vec<&Var> = def.params.iter().collect();
     let mut rest = vec![&def.body];
@@ -72,7 +72,7 @@ fn text(s: impl Into<String>) -> Doc {
     RcDoc::text(s.into())
 }
 
-/// `c1 ; c2 ; ..`, on one line or each on its own.
+/// Returns `c1 ; c2 ; ..`, on one line or each on its own.
 fn sequence(steps: Vec<Doc>) -> Doc {
     RcDoc::intersperse(steps, text(" ;").append(RcDoc::line())).group()
 }
@@ -83,7 +83,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// `S => T`.
+    /// Returns `S => T`.
     fn ty(&self, source: &[Type], target: &Type) -> String {
         let source = match source {
             [one] => one.to_string(),
@@ -96,7 +96,7 @@ impl Printer<'_> {
         if self.format == Format::Signs { signs } else { plain }
     }
 
-    /// A term. A chain of lets has one on a line, and is not walked by recursion.
+    /// Returns a term. A chain of lets has one on a line, and is not walked by recursion.
     fn term(&self, c: &Term) -> Doc {
         let (mut c, mut parts, mut open) = (c, Vec::new(), 0);
         loop {
@@ -122,7 +122,7 @@ impl Printer<'_> {
         RcDoc::concat(parts)
     }
 
-    /// `L(x, cr,`.
+    /// Returns `L(x, cr,`.
     fn binding(&self, pattern: &Pattern, rhs: &Term) -> Doc {
         let head = text(format!("{}({},", self.choose("L", "𝓛"), self.pattern(pattern)));
         head.append(RcDoc::line().append(self.term(rhs)).nest(2).group()).append(text(","))
@@ -203,7 +203,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The sign of an operator, for the notation with signs.
+    /// Returns the sign of an operator, for the notation with signs.
     fn prim(&self, p: Prim) -> String {
         self.choose(p.name(), operators::of(p).map_or(p.name(), |o| o.sign)).into()
     }

@@ -13,7 +13,7 @@
 use super::{Argument, Def, Term};
 use lm::term::Pattern;
 
-/// The definition, pruned; its type is checked.
+/// Returns the definition, pruned; its type is checked.
 ///
 /// Panics if it is ill-typed, which it is only when `def` is.
 pub fn prune(def: &Def) -> Def {
@@ -23,7 +23,7 @@ pub fn prune(def: &Def) -> Def {
     Def { body, ..def.clone() }.checked("pruning")
 }
 
-/// A term in the environment of what it uses.
+/// A term in the environment of the values that it uses.
 struct Part {
     /// The numbers of these values in the environment that it was in, in order.
     used: Vec<usize>,
@@ -31,13 +31,13 @@ struct Part {
 }
 
 impl Part {
-    /// The term in an environment of these values, its own among them.
+    /// Returns the term in an environment of these values, its own among them.
     fn within(self, env: &[usize]) -> Term {
         Term::pruning(self.used.iter().map(|i| place(*i, env)).collect(), env.len()).then(self.term)
     }
 }
 
-/// The number of a value in an environment that has it.
+/// Returns the number of a value in an environment that has it.
 fn place(i: usize, env: &[usize]) -> usize {
     env.binary_search(&i).expect("an environment has what its terms use") + 1
 }
@@ -71,7 +71,7 @@ fn all(size: usize) -> Vec<usize> {
     (1..=size).collect()
 }
 
-/// `P[chosen] ; part`.
+/// Returns `P[chosen] ; part`.
 fn composed(chosen: &[usize], part: Part) -> Part {
     let wanted: Vec<usize> = part.used.iter().map(|j| chosen[j - 1]).collect();
     let mut used = wanted.clone();
@@ -90,7 +90,7 @@ fn sequence(first: &Term, after: &Term, size: usize) -> Part {
     Part { used: first.used, term: first.term.then(after) }
 }
 
-/// Parts of one environment, in that of what any of them uses.
+/// Parts of a term, in the environment of all values that they use.
 fn together(parts: Vec<Part>) -> (Vec<usize>, Vec<Term>) {
     let used = parts.iter().fold(Vec::new(), |used, part| union(&used, &part.used));
     let terms = parts.into_iter().map(|part| part.within(&used)).collect();
@@ -113,7 +113,7 @@ fn union(a: &[usize], b: &[usize]) -> Vec<usize> {
     both
 }
 
-/// The numbers of the values that the terms are, when they are different ones.
+/// Returns the numbers of the values that the terms are, when they are different ones.
 fn distinct(terms: &[Term], size: usize) -> Option<Vec<usize>> {
     let number = |c: &Term| match c {
         Term::Identity if size == 1 => Some(1),

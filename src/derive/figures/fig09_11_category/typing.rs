@@ -45,7 +45,7 @@ impl Def {
         })
     }
 
-    /// The definition, which a pass has made. An ill-typed one is a bug of the pass: it panics.
+    /// Returns the definition, which a pass has made. An ill-typed one is a bug of the pass: it panics.
     pub(super) fn checked(self, pass: &str) -> Def {
         self.check().unwrap_or_else(|error| panic!("after {pass} of {}: {error}", self.fun.name));
         self
@@ -56,7 +56,7 @@ fn refused(c: &Term, reason: String) -> IllTyped {
     IllTyped { term: summary(c), reason }
 }
 
-/// The list's type as one value.
+/// Returns the list's type as one value.
 pub(super) fn value(types: Vec<Type>) -> Type {
     match <[Type; 1]>::try_from(types) {
         Ok([one]) => one,
@@ -133,7 +133,7 @@ fn one_value(c: &Term, source: &[Type]) -> Result<Type, IllTyped> {
     }
 }
 
-/// The types of so many arguments, given as a list or as a tuple.
+/// Returns the types of so many arguments, given as a list or as a tuple.
 fn arguments(arity: usize, source: &[Type]) -> Option<Cow<'_, [Type]>> {
     match source {
         _ if source.len() == arity => Some(Cow::Borrowed(source)),

@@ -9,7 +9,7 @@
 //!                              ∇[y] = π₁ ∘ lmFold(n, λi. M(p[i].1, v[i], p[i + 1].2)) ∘ ..   as in `tensors`
 //! ```
 //!
-//! What has no fixed shape, or is made of what is recorded, is not kept beside the record: a second loop computes
+//! A value without fixed shape, or made of recorded values, is not kept beside the record: a second loop computes
 //! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its
 //! values, or only what its result has, stays as it is.
 
@@ -174,7 +174,7 @@ impl Recorder<'_, '_> {
         Ok(())
     }
 
-    /// Step i of a recurrence, its map made of that of f's body.
+    /// Makes step i of a recurrence, with its map from the map of f's body.
     pub(super) fn step(
         &mut self,
         r: &Recurrence,
@@ -192,7 +192,7 @@ impl Recorder<'_, '_> {
         Ok(Step { state, header, parts })
     }
 
-    /// The states of a scan, with a record of each step beside the state that it leads to.
+    /// Returns the states of a scan, with a record of each step beside the state that it leads to.
     pub(super) fn scan(&mut self, step: &Step, scan: &Scan, record: &[Var]) -> Expr {
         let dummies = record.iter().map(|x| Expr::dummy(x.ty().clone()));
         let start = tuple_or_one(std::iter::once(scan.start.clone()).chain(dummies).collect());
@@ -230,12 +230,12 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// The variable that can be read besides those that `header` binds: the state after the step.
+    /// Returns the variable for the state after the step, which can be read like the variables that `header` binds.
     pub(super) fn at_hand(&self) -> Vec<Var> {
         vars(&self.parts.where_it_is(&self.parts.value))
     }
 
-    /// The bindings that read the states before and after step i, and the record, if there is one.
+    /// Returns the bindings that read the states before and after step i, and the record, if there is one.
     pub(super) fn read(&self, cx: &mut Nabla, i: &Var, states: &Expr, record: &[Var]) -> Vec<Binding> {
         if record.is_empty() {
             return self.read_states(i, states);

@@ -10,7 +10,7 @@
 //! y = build(n, λi. e)             p = build(n, λi. (e, r)) .. ∇[y] = V(build(n, λi. M(p[i].2)))      see `loops`
 //! ```
 //!
-//! `plan` decides which values are recorded, and which ones are computed again. Transposed and applied, the map part is the
+//! `plan` decides which values are recorded and which are recomputed. Transposed and applied, the map part is the
 //! second half of the reverse derivative, `revr$f`, and all before it is the first, `revf$f`: nothing has to
 //! be cut.
 //!
@@ -64,9 +64,9 @@ pub enum Failure {
     Unknown(Vec<FunName>),
 }
 
-/// The value of a definition, and its Jacobian.
+/// Returns the value of a definition, and its Jacobian.
 ///
-/// Where the name says what varies (`[wrt$1 f]`), the Jacobian is with respect to that.
+/// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these.
 pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
     let mut unknown = Vec::new();
     let cx = Nabla::of_parameters(def, supply, callees.by_hand);
@@ -83,7 +83,7 @@ struct Recorder<'a, 'b> {
 }
 
 impl Recorder<'_, '_> {
-    /// A block in two parts. The maps that were bound before are the outermost one's.
+    /// Returns a block in two parts. The maps that were bound before are the outermost one's.
     fn parts(&mut self, e: &Expr, is_outermost: bool) -> Result<Recorded, String> {
         let outer = if is_outermost { Vec::new() } else { std::mem::take(&mut self.cx.out) };
         let result = self.record_block(e);
@@ -93,7 +93,7 @@ impl Recorder<'_, '_> {
         Ok(Recorded { values, value, map: Expr::block(maps, map) })
     }
 
-    /// The value of a block, an atom, and its map; what they need goes to `out`.
+    /// Returns the value of a block, an atom, and its map; what they need goes to `out`.
     fn record_block(&mut self, e: &Expr) -> Result<(Expr, Expr), String> {
         let (bindings, result) = e.as_block();
         bindings.iter().try_for_each(|b| self.binding(b))?;
@@ -225,8 +225,8 @@ impl Recorder<'_, '_> {
         Ok(())
     }
 
-    /// The record, its components that are arguments taken from there: an argument that is bound outside of a loop
-    /// is not recorded at each step.
+    /// Returns the record, its components that are arguments taken from there: an argument that is bound outside of a
+    /// loop is not recorded at each step.
     fn with_arguments(&mut self, r: &Var, record: &Record, args: &[Expr]) -> Expr {
         if record.parameters.iter().all(Option::is_none) {
             return Expr::var(r);
@@ -248,7 +248,7 @@ impl Recorder<'_, '_> {
 }
 
 impl Recorded {
-    /// The block's value, and its components, as bindings that read them in `value`.
+    /// Returns the block's value, and its components, as bindings that read them in `value`.
     fn where_it_is(&self, value: &Expr) -> Vec<Binding> {
         let Some(y) = self.value.as_var() else { return Vec::new() };
         let read = |x: &Var, rhs: Expr| Binding { pattern: Pattern::Var(x.clone()), rhs };
@@ -273,14 +273,14 @@ impl Recorded {
 pub struct Record {
     /// Its type.
     pub ty: Type,
-    /// Whether it is one value, not the tuple of several.
+    /// Whether the record is one value, not a tuple of several.
     pub is_one: bool,
     /// For each of its values, the parameter of the function that it is.
     pub parameters: Vec<Option<usize>>,
 }
 
 impl Record {
-    /// The record that a first half gives.
+    /// Returns the record that a first half gives.
     pub fn of(first: &Def) -> Record {
         let ty = first.fun.result.as_tuple().expect("a value and a record")[1].clone();
         let (_, result) = first.body.as_block();
@@ -295,13 +295,13 @@ impl Record {
         Record { ty, is_one: parts.is_none(), parameters }
     }
 
-    /// A record of which only the type is known.
+    /// Returns a record with only a type.
     pub fn opaque(ty: Type) -> Record {
         Record { ty, is_one: true, parameters: Vec::new() }
     }
 }
 
-/// The bindings of maps, and all others.
+/// Returns the bindings of maps, and all others.
 fn apart(bindings: Vec<Binding>) -> (Vec<Binding>, Vec<Binding>) {
     bindings.into_iter().partition(|b| b.rhs.ty().as_lm().is_some())
 }
@@ -310,7 +310,7 @@ fn vars(bindings: &[Binding]) -> Vec<Var> {
     bindings.iter().flat_map(|b| b.pattern.vars().to_vec()).collect()
 }
 
-/// The map with dummies for what only shows that it is a number, or numbers.
+/// Returns the map with dummies for what only shows that it is a number, or numbers.
 fn witnesses(m: &Expr) -> Expr {
     match m.kind() {
         Kind::App(op @ Op::Prim(Prim::LmScale), args) => {

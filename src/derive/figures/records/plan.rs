@@ -4,8 +4,8 @@
 //!
 //! | weight | terms | |
 //! | --- | --- | --- |
-//! | `Nothing` | constants, other names, tuples | made again, of parts that are recorded if need be |
-//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals between such | made again, of what is at hand |
+//! | `Nothing` | constants, other names, tuples | remade from parts, recorded if needed |
+//! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals of such | recomputed |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
 //! Making a tuple again is as good as recording it, since it is no larger than its parts. A component or an
@@ -27,7 +27,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The bindings that read values where they are at hand, and then make others again; each value once.
+    /// Returns the bindings that read available values, and then recompute others; each value once.
     pub fn reading(&self, at_hand: Vec<Binding>) -> Vec<Binding> {
         let is_made = |x: &Var| self.again.iter().any(|b| b.pattern.vars().contains(x));
         let read = at_hand.into_iter().filter(|b| !b.pattern.vars().iter().any(is_made));
@@ -73,7 +73,7 @@ pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand
     plan
 }
 
-/// The variables that need no record: those at hand, and what is made of them and of what is bound outside.
+/// Returns the variables that need no record: the available ones, and values made of them and of outer variables.
 fn free_to_make(values: &[Binding], bound: &HashSet<u32>, at_hand: &HashSet<u32>) -> HashSet<u32> {
     let mut free = at_hand.clone();
     for b in values.iter().filter(|b| weight(b) != Weight::Work) {
@@ -133,7 +133,7 @@ pub struct Stages {
     pub second: Vec<Binding>,
 }
 
-/// Cuts a block into two stages, of which the first computes the record and the second, which reads it, the
+/// Cuts a block into two stages. The first computes the record; the second reads it and computes the
 /// result. What shows when it is evaluated (`shows`) is in the first.
 pub fn stages(values: &[Binding], result: &Expr, record: &[Var], shows: &dyn Fn(&Expr) -> bool) -> Stages {
     let mut early: HashSet<u32> = record.iter().map(Var::id).collect();

@@ -170,18 +170,21 @@ pub(super) enum Role {
 }
 
 pub(super) fn role_of(f: &Fun) -> (Role, FunName) {
-    let role = match f.name.derivative() {
-        Some(Derivative::Fwd) => Role::Fwd,
-        Some(Derivative::Rev) => Role::Rev,
-        Some(Derivative::SufFwdPass) => Role::FirstHalf,
-        _ => return (Role::Value, f.name.clone()),
-    };
-    let mut base = f.name.clone();
-    base.derivations.remove(0);
-    (role, base)
+    let role = f.name.derivative().map_or(Role::Value, |derivative| match derivative {
+        Derivative::Fwd => Role::Fwd,
+        Derivative::Rev => Role::Rev,
+        Derivative::SufFwdPass => Role::FirstHalf,
+        Derivative::D | Derivative::Dt | Derivative::Tupled | Derivative::Polymorphic => Role::Value,
+        Derivative::Jvp | Derivative::Vjp | Derivative::SufRevPass | Derivative::SufRev => Role::Value,
+        Derivative::Shape | Derivative::Cl | Derivative::Wrt(_) => Role::Value,
+        Derivative::Grad | Derivative::Hvp | Derivative::Hess => Role::Value,
+        Derivative::Jac | Derivative::JacFwd | Derivative::JacRev => Role::Value,
+    });
+    let derived = usize::from(role != Role::Value);
+    (role, f.name.without_derivatives(derived))
 }
 
-/// Returns the f of `[jvp f]` or `[vjp f]`, whatever of it varies.
+/// Returns the f of `[jvp f]` or `[vjp f]`, with respect to any parameters.
 pub(super) fn function_of_pair(f: &Fun) -> Option<FunName> {
     let is_one = matches!(f.name.derivative(), Some(Derivative::Jvp | Derivative::Vjp));
     let of = || f.name.without_derivatives(1);

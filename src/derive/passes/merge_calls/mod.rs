@@ -69,7 +69,7 @@ struct MergeCalls<'a> {
     tuples: Tuples,
 }
 
-/// What two bindings must agree in to be merged.
+/// The key of a binding: two bindings with equal keys may be merged.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     If(u32),
@@ -193,7 +193,7 @@ impl MergeCalls<'_> {
         all[i] = later;
     }
 
-    /// Merges the conditional b into a, or the part of it that does not depend on what is bound between.
+    /// Merges the conditional b into a, or the part of b that does not depend on bindings between them.
     fn merge_into(
         &mut self,
         a: &Binding,

@@ -181,7 +181,7 @@ impl Maker<'_> {
         self.cost += f.cost * self.times;
         let mut args = Vec::new();
         if let Some((s, t)) = &f.function {
-            // What the function does, it may do often.
+            // The body may run many times.
             let (times, loops) = (self.times, self.loops);
             (self.times, self.loops) = (self.times * 10.0, self.loops + 1);
             args.push(self.inside(|cx| {
@@ -195,7 +195,7 @@ impl Maker<'_> {
     }
 }
 
-/// How a result gives a value of a type: itself, or a component.
+/// The way to get a value of a type from a result: the whole, or a component.
 pub(super) fn results(result: &Ty, ty: &Ty) -> Option<Box<dyn Fn(String) -> String>> {
     if result.fits(ty) {
         return Some(Box::new(|call| call));

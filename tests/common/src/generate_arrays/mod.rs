@@ -20,12 +20,12 @@ use proptest::prelude::*;
 pub use types::{Size, Ty};
 use types::{count_of, sizes_of, vec};
 
-/// What programs to make.
+/// The options for generated programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// At most so many functions (at least one).
     pub functions: usize,
-    /// How deep terms are nested, at most.
+    /// The greatest depth of terms.
     pub depth: usize,
     /// At most so many nodes in each function, leaves apart.
     pub nodes: usize,
@@ -60,11 +60,11 @@ pub struct Signature {
     pub result: Ty,
     /// The type of its first parameter, if that is a function.
     function: Option<(Ty, Ty)>,
-    /// What a call costs, roughly, at sizes of 5.
+    /// The rough cost of a call, at sizes of 5.
     cost: f64,
 }
 
-/// What a call may cost, in the rough measure of [`Signature::cost`].
+/// The highest cost of a call, in the rough measure of [`Signature::cost`].
 const MOST_COST: f64 = 3_000.0;
 
 /// The depth of recursion, at most.
@@ -120,7 +120,7 @@ struct Maker<'a> {
     next_id: usize,
     nodes: usize,
     loops: usize,
-    /// How often the place is reached, roughly.
+    /// The rough number of times that the place is reached.
     times: f64,
     cost: f64,
     stops: bool,

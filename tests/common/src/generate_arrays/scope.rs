@@ -1,4 +1,4 @@
-//! What is in scope: variables, sizes, indices.
+//! The scope of generated terms: variables, sizes, indices.
 
 use super::*;
 
@@ -181,7 +181,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether there are arguments of the type.
+    /// Returns whether arguments of the type are in scope.
     pub(super) fn can_pass(&self, ty: &Ty) -> bool {
         self.can_make(ty) || !self.known(ty).is_empty()
     }

@@ -14,11 +14,11 @@ pub enum Size {
     M,
     /// A number.
     Constant(usize),
-    /// One more.
+    /// The successor of a size.
     Next(Box<Size>),
     /// The value of a variable, an index.
     Of(usize),
-    /// That of the vector which a variable holds.
+    /// The size of a vector variable.
     Row(usize),
 }
 
@@ -69,7 +69,7 @@ impl Ty {
         }
     }
 
-    /// Whether a value of this type is one of the other.
+    /// Returns whether a value of this type is also a value of the other.
     pub(super) fn fits(&self, other: &Ty) -> bool {
         match (self, other) {
             (Ty::Index(_) | Ty::Length(_) | Ty::Count, Integer) => true,
@@ -98,7 +98,7 @@ impl Ty {
         }
     }
 
-    /// Whether something of it can change.
+    /// Returns whether a part of its values can vary.
     pub fn varies(&self) -> bool {
         match self {
             Float | Row | Ty::Matrix(..) => true,

@@ -1,7 +1,8 @@
 //! Cuts slices out of functions, once it is known which statements stay.
 
 use super::Query;
-use super::needs::{Needs, SliceFacts};
+use super::facts::SliceFacts;
+use super::needs::Needs;
 use crate::ir::{Block, For, FunId, Function, Module, Operand, Stmt};
 use lm::term::Version;
 use std::collections::HashMap;

@@ -17,6 +17,7 @@
 //! take what it likes.
 
 mod cut;
+mod facts;
 mod needs;
 mod once;
 

@@ -1,14 +1,10 @@
 //! Finds the statements that slices keep. The least solution is found for all functions at once, and a function is cut
 //! in one way for all of its callers.
-//!
-//! Memory is told apart by its roots (`crate::analyses::alias::Aliases`) and by the type of its elements. One root
-//! stands for all that a call gives, and the sizes of a vector of vectors are read more often than its Floats. Where
-//! memory is seen as of another type, as records of recursive functions are, all types are one.
 
-use crate::analyses::alias::{Aliases, Written};
+use super::facts::{SliceFacts, StmtNeeds, has_casts};
+use crate::analyses::alias::Written;
 use crate::analyses::independence::bests;
-use crate::analyses::roots::Root;
-use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
+use crate::ir::{Block, For, Function, Local, Memory, Operand, Stmt, Ty};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Holds the statements that the slices of some functions keep.
@@ -17,46 +13,6 @@ pub(super) struct Needs<'a> {
     functions: &'a [Function],
     written: &'a [Written],
     facts: HashMap<usize, SliceFacts<'a>>,
-}
-
-/// Holds the statements that the slice of one function keeps.
-#[derive(Debug)]
-pub(super) struct SliceFacts<'a> {
-    function: &'a Function,
-    /// Whether memory is of one type only.
-    is_typed: bool,
-    aliases: Aliases,
-    /// The locals that are used by what stays.
-    used: HashSet<Local>,
-    /// Memory that is read by what stays, through buffers of which type.
-    read: HashSet<(Root, Ty)>,
-    /// For each result, whether a caller uses it.
-    results: Vec<bool>,
-    /// The types of memory inside the results that callers read.
-    results_read: HashSet<Ty>,
-    /// The parameters whose memory callers read after the call, with the types that they read.
-    left: HashSet<(usize, Ty)>,
-    /// The indices of loops, and what is computed from them.
-    looped: HashSet<Local>,
-    /// The lengths of chunks, which are never 0.
-    lengths: HashSet<Local>,
-    /// The comparisons of an index with a size, by what they set.
-    below: HashMap<Local, Local>,
-    /// The scalars computed from arguments without a load.
-    plain: HashSet<Local>,
-    /// The statements that stay, by their addresses.
-    kept: HashSet<*const Stmt>,
-}
-
-/// The needs of a statement that affect the statements before it.
-#[derive(Clone, Copy, Default)]
-struct StmtNeeds {
-    /// Whether it stays.
-    kept: bool,
-    /// Whether the checks before it have to stay, but those of an index that is used for nothing that stays.
-    guarded: bool,
-    /// Whether these have to stay, too.
-    strict: bool,
 }
 
 impl<'a> Needs<'a> {
@@ -95,159 +51,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-impl<'a> SliceFacts<'a> {
-    fn new(function: &'a Function, is_typed: bool, written: &[Written]) -> SliceFacts<'a> {
-        SliceFacts {
-            function,
-            is_typed,
-            aliases: Aliases::of(function, written),
-            used: HashSet::new(),
-            read: HashSet::new(),
-            results: vec![false; function.results.len()],
-            results_read: HashSet::new(),
-            left: HashSet::new(),
-            looped: index_locals(function),
-            lengths: chunk_lengths(function),
-            below: below_checks(function),
-            plain: plain_scalars(function),
-            kept: HashSet::new(),
-        }
-    }
-
-    fn size(&self) -> usize {
-        let results = self.results.iter().filter(|used| **used).count() + self.results_read.len();
-        self.used.len() + self.read.len() + results + self.left.len() + self.kept.len()
-    }
-
-    pub(super) fn keeps(&self, stmt: &Stmt) -> bool {
-        self.kept.contains(&std::ptr::from_ref(stmt))
-    }
-
-    pub(super) fn uses(&self, x: Local) -> bool {
-        self.used.contains(&x)
-    }
-
-    /// Returns which results the slice gives.
-    pub(super) fn results(&self) -> &[bool] {
-        &self.results
-    }
-
-    /// Returns what is read by what stays of what a buffer is, or of what lies in it.
-    fn reads(&self, a: &Operand) -> HashSet<Ty> {
-        let Some(x) = a.local().filter(|_| self.function.ty(a).as_scalar().is_none()) else { return HashSet::new() };
-        // What has no root is not understood.
-        let is_known = !self.aliases.roots_of(x).is_empty();
-        let reach = self.aliases.reach(x);
-        self.read.iter().filter(|(root, _)| !is_known || reach.contains(root)).map(|(_, ty)| *ty).collect()
-    }
-
-    /// Returns whether what is written through a buffer is read by what stays.
-    fn shows(&self, b: Local) -> bool {
-        let ty = self.ty(&Operand::Local(b));
-        let roots = self.aliases.roots_of(b);
-        self.read.iter().any(|(root, read)| *read == ty && (roots.is_empty() || roots.contains(root)))
-    }
-
-    /// Returns which checks a statement needs. The statement is kept and has no blocks. A check of an otherwise unused
-    /// index proves that a size is not 0. An access at an index of a loop over that size needs no such check.
-    fn guarded(&self, stmt: &Stmt) -> StmtNeeds {
-        let index = match stmt {
-            Stmt::Let(_, Op::DivI, args) if self.may_be_zero(&args[1]) => Some(&args[1]),
-            Stmt::Memory(Memory::Load(_, _, i) | Memory::Store(_, i, _) | Memory::Add(_, i, _)) => Some(i),
-            Stmt::Memory(Memory::Zero(..) | Memory::Move { .. }) => None,
-            _ => return StmtNeeds { kept: true, ..StmtNeeds::default() },
-        };
-        let is_looped = index.and_then(Operand::local).is_some_and(|x| self.looped.contains(&x));
-        StmtNeeds { kept: true, guarded: true, strict: !is_looped }
-    }
-
-    fn may_be_zero(&self, divisor: &Operand) -> bool {
-        match divisor {
-            Operand::Integer(k) => *k == 0,
-            divisor => divisor.local().is_none_or(|x| !self.lengths.contains(&x)),
-        }
-    }
-
-    /// Returns the type of a buffer. All types are one if the functions cast memory.
-    fn ty(&self, b: &Operand) -> Ty {
-        if self.is_typed { self.function.ty(b) } else { Scalar::Integer.ty().buffer() }
-    }
-
-    fn use_operand(&mut self, a: &Operand) {
-        self.used.extend(a.local());
-    }
-
-    /// Records that memory of these types, in a buffer or inside it, is read.
-    fn read_all(&mut self, a: &Operand, types: &HashSet<Ty>) {
-        if let Some(x) = a.local() {
-            let reach = self.aliases.reach(x);
-            self.read.extend(reach.iter().flat_map(|root| types.iter().map(move |ty| (root, *ty))));
-        }
-    }
-}
-
-/// Returns whether a function sees memory as of another type.
-fn has_casts(function: &Function) -> bool {
-    let mut casts = false;
-    function.body.visit(&mut |stmt| {
-        if let Stmt::Memory(Memory::Cast(x, b)) = stmt {
-            casts |= function.ty(&Operand::Local(*x)) != function.ty(b);
-        }
-    });
-    casts
-}
-
-/// Scalar parameters, and what operations at the start of the function, outside of blocks, make of them.
-fn plain_scalars(function: &Function) -> HashSet<Local> {
-    let is_scalar = |x: &&Local| function.ty(&Operand::Local(**x)).as_scalar().is_some();
-    let mut plain: HashSet<Local> = function.params.iter().filter(is_scalar).copied().collect();
-    for stmt in &function.body.stmts {
-        if let Stmt::Let(x, op, args) = stmt
-            && !op.is_libm()
-            && args.iter().all(|a| a.local().is_none_or(|x| plain.contains(&x)))
-        {
-            plain.insert(*x);
-        }
-    }
-    plain
-}
-
-/// Returns the indices of loops, and what is computed from them.
-fn index_locals(function: &Function) -> HashSet<Local> {
-    let mut looped = HashSet::new();
-    function.body.visit(&mut |stmt| match stmt {
-        Stmt::For(inner) => {
-            looped.insert(inner.index);
-        }
-        Stmt::Let(x, _, args) if args.iter().any(|a| a.local().is_some_and(|x| looped.contains(&x))) => {
-            looped.insert(*x);
-        }
-        _ => {}
-    });
-    looped
-}
-
-fn chunk_lengths(function: &Function) -> HashSet<Local> {
-    let mut lengths = HashSet::new();
-    function.body.visit(&mut |stmt| {
-        if let Stmt::Let(x, Op::Chunk, _) = stmt {
-            lengths.insert(*x);
-        }
-    });
-    lengths
-}
-
-fn below_checks(function: &Function) -> HashMap<Local, Local> {
-    let mut below = HashMap::new();
-    function.body.visit(&mut |stmt| {
-        if let Stmt::Let(x, Op::Below, args) = stmt {
-            below.extend(args[0].local().map(|index| (*x, index)));
-        }
-    });
-    below
-}
-
-/// Walks through one function from its end to its start.
+/// One function, from its end to its start, with what is known of the others.
 struct Walk<'a, 'b> {
     needs: &'b mut Needs<'a>,
     at: usize,

@@ -5,10 +5,10 @@
 //! x = load b[i]       by those of b and i, if what b shares is not written between the loops at hand
 //! b = alloc n; ..     by n and the statements that fill b, if these read nothing but what has numbers
 //! x = for .., if ..   by what is in it, if that does nothing but check something
-//! i of a loop         by how deep in loops it stands, and the number of its end
+//! i of a loop         by its depth in loops, and the number of its end
 //! ```
 //!
-//! What stands outside of the loops has itself for a number.
+//! A local set outside of the loops has itself for a number.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
@@ -136,7 +136,9 @@ impl<'a> Numbers<'a> {
 
     fn learn(&mut self, stmt: &Stmt, text: String) {
         let mut is_expensive = self.is_expensive(stmt);
-        visit_operands(stmt, &mut |a| is_expensive |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_expensive));
+        visit_operands(stmt, &mut |a| {
+            is_expensive |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_expensive)
+        });
         for (i, x) in stmt.targets().into_iter().enumerate() {
             let number = self.number_of(format!("{text} {i}"));
             self.named.insert(x, Named { number, is_expensive });

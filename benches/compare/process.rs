@@ -14,7 +14,7 @@ pub struct Process {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// What it calls itself: the versions of what it uses.
+    /// The versions of the libraries that it uses.
     pub version: String,
 }
 
@@ -32,7 +32,7 @@ impl Process {
         let mut child = command.spawn().map_err(|error| format!("taskset: {error}"))?;
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        // What libraries warn of must not fill the pipe.
+        // Warnings of libraries must not fill the pipe.
         let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
         let last = std::thread::spawn(move || {
             let (mut last, mut line) = (String::new(), Vec::new());

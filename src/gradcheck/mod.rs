@@ -58,7 +58,7 @@ impl Worst {
     }
 }
 
-/// What the check of one function found.
+/// The result of checking one function.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Points at which the function and its derivatives are finite.
@@ -83,7 +83,7 @@ impl Report {
         Report { points: 0, forward_reverse, differences, native, native_limit: native_limit(jit), stopped: None }
     }
 
-    /// Whether all agrees, at one point at least.
+    /// Returns whether all values agree, at one point at least.
     pub fn agrees(&self) -> bool {
         self.points > 0
             && self.stopped.is_none()
@@ -93,7 +93,7 @@ impl Report {
     }
 }
 
-/// The largest error of this native code that agrees: [`NATIVE`] or [`NATIVE_FAST`].
+/// Returns the largest error of this native code that agrees: [`NATIVE`] or [`NATIVE_FAST`].
 pub fn native_limit(jit: Option<&Jit>) -> f64 {
     match jit.map(Jit::math) {
         Some(Math::Fast) => NATIVE_FAST,
@@ -101,7 +101,7 @@ pub fn native_limit(jit: Option<&Jit>) -> f64 {
     }
 }
 
-/// The function and its two derivatives.
+/// Returns the function and its two derivatives.
 pub fn names(f: &FunName) -> [FunName; 3] {
     [f.clone(), f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]
 }
@@ -111,7 +111,7 @@ pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
     names(f).iter().try_for_each(|name| pipeline.require(name))
 }
 
-/// Whether there is something to check about a function without being asked: its result can change. Of a
+/// Returns whether there is something to check about a function without being asked: its result can change. Of a
 /// program with an `example`, only functions that take it: for others random arguments would rarely fit.
 pub fn is_worth_checking(program: &Program, f: &FunName) -> bool {
     let fun = &program.defs[f].fun;
@@ -123,7 +123,7 @@ pub fn is_worth_checking(program: &Program, f: &FunName) -> bool {
 /// The name of a function without parameters that gives the point.
 const EXAMPLE: &str = "example";
 
-/// The function `example` that gives an argument of `f`, if the program has one.
+/// Returns the function `example` that gives an argument of `f`, if the program has one.
 pub fn example(program: &Program, f: &FunName) -> Option<FunName> {
     let defs = &program.defs;
     let name = FunName::base(EXAMPLE);
@@ -157,7 +157,7 @@ pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize,
     report
 }
 
-/// As [`check`], at given points; those outside of the function's domain do not count.
+/// Does the same as [`check`] at given points. Points outside of the function's domain do not count.
 pub fn check_at(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: &[Value], seed: u64) -> Report {
     let mut check = Check { pipeline, jit, f, random: Random::new(seed), report: Report::new(jit), outside: None };
     points.iter().for_each(|point| check.at(point.clone()));
@@ -175,7 +175,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The example itself, then points near it; without an example, random ones.
+    /// Returns the example itself, then points near it; without an example, random ones.
     fn point(&mut self, example: Option<&Value>) -> Value {
         const NEAR: f64 = 0.05;
         let argument = self.pipeline.program().defs[self.f].fun.argument();
@@ -224,7 +224,7 @@ impl Check<'_> {
         self.report.differences.keep_worse(closest, &whole);
     }
 
-    /// A call by the interpreter, compared with native code.
+    /// Returns a call by the interpreter, compared with native code.
     fn call(&mut self, name: &FunName, args: &[Value], point: &Value) -> Result<Value, RuntimeError> {
         let interpreted = Interpreter::new(self.pipeline.program()).call(name, args);
         let error = match (&interpreted, self.jit.map(|jit| jit.call(name, args))) {
@@ -238,7 +238,7 @@ impl Check<'_> {
         interpreted
     }
 
-    /// The smallest relative error of central differences over the steps.
+    /// Returns the smallest relative error of central differences over the steps.
     fn step_study(&mut self, parts: &[Value], ds: &Value, dr: &Value, exact: f64, scale: f64) -> f64 {
         let steps = (4..=16).map(|k| 10f64.powf(-f64::from(k) / 2.0));
         let mut best = f64::INFINITY;
@@ -256,7 +256,7 @@ impl Check<'_> {
     }
 }
 
-/// The sum of the absolute components.
+/// Returns the sum of the absolute components.
 fn size(v: &Value) -> f64 {
     v.floats().iter().map(|x| x.abs()).sum()
 }
@@ -269,17 +269,17 @@ fn dot(a: &Value, b: &Value) -> f64 {
     a.floats().iter().zip(b.floats()).map(|(a, b)| a * b).sum()
 }
 
-/// The sum of the absolute products: the scale on which the dot product is rounded.
+/// Returns the sum of the absolute products: the scale on which the dot product is rounded.
 fn magnitude(a: &Value, b: &Value) -> f64 {
     a.floats().iter().zip(b.floats()).map(|(a, b)| (a * b).abs()).sum()
 }
 
-/// The parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero.
+/// Returns the parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero.
 fn varied(tangent: &Value, one: bool, varying: &[Path]) -> (Value, Value) {
     (part_that_varies(tangent, one, varying), masked(tangent, &[], &inside(one, varying)))
 }
 
-/// The parts of a tangent that vary, as a derivative takes them. With one parameter, it is the argument itself.
+/// Returns the parts of a tangent that vary, as a derivative takes them. With one parameter, it is the argument itself.
 ///
 /// Panics when a path leads nowhere.
 pub fn part_that_varies(tangent: &Value, one: bool, varying: &[Path]) -> Value {
@@ -307,7 +307,7 @@ fn masked(tangent: &Value, path: &[usize], varying: &[Path]) -> Value {
     }
 }
 
-/// `s + h ds`, argument by argument.
+/// Returns `s + h ds`, argument by argument.
 fn moved(parts: &[Value], ds: &Value, h: f64) -> Vec<Value> {
     match (parts, ds) {
         ([one], ds) => vec![shifted(one, ds, h)],
@@ -330,7 +330,7 @@ fn shifted(s: &Value, ds: &Value, h: f64) -> Value {
     }
 }
 
-/// The largest difference of two values' Floats, relative to the largest Float; infinite when they differ in
+/// Returns the largest difference of two values' Floats, relative to the largest Float; infinite when they differ in
 /// anything else.
 pub fn distance(a: &Value, b: &Value) -> f64 {
     let (xs, ys) = (a.floats(), b.floats());
@@ -345,7 +345,7 @@ pub fn distance(a: &Value, b: &Value) -> f64 {
     xs.iter().zip(&ys).map(one).fold(0.0, |worst: f64, e| if e.is_nan() || e > worst { e } else { worst })
 }
 
-/// The value with zeros for Floats: its shape, and what is discrete.
+/// Returns the value with zeros for Floats: its shape, and what is discrete.
 fn without_floats(v: &Value) -> Value {
     match v {
         Value::Float(_) => Value::Float(0.0),
@@ -355,7 +355,7 @@ fn without_floats(v: &Value) -> Value {
     }
 }
 
-/// Whether two values are equal to the bit; all NaNs are one.
+/// Returns whether two values are equal to the bit; all NaNs are one.
 pub fn same_bits(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),

@@ -9,12 +9,12 @@ mod terms;
 
 use lm::random::SplitMix;
 
-/// What programs to make.
+/// The options for generated programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// At most so many functions below `f`.
     pub functions: usize,
-    /// How deep terms are nested, at most.
+    /// The greatest depth of terms.
     pub depth: usize,
     /// At most so many nodes in each function, leaves apart.
     pub nodes: usize,
@@ -48,7 +48,7 @@ enum Ty {
     Index,
     /// An Integer from 0, below 3.
     Column,
-    /// Of two Floats.
+    /// An operation on two Floats.
     Pair,
     /// A vector of 3 Floats.
     Row,
@@ -85,7 +85,7 @@ impl Ty {
     }
 }
 
-/// How a function recurs.
+/// The kinds of recursion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Block,
@@ -101,23 +101,23 @@ struct Signature {
     /// `v` and what recursion counts apart.
     params: Vec<Ty>,
     result: Ty,
-    /// What a call costs, roughly.
+    /// The rough cost of a call.
     cost: f64,
 }
 
 /// The size at which costs are estimated.
 const N: f64 = 16.0;
 
-/// What a function may cost, roughly.
+/// The highest cost of a function, roughly.
 const MOST_COST: f64 = 4_000.0;
 
-/// What is known at a place of the program.
+/// The facts known at a place of the program.
 #[derive(Clone, Debug, Default)]
 struct Place {
     scope: Vec<(String, Ty)>,
     names: usize,
     nodes: usize,
-    /// How often the place is reached, roughly.
+    /// The rough number of times that the place is reached.
     times: f64,
     cost: f64,
 }
@@ -244,7 +244,8 @@ impl Maker {
             let ((y, first), (z, second)) = (call("from", "middle"), call("middle", "to"));
             let body = cx.using(&y, signature.result);
             format!(
-                "(let ((middle (div (add from to) 2))\n          ({y} {first})\n          ({z} {second}))\n      {body})"
+                "(let ((middle (div (add from to) 2))\n          ({y} {first})\n          ({z} {second}))\n      \
+                 {body})"
             )
         });
         format!("(if (lte (sub to from) 1)\n    {end}\n    {step})")

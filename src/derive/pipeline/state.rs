@@ -1,0 +1,91 @@
+//! Holds what the pipeline knows: the program, its choices, and what has been made so far.
+
+use super::watch::{Observer, Watch};
+use crate::derive::Derivation;
+use crate::derive::call_order;
+use crate::derive::passes::rules::EndlessRule;
+use crate::derive::recipes::When;
+use crate::ks::check::Checked;
+use indexmap::IndexMap;
+use lm::effect::Effects;
+use lm::term::{Def, FunName, Program};
+use lm::timing::Timings;
+use std::collections::{HashMap, HashSet};
+
+/// Derives functions of one program on demand.
+pub struct Pipeline {
+    pub(in crate::derive) program: Program,
+    /// Definitions of the prelude that the program does not call so far.
+    pub(in crate::derive) prelude: IndexMap<FunName, Def>,
+    pub(in crate::derive) effects: Effects,
+    /// The derivation by which derivatives are made, where the program does not choose one.
+    pub(super) derivation: Derivation,
+    /// The functions for which it does.
+    pub(super) chosen: IndexMap<FunName, Derivation>,
+    pub(super) trace: bool,
+    pub(in crate::derive) watch: Watch,
+    /// The results of recipes before sharing, from which other recipes start.
+    pub(super) unshared: HashMap<(FunName, When), Def>,
+    pub(super) in_progress: Vec<FunName>,
+    /// Functions of which all that they call has been made, or is being made.
+    pub(super) closed: HashSet<FunName>,
+    /// The functions of the source text: a derivative among them was written by its user.
+    pub(in crate::derive) written: HashSet<FunName>,
+    pub(super) endless: Vec<EndlessRule>,
+    /// The functions that call derivatives of themselves.
+    pub(super) deriving_themselves: HashSet<FunName>,
+}
+
+impl Pipeline {
+    /// Returns a pipeline for a checked program.
+    pub fn new(checked: Checked) -> Pipeline {
+        let Checked { program, prelude, derivation, chosen, .. } = checked;
+        let effects = Effects::of(&program);
+        let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
+        let deriving_themselves = call_order::deriving_themselves(&program);
+        let watch = Watch { effects: effects.clone(), ..Watch::default() };
+        let mut pipeline = Pipeline {
+            program,
+            prelude,
+            effects,
+            derivation,
+            chosen,
+            trace: false,
+            watch,
+            unshared: HashMap::new(),
+            in_progress: Vec::new(),
+            closed: HashSet::new(),
+            written,
+            endless: Vec::new(),
+            deriving_themselves,
+        };
+        let defs: Vec<Def> = pipeline.program.defs.values().cloned().collect();
+        for def in defs {
+            let def = pipeline.ruled(&def);
+            pipeline.program.defs.insert(def.fun.name.clone(), def);
+        }
+        pipeline
+    }
+
+    /// Adds the times of passes to a table, and lets an observer see what they make.
+    pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
+        self.watch.timings = timings;
+        self.watch.observer = observer;
+    }
+
+    /// Returns the program, with the derivatives made so far.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Returns the program, with the derivatives made so far.
+    pub fn into_program(self) -> Program {
+        self.program
+    }
+
+    /// Returns the derivation by which the derivatives of a function are made.
+    pub fn derivation_of(&self, name: &FunName) -> Derivation {
+        let base = name.as_written();
+        self.chosen.get(&base).copied().unwrap_or(self.derivation)
+    }
+}
