@@ -68,11 +68,12 @@ fn deep_conditionals(n: usize) -> String {
     format!("(def f Float (x : Float) {body})")
 }
 
-/// Checks that twice as much text gives at most a little over twice as much code.
+/// Checks that twice as much text gives at most a little over twice as much code. Code that grows with the square of
+/// the text adds four times as much.
 fn grows_linearly(program: &dyn Fn(usize) -> String, fewest: usize) {
     let [few, twice, more] = [fewest, 2 * fewest, 4 * fewest].map(|n| counted(&program(n), "@lmc.").0);
     let added = (more - twice) as f64 / (twice - few) as f64;
-    assert!(added < 2.1, "{fewest}: {few}, twice that: {twice}, four times: {more}");
+    assert!(added < 2.3, "{fewest}: {few}, twice that: {twice}, four times: {more}");
 }
 
 #[test]
@@ -82,7 +83,6 @@ fn code_grows_with_the_program() {
     }
 }
 
-/// The largest record that is passed on value by value is reached first.
 #[test]
 fn code_grows_with_the_depth_of_conditionals() {
     grows_linearly(&deep_conditionals, 16);
