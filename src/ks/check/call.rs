@@ -24,6 +24,7 @@ impl Checker {
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
+        let name = self.not_too_deep(name, name_span)?;
         let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
         let args = self.with_functions(&name, args, span)?;
         self.call_of(&name, args, span)

@@ -178,7 +178,7 @@ impl Checker {
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(derived), derivation, span))
+        Some(Item::Gdef(self.not_too_deep(name.derived(derived), span)?, derivation, span))
     }
 
     /// Checks `(rule "name" params template replacement)`.
