@@ -10,7 +10,6 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
 use crate::ks::check::error;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
-use crate::ks::check::suggest::closest;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
@@ -41,10 +40,9 @@ impl Checker {
 
     /// Returns the name, its old spelling resolved; `None` when no function has it.
     pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
-        let is_known = |name: &FunName| {
-            let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
-            self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
-        };
+        let has_orphan = |name: &FunName| self.functions.derivatives(&name.derivations, &name.base).next().is_some();
+        let is_known =
+            |name: &FunName| self.is_function(&name.base) || (!name.derivations.is_empty() && has_orphan(name));
         if is_known(name) {
             return Some(name.clone());
         }
@@ -63,8 +61,9 @@ impl Checker {
 
     /// Reports a name that is no function's.
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
-        let builtins: Vec<&str> = builtins::names().collect();
-        let suggestion = closest(name, self.functions.names().chain(builtins));
+        // As long as the borrow of the other names.
+        let builtins = builtins::names().map(|name| -> &str { name });
+        let suggestion = self.suggestions.closest(name, self.functions.names().chain(builtins));
         self.fail(error::unknown_function(name, suggestion), span)
     }
 

@@ -9,7 +9,6 @@
 use crate::derive::typing;
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
-use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
@@ -63,7 +62,7 @@ impl Checker {
         }
         let inner = self.fun_name(second);
         let Ok(derivative) = head.parse() else {
-            let suggestion = closest(head, typing::words());
+            let suggestion = self.suggestions.closest(head, typing::words());
             return self.fail(error::unknown_derivation(head, suggestion), first.span);
         };
         self.not_too_deep(inner?.derived(derivative), span)

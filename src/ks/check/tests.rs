@@ -200,3 +200,21 @@ fn the_language_tests_call_every_builtin() {
         assert!(untried.is_empty(), "no program of tests/language calls {untried:#?}");
     });
 }
+
+/// A check whose time grows with the square of the number of definitions takes minutes here.
+#[test]
+fn many_definitions_are_checked() {
+    let definition = |i: usize| format!("(def f{i} Float (x : Float) (f{} (mul x 2.0)))\n", i.saturating_sub(1));
+    let overload = |i: usize| format!("(def g Float (x : {}Float{}) 1.0)\n", "(Vec ".repeat(i), ")".repeat(i));
+    let derivative = |i: usize| format!("(def [rev f{i}] Float ((x : Float) (dr : Float)) dr)\n");
+    let text: String = (0..30_000).map(definition).chain((0..60).map(overload)).collect();
+    let text = text + &(0..10_000).map(derivative).collect::<String>();
+    with_large_stack(|| assert_eq!(program(&text).program.defs.len(), 40_060));
+}
+
+#[test]
+fn many_errors_are_found() {
+    let definition = |i: usize| format!("(def f{i} Float (x : Float) (g{i} y))\n");
+    let text: String = (0..3_000).map(definition).collect();
+    with_large_stack(|| assert_eq!(errors(&text).len(), 6_000));
+}
