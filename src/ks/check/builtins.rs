@@ -317,12 +317,13 @@ fn is_numeric(ty: &Type) -> bool {
     }
 }
 
-/// Returns the built-in as a function of the argument type `s`.
+/// Returns the built-in as a function `[base s]` of the argument type `s`.
 pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
     let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
     parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
         let result = select(base, &params)?.result(&params)?;
-        Some(Fun { name: FunName::base(base), params, result })
+        let name = FunName { overload: Some(s.clone()), ..FunName::base(base) };
+        Some(Fun { name, params, result })
     })
 }
 

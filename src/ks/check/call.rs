@@ -15,6 +15,7 @@ use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
+use std::sync::Arc;
 
 impl Checker {
     /// Checks `(name args)`.
@@ -109,8 +110,20 @@ impl Checker {
         }
     }
 
-    /// Returns a built-in applied to arguments that its row admits.
-    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+    /// Returns a built-in applied to arguments that its row admits. If a derivative of it is written by hand, this is a
+    /// call of a definition, for which that derivative counts.
+    pub(super) fn builtin(&mut self, row: &Builtin, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let argument = argument_type(&types(&args));
+        if !self.functions.has_derivative(&row.name, &argument) {
+            return self.body_of(row, args, span);
+        }
+        let fun = self.defined_builtin(&builtin_function(&row.name, &argument)?, span)?;
+        let params = fun.params.clone();
+        Some(self.fit(args, &params, span, |args| apply(Op::Call(Arc::new(fun)), args, span)))
+    }
+
+    /// Returns what a call of a built-in stands for.
+    pub(super) fn body_of(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         #[cfg(test)]
         if self.expansion.is_none() && span != Span::default() {
             self.called.push((row.name.to_string(), types(&args)));

@@ -95,6 +95,12 @@ impl Functions {
         of_base.filter(move |e| e.fun.name.derivations == derivations)
     }
 
+    /// Returns whether a derivative of `[base argument]` is written by hand.
+    pub fn has_derivative(&self, base: &str, argument: &Type) -> bool {
+        let mut of_base = self.derived_of.get(base).into_iter().flatten().map(|&place| &self.derived[place].fun.name);
+        of_base.any(|name| name.overload.as_ref() == Some(argument))
+    }
+
     /// Returns the second halves of reverse derivatives written by hand, each with its place.
     pub fn second_halves(&self) -> impl Iterator<Item = (Arc<Fun>, Span)> {
         let is_one = |e: &&Entry| e.fun.name.derivative() == Some(&Derivative::SufRevPass);

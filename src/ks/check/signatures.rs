@@ -86,7 +86,10 @@ impl Checker {
             return self.fail(error::derivative_of_second_order(&name.base), span);
         }
         let base = typing::base_argument(&name.derivations, &found.argument());
-        let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
+        let base = base
+            .and_then(|s| self.base_function(name, &s))
+            .or_else(|| self.only_overload(name))
+            .or_else(|| only_builtin(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
         let said = match (found.params.as_slice(), &found.result) {
             (_, Type::Tuple(parts)) if is_first_half(name) => parts.get(1),
@@ -191,6 +194,14 @@ impl Checker {
         let name = FunName { overload: None, ..fun.name.clone() };
         let error = error::duplicate_definition(name, &fun.argument());
         self.fail(error.related(first, "first defined here"), span)
+    }
+}
+
+/// Returns the built-in that a name means when there is no choice.
+fn only_builtin(name: &FunName) -> Option<Fun> {
+    match builtin_arguments(name).as_slice() {
+        [argument] => builtin_function(&name.base, argument),
+        _ => None,
     }
 }
 
