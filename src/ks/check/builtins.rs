@@ -240,6 +240,13 @@ pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
     named(name).map(|(row, _)| row)
 }
 
+/// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
+pub fn may_give_tuple(name: &str) -> bool {
+    let never = ["Float", "Integer", "Bool", "String", "(Vec", "(Tensor", "(LM"];
+    let mut results = rows(name).flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
+    results.any(|result| !never.iter().any(|start| result.starts_with(start)))
+}
+
 /// Returns the typings of a name, in order.
 pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
     named(name).flat_map(|(_, rules)| rules)

@@ -207,6 +207,13 @@ pub fn division_by_zero() -> Diagnostic {
         .remedy("divide by another Integer, or by a Float: `(div x 0.0)` is infinite or no number")
 }
 
+/// Makes a warning about a variable with the name of a function.
+pub fn hidden_function(name: impl Display) -> Diagnostic {
+    Diagnostic::warning("W404", format!("the variable `{name}` has the name of a function"))
+        .label("calls of this name still mean the function")
+        .remedy("give the variable another name")
+}
+
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
