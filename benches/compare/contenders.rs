@@ -30,7 +30,7 @@ pub struct Contender {
 pub struct Selection {
     /// The most threads of chosen contenders.
     pub threads: usize,
-    /// Names of chosen contenders, or their parts before a point; all contenders if there are none.
+    /// Prefixes of chosen names, or whole names with a point after them. If there are none, all are chosen.
     pub names: Vec<String>,
 }
 

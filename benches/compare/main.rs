@@ -1,11 +1,17 @@
 //! Native code of lmc beside programs written by hand in C++, JAX and PyTorch: the same inputs, results compared first,
 //! one run on one machine, one thread and two.
 //!
-//! `cargo bench --bench compare` measures, and ends with tables of medians and of targets; with `BLESS=1` they take
-//! their place in `docs/comparison.md`. `-- gmm` measures programs with that in their name only, `-- --quick` less
-//! precisely, `-- --check` only compares results, `-- --threads 1` leaves out the columns of two threads, `-- --only
-//! C++,JAX,PyTorch.` all but lmc and those whose names start so, or with a point, are so. On a machine with other work,
-//! `-- --processor-time` measures that, with one thread.
+//! `cargo bench --bench compare` measures, and prints tables of medians and of targets. `BLESS=1` writes them to
+//! `docs/comparison.md`. Options after `--`:
+//!
+//! ```text
+//! gmm                        measures only programs with that in their name
+//! --quick                    measures less precisely
+//! --check                    only compares results
+//! --threads 1                leaves out the columns of two threads
+//! --only C++,JAX,PyTorch.    measures lmc and contenders whose names start so; a point at the end: exactly so
+//! --processor-time           measures the processor's time, with one thread, for machines with other work
+//! ```
 //!
 //! `benches/compare/setup` makes the Python that has JAX and PyTorch; `COMPARE_PYTHON` is another one. Where they are
 //! not there the run says so, and goes on without them.

@@ -42,7 +42,7 @@ impl Pairs {
         x.ty() == y.ty()
     }
 
-    fn paired(&self, x: &Var, y: &Var) -> bool {
+    fn are_partners(&self, x: &Var, y: &Var) -> bool {
         match (self.right_of.get(&x.id()), self.left_of.get(&y.id())) {
             (Some(right), Some(left)) => *right == y.id() && *left == x.id(),
             (None, None) => x == y,
@@ -56,7 +56,7 @@ impl Pairs {
         }
         match (a.kind(), b.kind()) {
             (Kind::Const(c), Kind::Const(d)) => c == d,
-            (Kind::Var(x), Kind::Var(y)) => self.paired(x, y),
+            (Kind::Var(x), Kind::Var(y)) => self.are_partners(x, y),
             (Kind::App(f, args), Kind::App(g, others)) => {
                 f == g && args.len() == others.len() && args.iter().zip(others).all(|(a, b)| self.equal(a, b))
             }

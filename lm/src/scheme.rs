@@ -90,15 +90,15 @@ impl Rule {
         let (params, result) = self.at_arity(args.len())?;
         let mut bound = Vec::new();
         let fits = params.iter().zip(args).all(|(p, t)| matches_type(p, t, &mut bound));
-        let tangents_fit = || params.iter().zip(args).all(|(p, t)| known(p, &bound).as_ref() == Some(t));
-        let result = if fits && tangents_fit() { known(&result, &bound)? } else { return None };
+        let tangents_fit = || params.iter().zip(args).all(|(p, t)| known_type(p, &bound).as_ref() == Some(t));
+        let result = if fits && tangents_fit() { known_type(&result, &bound)? } else { return None };
         Some((bound.into_iter().map(|((name, _), ty)| (name, ty)).collect(), result))
     }
 
     /// Returns the types of the arguments, when there is no choice.
     pub fn only_arguments(&self) -> Option<Vec<Type>> {
         let (params, _) = self.at_arity(self.params.len())?;
-        params.iter().map(|p| known(p, &Vec::new())).collect()
+        params.iter().map(|p| known_type(p, &Vec::new())).collect()
     }
 
     /// Returns the type of what the i-th argument, a function, is applied to, if the types of the others tell.
@@ -107,7 +107,7 @@ impl Rule {
         let mut bound = Vec::new();
         let mut known_args = params.iter().zip(args).filter_map(|(p, t)| Some((p, t.as_ref()?)));
         let Scheme::Lam(s, _) = &params[i] else { return None };
-        if known_args.all(|(p, t)| matches_type(p, t, &mut bound)) { known(s, &bound) } else { None }
+        if known_args.all(|(p, t)| matches_type(p, t, &mut bound)) { known_type(s, &bound) } else { None }
     }
 
     /// Returns whether the rule has a function type for every function among the arguments. A type variable may be a
@@ -245,15 +245,15 @@ fn matches_type(s: &Scheme, t: &Type, bound: &mut Bindings) -> bool {
 }
 
 /// Returns the type that `s` means, once its variables are bound.
-fn known(s: &Scheme, bound: &Bindings) -> Option<Type> {
+fn known_type(s: &Scheme, bound: &Bindings) -> Option<Type> {
     Some(match s {
         Scheme::Var(name, i) => bound.iter().find(|((n, j), _)| n == name && i == j)?.1.clone(),
         Scheme::Known(t) => t.clone(),
-        Scheme::Tangent(t) => known(t, bound)?.tangent(),
-        Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| known(t, bound)).collect::<Option<Vec<_>>>()?),
-        Scheme::Tensor(i, t) => Type::Tensor(known(i, bound)?.rank_of_index()?, Arc::new(known(t, bound)?)),
-        Scheme::Lam(a, b) => Type::lam(known(a, bound)?, known(b, bound)?),
-        Scheme::LM(a, b) => Type::lm(known(a, bound)?, known(b, bound)?),
+        Scheme::Tangent(t) => known_type(t, bound)?.tangent(),
+        Scheme::Tuple(ts) => Type::tuple(ts.iter().map(|t| known_type(t, bound)).collect::<Option<Vec<_>>>()?),
+        Scheme::Tensor(i, t) => Type::Tensor(known_type(i, bound)?.rank_of_index()?, Arc::new(known_type(t, bound)?)),
+        Scheme::Lam(a, b) => Type::lam(known_type(a, bound)?, known_type(b, bound)?),
+        Scheme::LM(a, b) => Type::lm(known_type(a, bound)?, known_type(b, bound)?),
         Scheme::Repeat(_) => return None,
     })
 }

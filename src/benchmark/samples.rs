@@ -69,7 +69,7 @@ pub fn in_turns<E>(calls: &mut [impl FnMut() -> Result<(), E>], effort: Effort) 
     let start = Instant::now();
     while seconds[0].len() < effort.rounds || start.elapsed() < effort.time {
         for ((call, batch), seconds) in calls.iter_mut().zip(&batches).zip(&mut seconds) {
-            seconds.push(timed(call, *batch)?.as_secs_f64() / *batch as f64);
+            seconds.push(time_batch(call, *batch)?.as_secs_f64() / *batch as f64);
         }
     }
     Ok(seconds.into_iter().map(Samples::new).collect())
@@ -79,13 +79,13 @@ pub fn in_turns<E>(calls: &mut [impl FnMut() -> Result<(), E>], effort: Effort) 
 fn batch_size<E>(call: &mut impl FnMut() -> Result<(), E>) -> Result<u64, E> {
     let mut size = 1;
     call()?;
-    while timed(call, size)? < BATCH {
+    while time_batch(call, size)? < BATCH {
         size *= 2;
     }
     Ok(size)
 }
 
-fn timed<E>(call: &mut impl FnMut() -> Result<(), E>, times: u64) -> Result<Duration, E> {
+fn time_batch<E>(call: &mut impl FnMut() -> Result<(), E>, times: u64) -> Result<Duration, E> {
     let start = Instant::now();
     for _ in 0..times {
         call()?;

@@ -46,7 +46,7 @@ impl Dump {
         if self.written.get(name) != Some(def) && self.failed.is_none() {
             self.count += 1;
             let path = self.directory.join(format!("{:04}-{}-{pass}.ks", self.count, file_name(name)));
-            let text = ks::program(&self.needed(def), WIDTH);
+            let text = ks::program(&self.with_needed(def), WIDTH);
             self.failed = fs::write(&path, text).err().map(|error| refused(&path, &error));
             self.written.insert(name.clone(), def.clone());
         }
@@ -61,7 +61,7 @@ impl Dump {
     }
 
     /// Returns the definition and the functions that it needs, each after its origin.
-    fn needed(&self, def: &Def) -> Program {
+    fn with_needed(&self, def: &Def) -> Program {
         let mut waiting = Vec::new();
         note(def, &mut waiting);
         let mut found = IndexMap::new();

@@ -65,13 +65,13 @@ impl Row {
 fn schedules(out: &mut dyn Write) -> Result<(), Failure> {
     for schedule in SCHEDULES.iter() {
         writeln!(out, "{}: {}\n", schedule.name, schedule.purpose)?;
-        writeln!(out, "{}\n", wrapped(&schedule.strategy.to_string(), 96))?;
+        writeln!(out, "{}\n", wrap_lines(&schedule.strategy.to_string(), 96))?;
     }
     Ok(())
 }
 
 /// Breaks a text into indented lines at blanks.
-fn wrapped(text: &str, width: usize) -> String {
+fn wrap_lines(text: &str, width: usize) -> String {
     let mut lines = vec![String::from("   ")];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is a line");

@@ -63,7 +63,7 @@ pub fn derivation(f: &Fun) -> Option<&Derivative> {
     f.name.derivative()
 }
 
-/// Returns the g of `[d g]`, with what of it varies.
+/// Returns the g of `[d g]`, with the parts of it that vary.
 pub fn base(f: &Fun) -> FunName {
     f.name.without_derivatives(1)
 }

@@ -42,7 +42,7 @@ pub fn shown(b: &Binding) -> Expr {
     Expr::block(vec![b.clone()], result)
 }
 
-/// Returns a term that is not in normal form, in a block that is not; the term is as small as that can be seen in.
+/// Returns the smallest term that shows that a block is not in normal form.
 pub fn not_normal(block: &Expr) -> Option<Expr> {
     let (bindings, result) = block.as_block();
     bindings.iter().map(|b| &b.rhs).chain([result]).find_map(not_simple)

@@ -1,8 +1,8 @@
 //! Derives: from a checked program to the derivatives of its functions.
 //!
-//! [`recipes`] lists which passes make which derivative. [`pipeline`] runs them for what is asked for, by the ways that
-//! [`Derivation`] names. [`figures`] has the derivations of the papers, one file for each figure. [`passes`] has what
-//! simplifies their results. [`typing`] has the types of derivatives.
+//! [`recipes`] lists which passes make which derivative. [`pipeline`] runs them to make the requested
+//! derivatives, by one of the [`Derivation`]s. [`figures`] has the derivations of the papers, one file for each figure.
+//! [`passes`] simplifies their results. [`typing`] has the types of derivatives.
 
 pub mod call_order;
 pub mod call_points;

@@ -1,4 +1,4 @@
-//! Cuts a block at a dependence: into what can be computed before some variables are known, and the rest.
+//! Cuts a block at a dependence: into the part that can be computed before some variables are known, and the rest.
 //!
 //! ```text
 //! block  =  let forward in let reverse in result        reverse = all that depends on them
@@ -55,7 +55,7 @@ pub fn record(reverse: &[Binding], result: &Expr, among: &[Var]) -> Vec<Var> {
 }
 
 struct Cut<'a> {
-    /// The late variables, and those found to depend on them.
+    /// The late variables, and the variables found to depend on them.
     late: HashSet<u32>,
     supply: &'a mut Supply,
 }
@@ -106,7 +106,7 @@ impl Cut<'_> {
     }
 }
 
-/// Copies what costs nothing, such as tuples, to the reverse half, so that the record does not have it. Copies zeros,
+/// Copies free terms, such as tuples, to the reverse half, to keep them out of the record. Copies zeros,
 /// too: a zero that is added to a cotangent is never made.
 pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
     let mut needed: HashSet<u32> = exported(halves).iter().map(Var::id).collect();
@@ -136,7 +136,7 @@ pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
 pub struct Slots(Vec<(Option<Var>, Option<Var>)>);
 
 impl Slots {
-    /// Returns the slots for what the branches record.
+    /// Returns the slots for the records of the branches.
     pub fn of(yes: Vec<Var>, no: Vec<Var>) -> Slots {
         let mut slots: Vec<(Option<Var>, Option<Var>)> = yes.into_iter().map(|x| (Some(x), None)).collect();
         for x in no {

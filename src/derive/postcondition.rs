@@ -1,4 +1,4 @@
-//! Checks what passes promise. Debug builds do it after each run.
+//! Checks the postconditions of passes. Debug builds do it after each run.
 //!
 //! For every pass: each variable is bound before it is used, and once; the body has the type of the function's result.
 //! For each pass: its own postcondition ([`super::passes::PASSES`]).

@@ -26,7 +26,7 @@ pub fn value(ty: &Type, json: &Json, place: &str) -> Result<Value, Error> {
         Type::Tuple(parts) => {
             let given = json.as_array().filter(|given| given.len() == parts.len());
             let given = given.ok_or_else(|| wrong(&format!("a list of {}", parts.len())))?;
-            let part = |(i, (ty, json))| value(ty, json, &inside(place, i));
+            let part = |(i, (ty, json))| value(ty, json, &place_of_element(place, i));
             Ok(Value::Tuple(parts.iter().zip(given).enumerate().map(part).collect::<Result<_, _>>()?))
         }
         Type::Tensor(rank, element) => {
@@ -59,11 +59,11 @@ impl Reading<'_> {
         if size != given.len() {
             return Err(wrong(format!("a list of {size}, as the one before is")));
         }
-        given.iter().enumerate().try_for_each(|(i, json)| self.read(depth + 1, json, &inside(place, i)))
+        given.iter().enumerate().try_for_each(|(i, json)| self.read(depth + 1, json, &place_of_element(place, i)))
     }
 }
 
-fn inside(place: &str, i: usize) -> String {
+fn place_of_element(place: &str, i: usize) -> String {
     format!("{place}[{i}]")
 }
 

@@ -60,19 +60,19 @@ impl Model {
         let name = FunName::base(function.name);
         if !self.has_problem {
             let arguments = self.arguments(&name, input)?;
-            return self.timed(function, self.jit.prepare(&name, &arguments), &repetition);
+            return self.time_calls(function, self.jit.prepare(&name, &arguments), &repetition);
         }
         let start = Instant::now();
         let problem = FunName::base(PROBLEM);
         let mut given = self.jit.prepare(&problem, &self.arguments(&problem, input)?);
         given.call().map_err(|error| self.stopped(&error))?;
         let prepared = Timing::since("prepare", start);
-        let (output, mut timings) = self.timed(function, self.jit.prepare_on(&name, &given), &repetition)?;
+        let (output, mut timings) = self.time_calls(function, self.jit.prepare_on(&name, &given), &repetition)?;
         timings.insert(0, prepared);
         Ok((output, timings))
     }
 
-    fn timed(
+    fn time_calls(
         &self,
         function: &Function,
         mut call: Prepared,

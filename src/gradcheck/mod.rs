@@ -276,7 +276,7 @@ fn magnitude(a: &Value, b: &Value) -> f64 {
 
 /// Returns the parts of a tangent that vary, as a derivative takes them; and the tangent with all else zero.
 fn varied(tangent: &Value, one: bool, varying: &[Path]) -> (Value, Value) {
-    (part_that_varies(tangent, one, varying), masked(tangent, &[], &inside(one, varying)))
+    (part_that_varies(tangent, one, varying), masked(tangent, &[], &paths_into_argument(one, varying)))
 }
 
 /// Returns the parts of a tangent that vary, as a derivative takes them. With one parameter, it is the argument itself.
@@ -285,12 +285,12 @@ fn varied(tangent: &Value, one: bool, varying: &[Path]) -> (Value, Value) {
 pub fn part_that_varies(tangent: &Value, one: bool, varying: &[Path]) -> Value {
     let component = |v: &Value, i: &usize| v.as_tuple().expect("a path leads through tuples")[i - 1].clone();
     let part = |path: &Path| path.iter().fold(tangent.clone(), |v, i| component(&v, i));
-    let mut parts: Vec<Value> = inside(one, varying).iter().map(part).collect();
+    let mut parts: Vec<Value> = paths_into_argument(one, varying).iter().map(part).collect();
     if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
 }
 
 /// Paths into the argument, from paths that start with the number of a parameter.
-fn inside(one: bool, varying: &[Path]) -> Vec<Path> {
+fn paths_into_argument(one: bool, varying: &[Path]) -> Vec<Path> {
     varying.iter().map(|path| if one { path[1..].to_vec() } else { path.clone() }).collect()
 }
 

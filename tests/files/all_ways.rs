@@ -1,5 +1,5 @@
 //! Values and derivatives do not depend on how a program is compiled: for every two choices of level, lanes, checks,
-//! forward mode, arithmetic and derivation there is a way that has both, with loops divided into the smallest chunks,
+//! forward mode, arithmetic and derivation some way has both, with loops divided into the smallest chunks,
 //! on 1, 2 and 4 threads. They are the interpreter's, to 1e-12, or 1e-9 with fast arithmetic; so are errors, but that
 //! lanes may find another one first.
 //!

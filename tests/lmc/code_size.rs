@@ -43,9 +43,25 @@ fn allocations(n: usize) -> String {
     format!("(def f Float ((x : Float) (sizes : Vec Integer)) {terms})")
 }
 
+/// Functions that call the one before: once, or twice.
+fn layers(n: usize, calls: &dyn Fn(&str) -> String) -> String {
+    let name = |i: usize| if i == n { "f".to_string() } else { format!("f{i}") };
+    let first = "(def f0 Float (x : Float) (mul (sin x) x))\n".to_string();
+    (1..=n).fold(first, |text, i| text + &format!("(def {} Float (x : Float) {})\n", name(i), calls(&name(i - 1))))
+}
+
+fn single_calls(n: usize) -> String {
+    layers(n, &|f| format!("(add (mul ({f} x) x) (cos x))"))
+}
+
+/// The record of each function has those of two calls.
+fn double_calls(n: usize) -> String {
+    layers(n, &|f| format!("(add (mul ({f} x) x) ({f} (cos x)))"))
+}
+
 #[test]
 fn code_grows_with_the_program() {
-    for program in [checks, allocations] {
+    for program in [checks, allocations, single_calls, double_calls] {
         let [few, twice, more] = [20, 40, 80].map(|n| counted(&program(n), "@lmc.").0);
         // The last forty add no more than twice what the second twenty add.
         let added = (more - twice) as f64 / (twice - few) as f64;

@@ -1,7 +1,7 @@
 //! Lists the kinds of output, and writes files of them.
 //!
-//! A file is written under a temporary name in the same directory and renamed: nobody sees half of one.
-//! The same program and options give the same bytes.
+//! A file is written under a temporary name in the same directory, and then renamed. So no incomplete file is ever
+//! visible. The same program and options give the same bytes.
 
 use crate::archive::archive;
 use crate::error::Error;

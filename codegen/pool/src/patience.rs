@@ -1,8 +1,8 @@
-//! How long a thread looks for what it waits for before it sleeps.
+//! Decides how long a thread spins on an event before it sleeps.
 //!
-//! About as long as it takes to be woken, 5 to 50 us: so waiting costs at most twice what it would if the moment were
-//! known beforehand. Most of that time others that have work go first. Where there are more threads than processors,
-//! nobody looks: it would keep those from work that are waited for.
+//! The time is about that of a wake-up, 5 to 50 us. So waiting costs at most twice as much as with perfect foresight.
+//! Most of that time, the thread yields to others that have work. If there are more threads than processors, threads
+//! sleep at once, since a spinning thread would keep others from the work that it waits for.
 
 use std::thread;
 use std::time::{Duration, Instant};

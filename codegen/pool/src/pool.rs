@@ -1,12 +1,12 @@
-//! The threads. The caller of a loop works, too: it is worker 0.
+//! Holds the threads. The caller of a loop works, too: it is worker 0.
 //!
 //! Each worker begins with a share of its own, and then helps others with theirs (`shares`).
 //!
-//! One loop at a time has the threads. Whoever comes meanwhile, from another thread or from inside of a chunk, does
-//! all chunks itself: so nobody waits for a loop that is not its own, and nothing can wait for itself.
+//! One loop at a time has the threads. A second loop, from another thread or from inside of a chunk, runs all of its
+//! chunks on its caller. So no loop waits for another one, and deadlock is impossible.
 //!
-//! Who waits looks for a while before it sleeps (`patience`): a loop is often followed by another one soon, and to wake
-//! a thread takes as long as a short loop.
+//! A waiting thread spins for a while before it sleeps (`patience`). Often another loop follows soon, and waking a
+//! thread takes as long as a short loop.
 
 use crate::patience::Patience;
 use crate::shares::Shares;
@@ -100,7 +100,7 @@ impl Drop for Pool {
         let mut state = self.shared.state();
         state.is_over = true;
         self.shared.announce(state);
-        // A helper that panicked has said so; there is nobody else to tell.
+        // A helper that panicked has printed its message. There is no caller to report it to.
         self.helpers.drain(..).for_each(|helper| drop(helper.join()));
     }
 }

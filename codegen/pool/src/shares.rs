@@ -1,8 +1,8 @@
-//! Who runs which chunks of a loop.
+//! Assigns the chunks of a loop to workers.
 //!
-//! Each worker begins with chunks that lie side by side, the same ones of each loop that has as many: what they wrote
-//! is still in the cache of its core when the next loop, or call, reads or writes it again. Whoever is done goes on
-//! with what others have not begun.
+//! Each worker begins with a range of neighbouring chunks. Loops with equally many chunks have equal ranges. So memory
+//! that a chunk wrote is still in its core's cache when the next loop, or call, uses it. A worker that is done takes
+//! chunks that others have not begun.
 
 use std::iter;
 use std::ops::Range;

@@ -103,8 +103,8 @@ fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
 pub struct Plan {
     /// The destinations of its variables, by number; all others have places of their own.
     destinations: HashMap<u32, Destination>,
-    /// The addresses of terms that are the only use of a bound value, or of a part of it: whoever evaluates one may
-    /// take the value and change it.
+    /// The addresses of terms that are the only use of a bound value, or of a part of it. An evaluator of such a term
+    /// may take the value and change it.
     only_uses: HashSet<usize>,
 }
 
@@ -248,7 +248,7 @@ impl Planner {
         free_variables(e).iter().all(|x| self.bound.get(&x.id()).is_none_or(|at| *at < i))
     }
 
-    /// Claims what `e`, which goes to the destination, adds there.
+    /// Claims the parts that `e`, which goes to the destination, adds there.
     fn consume(&mut self, e: &Expr, destination: &Destination) {
         // Values of a fixed shape are best held in registers.
         if destination.is_own() || e.ty().has_fixed_shape() {

@@ -1,4 +1,4 @@
-//! Says what becomes of terms whose values are unused.
+//! Chooses the treatment of terms whose values are unused.
 //!
 //! In definitions of the program they are evaluated: they may print, or stop the program. In definitions that a
 //! derivation made they are dropped with their errors, unless they print, as a pass drops dead bindings. Derivations

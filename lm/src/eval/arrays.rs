@@ -74,7 +74,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `(s, z) = f(i, s)` for each `i` below `n`: the last `s`, and the sum of the `z`, which are like `w`.
+    /// Computes `(s, z) = f(i, s)` for each `i` below `n`. Returns the last `s`, and the sum of the `z`,
+    /// which are like `w`.
     fn eval_loop(&self, n: i64, f: &Val, start: &Val, w: &Val) -> Outcome {
         let (mut state, mut sum) = (start.clone(), neutral_unless_empty(n, w));
         for i in 0..n {

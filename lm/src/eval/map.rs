@@ -1,4 +1,4 @@
-//! Defines linear maps: what each operator does to a vector, and the transpose of any of them.
+//! Defines linear maps: the image of a vector under each operator, and the transpose of any map.
 //!
 //! ```text
 //! (m ∘ n) ⊙ x = m ⊙ (n ⊙ x)         (m × n) ⊙ x = (m ⊙ x, n ⊙ x)         0 ⊙ x = 0
@@ -7,10 +7,10 @@
 //! (r ⊙ᴿ m) . e = r . (m ⊙ e)        for each vector e of a basis of m's domain
 //! ```
 //!
-//! The last line is all that is said of transposition. So a reverse application costs as many forward ones as
+//! Transposition is defined by the last line alone. So a reverse application costs as many forward ones as
 //! the domain has dimensions, and owes nothing to the rules by which `lm::map` and the passes transpose.
 //!
-//! Source: working notes, Fig. 3 to 5. A basis vector of a space of functions is zero but at one place.
+//! Source: working notes, Fig. 3 to 5. A basis vector of a space of functions is zero except at one place.
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Map, Outcome, Space, Val};

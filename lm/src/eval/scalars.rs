@@ -1,6 +1,6 @@
-//! Gives each primitive its meaning: here those on scalars, in `arrays` and `map` the others.
+//! Defines the value of each primitive: here on scalars, in `arrays` and `map` the others.
 //!
-//! The functions of the C library are those of `libm`, whose names native code calls: so a wrong one differs.
+//! The functions of the C library are the rows of `libm`. Native code calls them by name, so a wrong row shows.
 
 use super::evaluator::{Evaluator, fail};
 use super::value::{Map, Outcome, Val};

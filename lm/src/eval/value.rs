@@ -1,6 +1,6 @@
 //! Holds the values of the naive evaluator.
 //!
-//! Functions and linear maps are Rust closures, so they are no [`Value`]: only the others leave.
+//! Functions and linear maps are Rust closures, so they are no [`Value`]: only other values leave the evaluator.
 
 use super::evaluator::{Evaluator, fail};
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -62,7 +62,7 @@ pub(super) enum Space {
     Tensor(Vec<usize>, Vec<Space>),
     /// A space of functions of an Integer, with the space of their values.
     Functions(Rc<SpaceAt>),
-    /// Nothing shows it.
+    /// A space that no value shows.
     Unknown,
 }
 
@@ -219,7 +219,7 @@ impl fmt::Display for Val {
     }
 }
 
-/// For messages about bugs.
+/// Writes the value for messages about bugs.
 impl fmt::Debug for Val {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -33,7 +33,7 @@ pub(super) fn add(x: &Val, y: &Val) -> Outcome {
         }
         (Val::Function(_) | Val::Finite(_), Val::Function(_) | Val::Finite(_)) => {
             let (f, g) = (x.clone(), y.clone());
-            Val::function(move |cx, i| match (at(cx, &f, &i)?, at(cx, &g, &i)?) {
+            Val::function(move |cx, i| match (value_at(cx, &f, &i)?, value_at(cx, &g, &i)?) {
                 (Some(x), Some(y)) => add(&x, &y),
                 (one, other) => Ok(one.or(other).expect("one of them is no function of finite support")),
             })
@@ -43,7 +43,7 @@ pub(super) fn add(x: &Val, y: &Val) -> Outcome {
 }
 
 /// Returns the value of a function at i; `None` where it is zero.
-fn at(cx: &Evaluator, f: &Val, i: &Val) -> Result<Option<Val>, RuntimeError> {
+fn value_at(cx: &Evaluator, f: &Val, i: &Val) -> Result<Option<Val>, RuntimeError> {
     match f {
         Val::Finite(values) => Ok(values.get(&i.integer()).cloned()),
         f => f.call(cx, i.clone()).map(Some),
@@ -59,7 +59,7 @@ pub(super) fn sub(x: &Val, y: &Val) -> Outcome {
 
 /// Returns `-x`.
 pub(super) fn negative(x: &Val) -> Val {
-    each(x, &|x| match x {
+    map_scalars(x, &|x| match x {
         Val::Float(a) => Val::Float(-a),
         Val::Integer(i) => Val::Integer(i.wrapping_neg()),
         other => other.clone(),
@@ -68,21 +68,21 @@ pub(super) fn negative(x: &Val) -> Val {
 
 /// Returns `k x`.
 pub(super) fn scale(k: f64, x: &Val) -> Val {
-    each(x, &move |x| match x {
+    map_scalars(x, &move |x| match x {
         Val::Float(a) => Val::Float(k * a),
         other => other.clone(),
     })
 }
 
 /// Returns the same structure with other scalars.
-fn each(x: &Val, change: &(impl Fn(&Val) -> Val + Clone + 'static)) -> Val {
+fn map_scalars(x: &Val, change: &(impl Fn(&Val) -> Val + Clone + 'static)) -> Val {
     match x {
-        Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| each(x, change)).collect()),
-        Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| each(x, change)).collect()),
-        Val::Finite(values) => Val::Finite(values.iter().map(|(i, x)| (*i, each(x, change))).collect()),
+        Val::Tuple(parts) => Val::Tuple(parts.iter().map(|x| map_scalars(x, change)).collect()),
+        Val::Tensor(v) => Val::tensor_of(v.size.clone(), v.elements.iter().map(|x| map_scalars(x, change)).collect()),
+        Val::Finite(values) => Val::Finite(values.iter().map(|(i, x)| (*i, map_scalars(x, change))).collect()),
         Val::Function(f) => {
             let (f, change) = (f.clone(), change.clone());
-            Val::function(move |cx, i| Ok(each(&f(cx, i)?, &change)))
+            Val::function(move |cx, i| Ok(map_scalars(&f(cx, i)?, &change)))
         }
         scalar => change(scalar),
     }
@@ -112,7 +112,7 @@ fn products(cx: &Evaluator, x: &Val, y: &Val) -> Result<Vec<f64>, RuntimeError> 
         (f, Val::Finite(values)) | (Val::Finite(values), f) => {
             let mut found = vec![];
             for (i, y) in values {
-                if let Some(x) = at(cx, f, &Val::Integer(*i))? {
+                if let Some(x) = value_at(cx, f, &Val::Integer(*i))? {
                     found.extend(products(cx, &x, y)?);
                 }
             }

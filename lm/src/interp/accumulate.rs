@@ -41,8 +41,8 @@ impl Planned<'_> {
 }
 
 impl Interpreter<'_> {
-    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows what was added
-    /// before.
+    /// Evaluates into a target, and returns the parts that go back to the caller. `planned` knows the values
+    /// that were added before.
     pub(super) fn eval_into(&mut self, e: &Expr, env: &mut Env, target: &Target, planned: Option<&Planned>) -> Outcome {
         match target {
             Target::Own => self.eval(e, env),
@@ -107,7 +107,8 @@ impl Interpreter<'_> {
                 self.call_into(&f.name, &args, target).map_err(|error| located(error, e.span()))
             }
             // The sum of two unused values may fail.
-            Kind::App(Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
+            Kind::App(Op::Prim(p), args) => match target.with_own_places().filter(|_| self.unread == Unread::Evaluated)
+            {
                 Some(kept) => Ok(without_unread(self.prim_into(*p, e, args, env, &kept, planned)?, target)),
                 None => self.prim_into(*p, e, args, env, target, planned),
             },

@@ -1,4 +1,4 @@
-//! Defines what the interpreter counts.
+//! Defines the counts of the interpreter.
 
 use crate::term::{Expr, Kind, Op};
 
@@ -43,7 +43,7 @@ impl Counts {
     }
 }
 
-/// Returns what a term itself adds to [`Counts::accesses`], primitives apart.
+/// Returns the number of [`Counts::accesses`] of a term itself, without primitives.
 pub(super) fn accesses(e: &Expr) -> u64 {
     match e.kind() {
         Kind::Const(_) | Kind::Var(_) | Kind::App(Op::Get(..) | Op::LmGet(..), _) => 1,

@@ -1,4 +1,4 @@
-//! Interprets programs and counts what they do: the reference for the cost of derivatives.
+//! Interprets programs and counts their operations: the reference for the cost of derivatives.
 //!
 //! It follows the text of the language, not speed. Every derivation, optimisation level and back end must agree with
 //! it. It evaluates into destinations, as native code does, so that its counts are those of native code; the meaning of

@@ -55,12 +55,12 @@ impl Target {
     }
 
     /// Returns the target with places of their own for its unused parts; `None` where there are none.
-    pub(super) fn kept(&self) -> Option<Target> {
+    pub(super) fn with_own_places(&self) -> Option<Target> {
         match self {
             Target::Own | Target::Add(_) => None,
             Target::Nowhere => Some(Target::Own),
             Target::Parts(parts) => {
-                let kept: Vec<Option<Target>> = parts.iter().map(Target::kept).collect();
+                let kept: Vec<Option<Target>> = parts.iter().map(Target::with_own_places).collect();
                 let part = |(part, kept): (&Target, Option<Target>)| kept.unwrap_or_else(|| part.clone());
                 let is_any = kept.iter().any(Option::is_some);
                 is_any.then(|| Target::Parts(parts.iter().zip(kept).map(part).collect()))
@@ -77,7 +77,7 @@ impl Target {
     }
 }
 
-/// Returns what the caller gets for a part that was added, or that is unused.
+/// Returns the value that the caller gets for a part that was added, or that is unused.
 pub(super) fn nothing() -> Value {
     Value::Tuple(Vec::new())
 }

@@ -1,4 +1,4 @@
-//! Lists the laws: what the optimiser may do, and nothing else.
+//! Lists the laws: the rewrites that the optimiser may do, and nothing else.
 //!
 //! A law is a line of `laws/linear.laws`, a row of `native::NATIVE`, or the derivative of a row of the primitives'
 //! table. [`Law::rewrite`] applies one at the root of a term; `strategy` says where and in which order.
@@ -148,8 +148,8 @@ impl Law {
     }
 }
 
-/// Returns the place in the source of what a law makes of a term: the place of the term. For a transpose, or a map and
-/// what it is applied to, returns the place of the map. For a term of several maps without a place, returns that of
+/// Returns the place in the source of what a law makes of a term: the place of the term. For a transpose, or the
+/// application of a map, returns the place of the map. For a term of several maps without a place, returns that of
 /// the first.
 fn place_of(e: &Expr) -> Span {
     let Kind::App(_, args) = e.kind() else { return e.span() };

@@ -1,4 +1,4 @@
-//! Lists the laws whose right side no pattern can say: laws on the i-th of n components, on literals, and on sums of
+//! Lists the laws whose right side no pattern can express: laws on the i-th of n components, on literals, and on sums of
 //! many terms. Each has its text in the table like any other, and is tested like any other.
 
 use super::matching::{Spaces, sum};
@@ -238,7 +238,7 @@ fn fold_float(e: &Expr, _: &Spaces) -> Option<Expr> {
     }))
 }
 
-/// Groups the terms of a sum by what they are composed with.
+/// Groups the terms of a sum by their right factors.
 fn collect(e: &Expr, spaces: &Spaces) -> Option<Expr> {
     let mut terms = Vec::new();
     addends(e, &mut terms);

@@ -35,7 +35,7 @@ impl Named {
     }
 }
 
-/// Returns what the variables of a binding are bound to, one by one.
+/// Returns the term of each variable of a binding.
 fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
     match &b.pattern {
         Pattern::Var(x) => vec![(x.id(), b.rhs.clone())],
@@ -46,7 +46,7 @@ fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
     }
 }
 
-/// Returns a template with the terms for their names.
+/// Returns a template with names replaced by their terms.
 pub fn without_names(e: &Expr) -> Expr {
     match e.kind() {
         Kind::Let(bindings, body) => {

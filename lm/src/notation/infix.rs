@@ -137,7 +137,7 @@ impl Printer<'_> {
             Op::Pack(_) => self.call("pack", args),
             Op::Unpack(_) => self.call("unpack", args),
             Op::If => self.conditional(args),
-            Op::Call(f) => self.call(&called(&f.name), args),
+            Op::Call(f) => self.call(&name_in_calls(&f.name), args),
             Op::JacobianOf(p) => self.call(&format!("{}{}", self.d(), sign_of(*p)), args),
             Op::JacobianOfFun(f) => self.call(&format!("{}{}", self.d(), f.name), args),
             Op::JacobianAt(f) => self.call(&format!("{}{}", self.d(), f.name), &args[..1]),
@@ -209,7 +209,7 @@ fn sign_of(p: Prim) -> &'static str {
 }
 
 /// A call of a derivative reads `fwd$f(x, dx)`.
-fn called(name: &crate::term::FunName) -> String {
+fn name_in_calls(name: &crate::term::FunName) -> String {
     let base = name.as_written();
     name.derivations.iter().map(|d| format!("{d}$")).collect::<String>() + &base.to_string()
 }

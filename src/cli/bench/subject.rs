@@ -61,13 +61,13 @@ impl Subject {
             has_derivatives(&input, &fun)?;
         }
         let varying = input.with_respect_to(name, &options.wrt)?;
-        let argument = match given(options, &input, &fun) {
+        let argument = match given_argument(options, &input, &fun) {
             None => {
                 can_be_generated(options, &fun)?;
                 Argument::Generated
             }
             Some(text) => {
-                let (written, checked) = written(&input, &fun, &text, options, format, watch)?;
+                let (written, checked) = check_written(&input, &fun, &text, options, format, watch)?;
                 input = input.extended(written.program.clone(), checked, watch);
                 Argument::Written(Box::new(written))
             }
@@ -182,7 +182,7 @@ fn has_derivatives(input: &Input, fun: &Fun) -> Result<(), Failure> {
 }
 
 /// Returns the argument that an option or the program gives.
-fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
+fn given_argument(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
     let example = || example(input.pipeline.program(), &fun.name).filter(|_| options.sizes.is_empty());
     match &options.input {
         Some(text) => Some(Source::new("--input", text)),
@@ -193,7 +193,7 @@ fn given(options: &BenchOptions, input: &Input, fun: &Fun) -> Option<Source> {
 /// Checks an argument given as text.
 ///
 /// Errors: the text is no expression of the argument's type, or the sizes do not fit it.
-fn written(
+fn check_written(
     input: &Input,
     fun: &Fun,
     text: &Source,

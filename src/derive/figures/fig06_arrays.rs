@@ -106,7 +106,7 @@ impl Nabla<'_> {
         self.out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
     }
 
-    pub(super) fn named(&mut self, name: &str, rhs: Expr) -> Expr {
+    pub(super) fn bind_as(&mut self, name: &str, rhs: Expr) -> Expr {
         let x = self.supply.fresh(name, rhs.ty().clone());
         self.value(&x, rhs);
         Expr::var(&x)

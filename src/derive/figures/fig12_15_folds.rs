@@ -26,9 +26,9 @@ impl Nabla<'_> {
     /// Differentiates a fold. Computes the states once, by a scan; the fold's value is the last state.
     pub(super) fn fold(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<Expr, String> {
         let last = self.out.pop().expect("the value was bound");
-        let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let scan = Expr::prim(Prim::Scanl, [renamed(f, self.supply), a.clone(), v.clone()]);
-        let states = self.named("states", scan.at(last.rhs.span()));
+        let states = self.bind_as("states", scan.at(last.rhs.span()));
         let rhs = Expr::prim(Prim::Index, [n.clone(), states.clone()]);
         self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs });
         let nothing = Expr::tuple([]);
@@ -43,9 +43,9 @@ impl Nabla<'_> {
 
     /// Returns all states; the state after step i is output i + 1.
     pub(super) fn scanl(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<Expr, String> {
-        let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let states = Expr::var(y);
-        let last = self.named("last", Expr::prim(Prim::Index, [n.clone(), states.clone()]));
+        let last = self.bind_as("last", Expr::prim(Prim::Index, [n.clone(), states.clone()]));
         let end = Expr::tuple([last, states.clone()]);
         let recurrence = Recurrence { n, states: states.clone(), start: a, end: &end, f, over: Some(v) };
         let map = self.recurrence(recurrence, |inner, step, i| {
@@ -74,7 +74,7 @@ impl Nabla<'_> {
         let i = self.supply.fresh("i", Type::Integer);
         let steps = Expr::prim(Prim::Build, [n.clone(), Expr::lam(i.clone(), Expr::var(&i))]);
         let scan = Expr::prim(Prim::Scanl, [renamed(&Expr::lam(pair, step), self.supply), a.clone(), steps]);
-        let states = self.named("states", scan);
+        let states = self.bind_as("states", scan);
         let end = Expr::var(y);
         let recurrence = Recurrence { n: n.clone(), states, start: a, end: &end, f, over: None };
         self.recurrence(recurrence, |_, step, _| step)

@@ -173,18 +173,18 @@ impl Apply<'_, '_> {
         let tangent = tangent?;
         let tangent = match tangent.is_atom() || is_zero(&tangent) {
             true => tangent,
-            false => self.named(x.name(), tangent, out),
+            false => self.bind_as(x.name(), tangent, out),
         };
         self.tangents.insert(x.id(), tangent);
         Ok(())
     }
 
     /// Names the result of applying a map: `dy` for `Dy`, `ry` for `Ry`. Names a tuple component by component.
-    fn named(&mut self, map: &str, tangent: Expr, out: &mut Vec<Binding>) -> Expr {
+    fn bind_as(&mut self, map: &str, tangent: Expr, out: &mut Vec<Binding>) -> Expr {
         if let Some(parts) = tangent.args_of(&Op::Tuple) {
             let parts: Vec<Expr> = parts
                 .iter()
-                .map(|p| if p.is_atom() || is_zero(p) { p.clone() } else { self.named(map, p.clone(), out) })
+                .map(|p| if p.is_atom() || is_zero(p) { p.clone() } else { self.bind_as(map, p.clone(), out) })
                 .collect();
             return Expr::tuple(parts);
         }
@@ -207,7 +207,7 @@ impl Apply<'_, '_> {
         Ok(result.clone())
     }
 
-    /// Applies what no law applies: bound maps, blocks, derivatives of calls.
+    /// Applies maps that no law applies: bound maps, blocks, derivatives of calls.
     fn leaves(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
         let Kind::App(op, args) = e.kind() else { return Ok(e.clone()) };
         if let Op::Prim(Prim::LmApply) = op {

@@ -6,7 +6,8 @@
 //! let p = build(n, ..) in build(n, λi. p[i])                 =   p
 //! ```
 //!
-//! A loop records what its map may read. What the map does read, transposed and applied, is known only later. The
+//! A loop records all values that its map may read. The values that the transposed and applied map does read are known
+//! only later. The
 //! first component of a scan, its state, stays. Takes and gives: normal form without linear maps.
 
 use crate::derive::forms::smallest_binding;

@@ -1,4 +1,4 @@
-//! Computes what loops need of other values than directions once, in tensors before them: residuals.
+//! Computes values that loops need and that do not depend on directions once, in tensors before the loops: residuals.
 //!
 //! ```text
 //! x = build n (λi. let forward in let reverse in e)

@@ -1,4 +1,4 @@
-//! Lists the laws that passes apply: those with binders, which no pattern of `lm`'s table can say.
+//! Lists the laws that passes apply: laws with binders, which no pattern of `lm`'s table can express.
 //!
 //! One row has the law, and an instance of it as a program before and after. `lmc laws` lists them with the others.
 //! The test `tests/lmc/pass_laws.rs` runs the pass on each instance, compares the result with the row, and both values
@@ -260,7 +260,7 @@ pub static PASS_LAWS: &[PassLaw] = &[
         after:  "(def f Float (x : Float) (let ((p (build 3 (lam (i : Integer) x))) (y p)) (index 1 y)))" },
 ];
 
-/// More than any instance takes.
+/// The fuel: more than any instance takes.
 const FUEL: usize = 10_000;
 
 fn simplified(def: &Def, supply: &mut Supply) -> Def {

@@ -87,7 +87,7 @@ pub static PASSES: &[TermPass] = &[
         purpose:       "numbers intermediate values in order of appearance",
         postcondition: "the temporaries are t1, t2, .. in order" },
     TermPass { name: "hoist_residuals", violation: hoist_residuals::violation,
-        purpose:       "computes what loops need of other values than directions once, before them",
+        purpose:       "computes values of loops that do not depend on directions once, before the loops",
         postcondition: "a loop that depends on a direction computes no costly number that does not" },
 ];
 

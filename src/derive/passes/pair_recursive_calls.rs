@@ -51,7 +51,7 @@ impl PairRecursiveCalls<'_> {
         for (value, derivative) in self.pairs_at_one_point(&all) {
             all = self.with_one_call(all, &value, &derivative);
         }
-        let mut all: Vec<Binding> = all.into_iter().map(|b| self.inside(b)).collect();
+        let mut all: Vec<Binding> = all.into_iter().map(|b| self.pair_in_branches(b)).collect();
         match all.pop() {
             Some(Binding { pattern: Pattern::Var(x), rhs }) if x == last => Expr::block(all, rhs),
             Some(other) => Expr::block([all, vec![other]].concat(), Expr::var(&last)),
@@ -59,7 +59,7 @@ impl PairRecursiveCalls<'_> {
         }
     }
 
-    fn inside(&mut self, b: Binding) -> Binding {
+    fn pair_in_branches(&mut self, b: Binding) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
                 let (yes, no) = (self.pair_calls_in_block(&args[1]), self.pair_calls_in_block(&args[2]));
@@ -118,7 +118,7 @@ impl PairRecursiveCalls<'_> {
         if point.is_none() || point != self.tuples.point_of_value(&all[j].rhs) {
             return all;
         }
-        match self.needed(&all, j, i) {
+        match self.needed_between(&all, j, i) {
             Some(needed) => {
                 let both = self.paired_call(&all[j], &all[i]);
                 let first = i.min(j);
@@ -138,7 +138,7 @@ impl PairRecursiveCalls<'_> {
 
     /// Returns the bindings between the value and the derivative that the derivative needs. Returns `None` if it needs
     /// the value, or a binding with an effect.
-    fn needed(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
+    fn needed_between(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
         let mut wanted: HashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
         let mut needed = Vec::new();
         for k in (j..i).rev() {

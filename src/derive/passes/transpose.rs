@@ -96,14 +96,14 @@ impl Transpose<'_, '_> {
             let Some((_, cotangents)) = scope.reached.shift_remove(&dx.id()) else { continue };
             let total = self.normal(&sum(cotangents).expect("a map was reached by something"), scope)?;
             let name = dx.name().strip_prefix('D').map_or("R".into(), |x| format!("R{x}"));
-            let total = self.named(&name, total, scope);
+            let total = self.bind_as(&name, total, scope);
             self.send(&b.rhs, total, scope)?;
         }
         Ok(())
     }
 
-    /// Sends the cotangent map `c`, from the result to m's codomain, through m. What that needs has the place of m in
-    /// the source.
+    /// Sends the cotangent map `c`, from the result to m's codomain, through m. New bindings have the place of m in the
+    /// source.
     fn send(&mut self, m: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let before = scope.out.len();
         self.through(m, c, scope)?;
@@ -121,7 +121,7 @@ impl Transpose<'_, '_> {
             Kind::App(Op::If, args) => self.conditional(args, c, scope),
             Kind::App(Op::Prim(Prim::LmZero), _) => Ok(()),
             Kind::App(Op::Prim(Prim::LmAdd), args) => {
-                let c = self.named("R", c, scope);
+                let c = self.bind_as("R", c, scope);
                 args.iter().try_for_each(|m| self.send(m, c.clone(), scope))
             }
             Kind::App(Op::Prim(Prim::LmVCat), args) => self.components(args, c, scope),
@@ -131,9 +131,9 @@ impl Transpose<'_, '_> {
                 self.elements(w, maps, c, scope)
             }
             Kind::App(Op::Prim(Prim::LmAddV), args) => {
-                let c = self.named("R", c, scope);
+                let c = self.bind_as("R", c, scope);
                 let (n, i, map) = family(&args[1]).expect("a Jacobian's sum is over a build");
-                self.each(n, i, map, c, scope)
+                self.transpose_family(n, i, map, c, scope)
             }
             Kind::App(Op::Prim(Prim::LmCompose), args) => {
                 let back = compose(self.leaf(&args[0])?, c).placed(args[0].span());
@@ -162,7 +162,7 @@ impl Transpose<'_, '_> {
         let parts: Vec<Expr> = match c.args_of_prim(Prim::LmVCat) {
             Some(parts) => parts.to_vec(),
             None => {
-                let c = self.named("R", c, scope);
+                let c = self.bind_as("R", c, scope);
                 let witness = self.cx.spaces.codomain(&c).expect("the shapes of cotangents are known");
                 let select = |i| Expr::app(Op::LmGet(i, maps.len()), vec![witness.clone()]);
                 let parts = (1..=maps.len()).map(|i| compose(select(i), c.clone()));
@@ -174,7 +174,7 @@ impl Transpose<'_, '_> {
 
     /// Sends through both branches to the maps bound outside; one conditional chooses what they send.
     fn conditional(&mut self, args: &[Expr], c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
-        let c = self.named("R", c, scope);
+        let c = self.bind_as("R", c, scope);
         let (mut yes, mut no) = (Scope::default(), Scope::default());
         self.transpose_block(&args[1], c.clone(), &mut yes)?;
         self.transpose_block(&args[2], c, &mut no)?;
@@ -188,21 +188,21 @@ impl Transpose<'_, '_> {
 
     /// Sends `V(v)ᵀ ∘ c`: each map gets its element of c.
     fn elements(&mut self, w: &Expr, maps: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
-        let c = self.named("R", c, scope);
+        let c = self.bind_as("R", c, scope);
         let element = |i: Expr| compose(Expr::prim(Prim::LmIndex, [i, w.clone()]), c.clone());
         if let Some(parts) = maps.args_of_prim(Prim::VecInit) {
             let mut numbered = parts.iter().enumerate();
             return numbered.try_for_each(|(k, m)| self.send(m, element(Expr::integer(k as i64)), scope));
         }
         let (n, i, map) = family(maps).expect("a Jacobian's V is over a build or a literal");
-        self.each(n, i, map, element(Expr::var(i)), scope)
+        self.transpose_family(n, i, map, element(Expr::var(i)), scope)
     }
 
     /// Sends through every map of a family to the maps bound outside, and sums what they send.
-    fn each(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
+    fn transpose_family(&mut self, n: &Expr, i: &Var, map: &Expr, c: Expr, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let mut inner = Scope::default();
         let c = self.normal(&c, &mut inner)?;
-        let c = self.named("R", c, &mut inner);
+        let c = self.bind_as("R", c, &mut inner);
         self.transpose_block(map, c, &mut inner)?;
         let targets = self.targets(&[&inner]);
         if targets.0.is_empty() {
@@ -241,11 +241,11 @@ impl Transpose<'_, '_> {
         Targets(targets)
     }
 
-    /// Sends each target its component of what a conditional or a loop gives.
+    /// Sends each target its component of a conditional's or a loop's result.
     fn distribute(&mut self, map: Expr, targets: Targets, scope: &mut Scope) -> Result<(), OutOfFuel> {
         let witness = targets.witness();
         let n = targets.0.len();
-        let chosen = self.named("R", map, scope);
+        let chosen = self.bind_as("R", map, scope);
         if let Some(r) = chosen.as_var() {
             // The branches of a conditional may say nothing of it.
             self.cx.spaces.bind_codomain(r, witness.clone());
@@ -287,12 +287,12 @@ impl Transpose<'_, '_> {
     }
 
     /// Gives the map a name, unless it is free to copy, or a juxtaposition of maps that are.
-    fn named(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
+    fn bind_as(&mut self, name: &str, m: Expr, scope: &mut Scope) -> Expr {
         if is_free_to_copy(&m) {
             return m;
         }
         if let Some(parts) = m.args_of_prim(Prim::LmVCat) {
-            let parts: Vec<Expr> = parts.iter().map(|p| self.named(name, p.clone(), scope)).collect();
+            let parts: Vec<Expr> = parts.iter().map(|p| self.bind_as(name, p.clone(), scope)).collect();
             return Expr::prim(Prim::LmVCat, parts);
         }
         let r = self.cx.supply.fresh(name, m.ty().clone());

@@ -68,9 +68,9 @@ impl Guard<'_> {
         };
         let Some(element) = element else { return e.clone() };
         let size = match (op, args[0].kind()) {
-            (Op::Prim(Prim::SumBuild), _) => self.named("n", args[0].clone(), &mut out),
+            (Op::Prim(Prim::SumBuild), _) => self.bind_as("n", args[0].clone(), &mut out),
             (_, Kind::App(Op::Prim(Prim::Build), parts)) => {
-                let n = self.named("n", parts[0].clone(), &mut out);
+                let n = self.bind_as("n", parts[0].clone(), &mut out);
                 args[0] = Expr::prim(Prim::Build, [n.clone(), parts[1].clone()]).at(args[0].span());
                 n
             }
@@ -82,14 +82,14 @@ impl Guard<'_> {
         let mut zero = Vec::new();
         let (before, element) = element.as_block();
         zero.extend(before.iter().cloned());
-        let element = self.named("shape", element.clone(), &mut zero);
+        let element = self.bind_as("shape", element.clone(), &mut zero);
         let Some(zeros) = shape::zeros(e.ty(), &element, self.0.supply) else { return e.clone() };
         let sum = Expr::app(op.clone(), args).at(e.span());
         let guarded = Expr::conditional(is_empty(&size), Expr::block(zero, zeros), sum).at(e.span());
         Expr::block(out, guarded)
     }
 
-    fn named(&mut self, name: &str, e: Expr, out: &mut Vec<Binding>) -> Expr {
+    fn bind_as(&mut self, name: &str, e: Expr, out: &mut Vec<Binding>) -> Expr {
         if e.is_atom() {
             return e;
         }

@@ -20,7 +20,7 @@ pub enum Error {
         /// The laws involved.
         source: OutOfFuel,
     },
-    /// A derivative of a function that is implemented elsewhere.
+    /// A derivative of an external function.
     #[error("`{0}` is external, so its derivatives are unknown: write {1} by `def` or `edef`")]
     External(FunName, String),
     /// A derivative of a function that calls a derivative of itself.
@@ -29,7 +29,7 @@ pub enum Error {
          by `def`"
     )]
     OfItself(FunName),
-    /// A function that is not there.
+    /// A function that does not exist.
     #[error("there is no function `{0}`")]
     Undefined(FunName),
     /// A gradient of a function that gives no Float.
@@ -38,7 +38,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error for an external function: what its user can write.
+    /// Returns the error for an external function; it names the derivatives that the user can write.
     pub(in crate::derive) fn external(f: &FunName, derivative: &Derivative) -> Error {
         let listed = needed_for(derivative).iter().map(|d| format!("`[{d} {f}]`")).collect::<Vec<_>>().join(" and ");
         Error::External(f.clone(), listed)
@@ -75,7 +75,7 @@ impl From<Error> for Diagnostic {
     }
 }
 
-/// Returns the derivatives of its callees that a derivation ends up calling.
+/// Returns the derivatives of callees that a derivative calls.
 fn needed_for(derivative: &Derivative) -> Vec<Derivative> {
     match derivative {
         Derivative::D | Derivative::Dt => vec![derivative.clone()],

@@ -14,8 +14,13 @@ use crate::derive::passes::dce;
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
+use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// How many values a record passes up one by one. A larger record is one value with a name, as that of a recursive
+/// function is. Otherwise a function that calls another twice would have a record twice as large, at each level.
+const FLAT_RECORD: usize = 32;
 
 /// The two halves of a reverse derivative.
 pub(in crate::derive) struct Halves {
@@ -79,18 +84,19 @@ impl Pipeline {
         let bound = halves.forward.iter().flat_map(|b| b.pattern.vars().to_vec());
         let known: Vec<Var> = std::iter::once(s.clone()).chain(bound).collect();
         let record = partial_eval::record(&halves.reverse, &halves.result, &known);
-        let recursive = call_order::is_recursive(&self.program, &of.unrestricted());
+        let is_recursive = call_order::is_recursive(&self.program, &of.unrestricted());
+        let is_named = is_recursive || components(&record) > FLAT_RECORD;
         // A record of one value is that value.
         let (values, pattern) = match record.as_slice() {
             [one] => (Expr::var(one), Pattern::Var(one.clone())),
             many => (Expr::tuple(many.iter().map(Expr::var).collect::<Vec<_>>()), Pattern::Tuple(record.clone())),
         };
         let pack = Op::Pack(Arc::new(of.clone()));
-        let packed = if recursive { Expr::app(pack, vec![values.clone()]) } else { values.clone() };
+        let packed = if is_named { Expr::app(pack, vec![values.clone()]) } else { values.clone() };
         let forward = Expr::block(halves.forward, Expr::tuple([result[0].clone(), packed.clone()]));
         let r = self.program.supply.fresh("r", packed.ty().clone());
         let unpack = Op::Unpack(values.ty().clone());
-        let unpacked = if recursive { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
+        let unpacked = if is_named { Expr::app(unpack, vec![Expr::var(&r)]) } else { Expr::var(&r) };
         let unpack = Binding { pattern, rhs: unpacked };
         let reverse = Expr::block([vec![unpack], halves.reverse].concat(), halves.result);
         let forward = self.forward_half(of, &s, forward)?;
@@ -126,7 +132,7 @@ impl Pipeline {
         Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(vec![halves], body)))
     }
 
-    /// The forward half takes f's own parameters.
+    /// Returns the forward half with f's own parameters.
     fn forward_half(&mut self, of: &FunName, s: &Var, body: Expr) -> Result<Def, Error> {
         let params = self.source(of)?.params;
         let supply = &mut self.program.supply;
@@ -141,4 +147,12 @@ impl Pipeline {
         let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
         self.finished(&forward)
     }
+}
+
+/// Returns the number of values in a record, those in tuples one by one.
+pub(super) fn components(record: &[Var]) -> usize {
+    fn of_type(ty: &Type) -> usize {
+        ty.as_tuple().map_or(1, |parts| parts.iter().map(of_type).sum())
+    }
+    record.iter().map(|x| of_type(x.ty())).sum()
 }

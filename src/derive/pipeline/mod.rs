@@ -1,4 +1,4 @@
-//! Makes the derivatives that are asked for, by the recipes of [`super::recipes`].
+//! Makes the requested derivatives, by the recipes of [`super::recipes`].
 //!
 //! ```text
 //! require f   =  make f and all that it calls
@@ -7,7 +7,7 @@
 //!
 //! The way to `[rev f]`: [`Pipeline::require`], `source`, `derive`, `unshared_by` and `run` here; then `Pass::run` in
 //! `pass.rs`, which calls the function of each pass. Every step gives a definition of its own, which `lmc demo` shows.
-//! In debug builds each is checked again: scoping, and the postcondition of the pass. `state.rs` holds what is known.
+//! In debug builds each is checked again: scoping, and the postcondition of the pass. `state.rs` holds the state.
 
 mod check;
 mod conditions;
@@ -46,7 +46,7 @@ impl Pipeline {
         names.iter().try_for_each(|name| self.require(name))
     }
 
-    /// Makes the function and all that it calls, directly or not, unless the program has them.
+    /// Makes the function and its callees, direct or not, unless the program has them.
     pub fn require(&mut self, name: &FunName) -> Result<(), Error> {
         if self.program.externals.contains_key(name) {
             return Ok(());
@@ -65,7 +65,7 @@ impl Pipeline {
         result
     }
 
-    /// Returns the definition of a function, which is derived first if need be. The definition of an external function
+    /// Returns the definition of a function; derives it first if necessary. The definition of an external function
     /// is a call of itself.
     pub(in crate::derive) fn source(&mut self, name: &FunName) -> Result<Def, Error> {
         if let Some(def) = self.external(name) {
@@ -100,7 +100,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Returns the definition with the place of the function for what has none in the source.
+    /// Returns the definition; gives terms without a place in the source the place of the function.
     pub(in crate::derive) fn placed(&self, def: Def) -> Def {
         let base = def.fun.name.as_written();
         match self.program.defs.get(&base) {
@@ -157,7 +157,7 @@ impl Pipeline {
         self.unshared_by(recipe, &task)
     }
 
-    /// Returns what a recipe makes before sharing, and keeps it for other recipes.
+    /// Returns the result of a recipe before sharing, and keeps it for other recipes.
     fn unshared_by(&mut self, recipe: &Recipe, task: &Task) -> Result<Def, Error> {
         let key = (task.name(), recipe.when);
         if let Some(def) = self.unshared.get(&key) {

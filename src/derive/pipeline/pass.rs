@@ -41,9 +41,9 @@ impl Task {
 pub(in crate::derive) struct Work {
     /// The definition.
     pub(in crate::derive) def: Def,
-    /// The definition in the category language, while it is there.
+    /// The definition in the category language, between the passes that use it.
     pub(in crate::derive) category: Option<category::Def>,
-    /// The values that belong to the map, while that goes alone.
+    /// The values that belong to the map, while a pass takes the map alone.
     pub(in crate::derive) recording: Option<Recording>,
     /// The rewrites, where they are traced.
     pub(in crate::derive) steps: Vec<Step>,
@@ -54,7 +54,7 @@ impl Work {
         Work { def, category: None, recording: None, steps: Vec::new() }
     }
 
-    /// Returns the recording, which an earlier pass has made.
+    /// Returns the recorded values, which an earlier pass has made.
     pub(in crate::derive) fn recording(&self) -> &Recording {
         self.recording.as_ref().expect("the pass `record` came before")
     }

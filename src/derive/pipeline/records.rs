@@ -1,4 +1,4 @@
-//! Makes reverse derivatives that read what the value recorded, for the derivations `tupled` and `split`.
+//! Makes reverse derivatives that read a record of the value, for the derivations `tupled` and `split`.
 //!
 //! ```text
 //! f --anf--> f --recorded--> values, map --simplify, transpose, apply--> values, cotangents
@@ -10,7 +10,7 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
-use super::halves::Halves;
+use super::halves::{Halves, components};
 use super::maps::whole_argument;
 use super::pass::Work;
 use super::share::MERGE_ROUNDS;
@@ -41,7 +41,7 @@ pub(in crate::derive) struct Recording {
 }
 
 impl Recording {
-    /// Returns a witness of what varies of the argument.
+    /// Returns a witness of the parts of the argument that vary.
     fn argument(&self) -> Expr {
         let params: Vec<Expr> = self.params.iter().map(Expr::var).collect();
         Expr::witness(&self.fun.varying_of(&params))
@@ -57,7 +57,7 @@ impl Pipeline {
         records && !super::written::is_replaced(&of, Mode::Reverse, &self.written)
     }
 
-    /// Returns the Jacobian whose values record what the map needs.
+    /// Returns the Jacobian with values that record the needs of the map.
     pub(in crate::derive) fn record_values(&mut self, work: Work, of: &FunName) -> Result<Work, Error> {
         let normal = work.def;
         let Recorded { values, value, map } = self.recorded_parts(&normal)?;
@@ -180,13 +180,14 @@ impl Pipeline {
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let [value, cotangent] = pair(result);
         // Values that only the cotangent needs may be on either side. Chooses the side with the smaller record.
-        let cuts = [early(bindings, &dr), self.needed(bindings, &value)];
+        let cuts = [early(bindings, &dr), self.split_needed(bindings, &value)];
         let cuts = cuts.map(|(forward, reverse)| {
             let reader = Expr::block(reverse, cotangent.clone());
             let plan = plan_elsewhere(std::slice::from_ref(&s), &forward, &reader, &[]);
             (forward, reader, plan)
         });
-        let (forward, reader, plan) = cuts.into_iter().min_by_key(|(_, _, plan)| size(&plan.record)).expect("two");
+        let (forward, reader, plan) =
+            cuts.into_iter().min_by_key(|(_, _, plan)| components(&plan.record)).expect("two");
         // The copies have binders of their own.
         let reader = renamed(&Expr::block(plan.again, reader), &mut self.program.supply);
         let (reverse, cotangent) = reader.as_block();
@@ -194,8 +195,8 @@ impl Pipeline {
         self.in_halves(of, s, dr, partial_eval::Halves { forward, reverse: reverse.to_vec(), result })
     }
 
-    /// Returns the bindings that a value needs, or that show in another way, and all others.
-    fn needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
+    /// Returns the bindings that a value needs or that have an effect, and all others.
+    fn split_needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
         let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
         let (mut forward, mut reverse) = (Vec::new(), Vec::new());
         for b in bindings.iter().rev() {
@@ -217,14 +218,6 @@ fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
         late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));
         !is_late
     })
-}
-
-/// Returns the number of components of the record.
-fn size(record: &[Var]) -> usize {
-    fn components(ty: &Type) -> usize {
-        ty.as_tuple().map_or(1, |parts| parts.iter().map(components).sum())
-    }
-    record.iter().map(|x| components(x.ty())).sum()
 }
 
 /// Returns the components of a pair that a block gives.

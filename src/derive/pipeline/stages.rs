@@ -1,4 +1,4 @@
-//! Shows the stages of a derivation, for `lmc demo`: what the steps of its recipes make, under their headings.
+//! Shows the stages of a derivation, for `lmc demo`: the results of its recipes' steps, under their headings.
 //!
 //! Source: working notes, sec. 9. Takes: a function. Gives: definitions in the order of [`recipes::shown`].
 
@@ -21,7 +21,7 @@ pub struct Stage {
     pub category: Option<category::Def>,
     /// The type of the record, at the stage that shows it.
     pub record: Option<Type>,
-    /// The rewrites that led here, when they are traced.
+    /// The rewrites that led here, if they are traced.
     pub steps: Vec<Step>,
 }
 
@@ -73,7 +73,7 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Returns a definition on its way, as a stage; one in the category language with its meaning.
+    /// Returns a definition as a stage. A definition in the category language comes with its meaning.
     pub(super) fn stage(&mut self, heading: &'static str, work: &Work) -> Stage {
         let def = match &work.category {
             Some(category) => category::back(category, &mut self.program.supply),
@@ -87,12 +87,12 @@ impl Pipeline {
 fn record_of(first: &Def) -> Type {
     let named = &first.fun.result.as_tuple().expect("a value and a record")[1];
     match named {
-        Type::Record(of) => packed(&first.body, of).unwrap_or_else(|| named.clone()),
+        Type::Record(of) => packed_type(&first.body, of).unwrap_or_else(|| named.clone()),
         _ => named.clone(),
     }
 }
 
-fn packed(e: &Expr, of: &FunName) -> Option<Type> {
+fn packed_type(e: &Expr, of: &FunName) -> Option<Type> {
     e.find_map(|e| match e.kind() {
         Kind::App(Op::Pack(f), args) if **f == *of => Some(args[0].ty().clone()),
         Kind::App(..) | Kind::Const(_) | Kind::Var(_) | Kind::Let(..) | Kind::Lam(..) => None,

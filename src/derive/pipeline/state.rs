@@ -1,4 +1,4 @@
-//! Holds what the pipeline knows: the program, its choices, and what has been made so far.
+//! Holds the state of the pipeline: the program, its choices, and the functions made so far.
 
 use super::watch::{Observer, Watch};
 use crate::derive::Derivation;
@@ -27,9 +27,9 @@ pub struct Pipeline {
     /// The results of recipes before sharing, from which other recipes start.
     pub(super) unshared: HashMap<(FunName, When), Def>,
     pub(super) in_progress: Vec<FunName>,
-    /// Functions of which all that they call has been made, or is being made.
+    /// Functions whose callees have all been made, or are being made.
     pub(super) closed: HashSet<FunName>,
-    /// The functions of the source text: a derivative among them was written by its user.
+    /// The functions of the source text. The user wrote the derivatives among them.
     pub(in crate::derive) written: HashSet<FunName>,
     pub(super) endless: Vec<EndlessRule>,
     /// The functions that call derivatives of themselves.
@@ -67,7 +67,7 @@ impl Pipeline {
         pipeline
     }
 
-    /// Adds the times of passes to a table, and lets an observer see what they make.
+    /// Adds the times of passes to a table, and shows their results to an observer.
     pub fn watch(&mut self, timings: Timings, observer: Option<Observer>) {
         self.watch.timings = timings;
         self.watch.observer = observer;

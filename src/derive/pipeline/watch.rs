@@ -27,7 +27,7 @@ pub type Observer = Box<dyn FnMut(&PassDone) + Send>;
 pub(in crate::derive) struct Watch {
     pub(in crate::derive) timings: Timings,
     pub(in crate::derive) observer: Option<Observer>,
-    /// The functions that print: postconditions ask.
+    /// The functions that print, for postconditions.
     pub(in crate::derive) effects: Effects,
 }
 
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// Checks a definition that a pass made, in debug builds. What is not in the table of passes is a step of a derivation.
+/// Checks a definition that a pass made, in debug builds. Steps of a derivation are not in the table of passes.
 pub(in crate::derive) fn promised(name: &str, def: &Def, facts: &Facts) {
     if cfg!(debug_assertions)
         && let Some(pass) = passes::named(name)

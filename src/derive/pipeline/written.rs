@@ -1,4 +1,4 @@
-//! Takes what a program gives besides its functions: derivatives by hand, external functions, rewrite rules.
+//! Takes the parts of a program besides its functions: derivatives by hand, external functions, rewrite rules.
 //!
 //! Takes: a function with parts written by hand. Gives: a definition.
 
@@ -35,7 +35,7 @@ impl Pipeline {
         if ruled == *def { ruled } else { dce::dce(&ruled, &self.effects) }
     }
 
-    /// Returns a function that is implemented elsewhere, as a call of itself.
+    /// Returns an external function as a call of itself.
     pub(in crate::derive) fn external(&mut self, name: &FunName) -> Option<Def> {
         let fun = self.program.externals.get(name)?.clone();
         let supply = &mut self.program.supply;
@@ -106,7 +106,7 @@ impl Pipeline {
         Err(NotDifferentiable { function: name.clone(), reason }.into())
     }
 
-    /// Returns a derivative of a function that is implemented elsewhere, by those that the user wrote.
+    /// Returns a derivative of an external function, from the derivatives that the user wrote.
     pub(in crate::derive) fn derivative_of_external(
         &mut self,
         derivative: &Derivative,

@@ -12,7 +12,7 @@ pub enum Pass {
     Anf,
     /// The category language, from normal form.
     Convert,
-    /// The category language without what is not used.
+    /// The category language without unused values.
     Prune,
     /// Terms with variables, from the category language.
     Back,
@@ -40,7 +40,7 @@ pub enum Pass {
     Tangent,
     /// The value beside a derivative.
     ValueBeside,
-    /// The Jacobian whose values record what the map needs.
+    /// The Jacobian with values that record the needs of the map.
     Record,
     /// The map of that, whose parameters are the values that it reads.
     MapAlone,
@@ -76,7 +76,7 @@ pub enum Pass {
     ColumnsOrRows,
     /// The columns of the Jacobian, each by the forward derivative, or the rows, each by the reverse derivative.
     Directions(Mode),
-    /// The derivative of a function that is implemented elsewhere, by those that its user wrote.
+    /// The derivative of an external function, from the derivatives that the user wrote.
     OfExternal,
     /// The derivative as it was written by hand.
     AsWritten,

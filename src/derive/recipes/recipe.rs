@@ -1,4 +1,4 @@
-//! Says what a recipe is: a condition, a start, and steps.
+//! Defines recipes: a condition, a start, and steps.
 
 use super::pass::Pass;
 use lm::term::Derivative;
@@ -19,13 +19,13 @@ pub struct Recipe {
 /// Passes that follow each other.
 #[derive(Debug)]
 pub struct Step {
-    /// The heading under which `lmc demo` prints the result; none for what it does not print.
+    /// The heading under which `lmc demo` prints the result; none if it does not print it.
     pub heading: Option<&'static str>,
     /// The passes, in order.
     pub passes: &'static [Pass],
 }
 
-/// A condition on a function f, and on the derivative of it that is wanted.
+/// A condition on a function f and the wanted derivative of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum When {
     /// Any function.
@@ -34,7 +34,7 @@ pub enum When {
     Written,
     /// f is implemented elsewhere.
     External,
-    /// f is another function with respect to parts of its argument, of which the derivative was written by hand.
+    /// f is a function g with respect to parts of its argument, and the derivative of g was written by hand.
     PartOfWritten,
     /// The two halves of the reverse derivative were written by hand.
     HalvesWritten,

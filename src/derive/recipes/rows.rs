@@ -161,7 +161,7 @@ pub(super) static VALUE_BESIDE_COTANGENT: Recipe = Recipe {
     source: "working notes, sec. 5.2",
 };
 
-/// Value and cotangent, by what the value records.
+/// Value and cotangent, by the value's record.
 pub(super) static VALUE_AND_COTANGENT: Recipe = Recipe {
     when: When::Records,
     from: Start::Differentiable,
@@ -176,7 +176,7 @@ pub(super) static VALUE_AND_COTANGENT: Recipe = Recipe {
     source: "working notes, sec. 5.4 and 6.1",
 };
 
-/// The cotangent, by what the value records.
+/// The cotangent, by the value's record.
 pub(super) static COTANGENT: Recipe = Recipe {
     when: When::Records,
     from: Start::Recipe(&VALUE_AND_COTANGENT, Derivative::Vjp),

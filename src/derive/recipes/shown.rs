@@ -19,7 +19,7 @@ pub enum Shown {
     Form(&'static Recipe),
     /// The steps of a recipe that have a heading, for a derivative.
     Way(&'static Recipe, Derivative),
-    /// A derivative as it comes out, by whichever recipe.
+    /// The final form of a derivative, by any recipe.
     Whole(&'static str, Derivative),
 }
 

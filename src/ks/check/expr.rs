@@ -40,7 +40,7 @@ impl Checker {
             word if is_reserved(word) => self.fail(error::reserved(word), span),
             word if self.is_function(word) => self.fail(error::function_as_value(word), span),
             word => {
-                let suggestion = pointed(word).or_else(|| self.suggestions.closest(word, self.scope.names()));
+                let suggestion = number_meant(word).or_else(|| self.suggestions.closest(word, self.scope.names()));
                 self.fail(error::unknown_variable(word, suggestion), span)
             }
         }
@@ -170,7 +170,7 @@ impl Checker {
 }
 
 /// Returns the number meant by `.5`, which is a name.
-fn pointed(word: &str) -> Option<String> {
+fn number_meant(word: &str) -> Option<String> {
     let (sign, digits) = word.split_once('.')?;
     let is_meant = matches!(sign, "" | "-" | "+") && format!("0.{digits}").parse::<f64>().is_ok();
     (is_meant && !digits.is_empty()).then(|| format!("{sign}0.{digits}"))

@@ -24,9 +24,9 @@ use lm::term::{Binding, Expr, Kind, Pattern, Span};
 use lm::types::Type;
 
 /// Returns a copy of a body, with the place of a call.
-fn placed(s: &Sexp, span: Span) -> Sexp {
+fn copy_at(s: &Sexp, span: Span) -> Sexp {
     let shape = match &s.shape {
-        Shape::List(items) => Shape::List(items.iter().map(|item| placed(item, span)).collect()),
+        Shape::List(items) => Shape::List(items.iter().map(|item| copy_at(item, span)).collect()),
         shape => shape.clone(),
     };
     Sexp { shape, span }
@@ -48,7 +48,7 @@ impl Checker {
             }
         }
         let outer = self.expansion.replace(bound);
-        let body = self.expr(&placed(&definition.body, span));
+        let body = self.expr(&copy_at(&definition.body, span));
         self.expansion = outer;
         self.scope = outer_scope;
         let body = body?;

@@ -117,7 +117,7 @@ impl<'a> Layout<'a> {
             return self.items(list, 0, |_| Break::Line, depth);
         };
         let head = self.aligned(self.node(operator, Style::of(operator), depth + 1), depth);
-        let below = self.between(operator, first, Break::Line).append(arguments.clone());
+        let below = self.separator_before(operator, first, Break::Line).append(arguments.clone());
         let below = below.nest(self.indent(2, depth));
         if !operator.after.is_empty() || first.has_comment_lines() {
             return head.append(below);
@@ -136,7 +136,7 @@ impl<'a> Layout<'a> {
         for (i, node) in list.items.iter().enumerate().skip(1) {
             let item = self.node(node, Style::of(node), depth + 1);
             let last = &list.items[i - 1];
-            let between = || self.between(last, node, Break::Line);
+            let between = || self.separator_before(last, node, Break::Line);
             match i {
                 1 => line = item,
                 _ if ends_line(last) => {
@@ -171,18 +171,20 @@ impl<'a> Layout<'a> {
             doc = match between(i) {
                 _ if i == from => item,
                 Break::Parameters => {
-                    let next = self.between(&list.items[i - 1], node, Break::Line).append(item).group();
+                    let next = self.separator_before(&list.items[i - 1], node, Break::Line).append(item).group();
                     doc.append(next.nest(self.indent(PARAMETERS - BODY, depth)))
                 }
-                Break::Fill => doc.append(self.between(&list.items[i - 1], node, Break::Line).append(item).group()),
-                wanted => doc.append(self.between(&list.items[i - 1], node, wanted)).append(item),
+                Break::Fill => {
+                    doc.append(self.separator_before(&list.items[i - 1], node, Break::Line).append(item).group())
+                }
+                wanted => doc.append(self.separator_before(&list.items[i - 1], node, wanted)).append(item),
             };
         }
         doc
     }
 
-    /// Comments may ask for a line feed where otherwise there need be none.
-    fn between(&self, last: &Node, next: &Node, wanted: Break) -> Doc<'a> {
+    /// Returns the separator between two items. Comments may force a line feed.
+    fn separator_before(&self, last: &Node, next: &Node, wanted: Break) -> Doc<'a> {
         if !last.after.is_empty() || next.has_comment_lines() {
             return self.gap(next.first_gap().max(1));
         }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The layout depends on the tokens, on the comments (whether each has a line of its own) and on the empty
-//! lines between bindings and around comments, and on no other white space. Literals and comments stay as written,
+//! lines between bindings and around comments. No other white space matters. Literals and comments stay as written,
 //! but for blanks at the end of a `;` comment.
 
 mod layout;

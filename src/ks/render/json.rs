@@ -48,7 +48,7 @@ pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
     let label = diagnostic.label.iter().map(|words| note("label", None, words));
     let related = diagnostic.related.iter().map(|(span, words)| note("related", Some(*span), words));
     let help = diagnostic.remedy.iter().map(|words| note("help", None, words));
-    shown(&Line {
+    line_json(&Line {
         severity: diagnostic.severity.name(),
         code: Some(diagnostic.code),
         message: &diagnostic.message,
@@ -62,7 +62,14 @@ pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
 pub fn json_without_code(severity: &str, message: &str, place: Option<(&str, Position)>) -> String {
     let (file, position) = place.unzip();
     let (line, column) = position.map(|Position { line, column }| (line, column)).unzip();
-    shown(&Line { severity, code: None, message, file, place: Place { line, column, extent: None }, notes: Vec::new() })
+    line_json(&Line {
+        severity,
+        code: None,
+        message,
+        file,
+        place: Place { line, column, extent: None },
+        notes: Vec::new(),
+    })
 }
 
 impl Place {
@@ -73,6 +80,6 @@ impl Place {
     }
 }
 
-fn shown(line: &Line) -> String {
+fn line_json(line: &Line) -> String {
     serde_json::to_string(line).expect("texts and numbers have a JSON form") + "\n"
 }

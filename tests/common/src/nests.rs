@@ -1,8 +1,8 @@
-//! Random nests of loops on vectors and matrices, as KS text: what the passes for lanes, threads and iterations side by
-//! side choose from. A term is about the indices of some loops only, so that some of what a loop does is the same in
-//! each iteration of another, and the loops are sums, vectors, sums of vectors and largest elements, in any order.
+//! Random nests of loops on vectors and matrices, as KS text, for the passes that choose lanes, threads and iterations
+//! side by side. Each term uses the indices of some loops only. So part of a loop's work is the same in each iteration
+//! of another loop. The loops are sums, vectors, sums of vectors and largest elements, in any order.
 //!
-//! With sizes that are all the same, no index is out of range. What is compared is exact, so that no rounding decides.
+//! With sizes that are all the same, no index is out of range. Comparisons are exact, so that no rounding decides.
 
 use lm::random::SplitMix;
 

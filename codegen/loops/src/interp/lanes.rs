@@ -5,10 +5,10 @@
 //!   =   Y = (0, .., 0);  for I in a, a + W, .. < b { s in the lanes where i < b }, Y = next y;   y = c + Y1 + .. + YW
 //! ```
 //!
-//! Every local is a word of its own in each lane, and every lane has an arena of its own: nothing is uniform, nothing is
-//! shared, so what `Divergence` finds out is not needed here. Sums start at 0 (-0.0) in each lane and are added up by halves
-//! in the end; what a wide loop leaves runs in fewer lanes. What several lanes add to one element of memory is added
-//! lane by lane, where native code may add up the lanes first: with exact arithmetic no loop in lanes does that.
+//! Every local has a word in each lane, and every lane has its own arena. Nothing is uniform or shared, so the results
+//! of `Divergence` are not needed here. Sums start at 0 (-0.0) in each lane and are added up by halves at the end. The
+//! rest that a wide loop leaves runs in fewer lanes. Additions of several lanes to one element are done lane by lane.
+//! Native code may add up the lanes first, but not with exact arithmetic.
 
 use super::frame::Frame;
 use super::ops::apply;

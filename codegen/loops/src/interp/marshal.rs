@@ -1,4 +1,5 @@
-//! Values of the language as words, and back: as `layout` says, with a buffer for each component of a tensor's elements.
+//! Converts values of the language to words and back. As in `layout`, each component of a tensor's elements has a
+//! buffer.
 
 use super::Failed;
 use super::space::Space;

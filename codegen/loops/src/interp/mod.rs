@@ -16,9 +16,9 @@
 //! two chunks use the same element, and one of them writes it
 //! ```
 //!
-//! Floats are those of native code with exact arithmetic, to the bit but for NaNs. Sums of loops in lanes are added up in
-//! the order of `emit::lanes`. Functions that are implemented elsewhere cannot be called; a `bench` runs its block once
-//! and tells 0 seconds.
+//! Floats are those of native code with exact arithmetic, to the bit except for NaNs. Sums of loops in lanes are added
+//! up in the order of `emit::lanes`. External functions cannot be called. A `bench` runs its block once and returns 0
+//! seconds.
 
 mod arena;
 mod chunks;

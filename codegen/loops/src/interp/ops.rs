@@ -1,6 +1,6 @@
 //! The scalar operations, as native code has them with exact arithmetic.
 //!
-//! Functions of libm are the system's. NaNs are NaNs: their bits are nobody's promise.
+//! Functions of libm are the system's. The bits of NaNs are unspecified.
 
 use super::word::Word::{self, Bool, Float, Integer, Text};
 use crate::ir::Op;

@@ -72,7 +72,7 @@ impl Body<'_> {
                 let args = self.lower_values(args)?;
                 self.lower_call_into(fun, &args, target)
             }
-            // What nobody reads may fail where it is added to what nobody reads.
+            // An unread part may fail if it is evaluated. So it is added to an unread part of the destination.
             Kind::App(term::Op::Prim(p), args) => match target.kept().filter(|_| self.unread == Unread::Evaluated) {
                 Some(kept) => Ok(self.lower_prim_into(*p, e, args, &kept, planned)?.without_unread(target)),
                 None => self.lower_prim_into(*p, e, args, target, planned),

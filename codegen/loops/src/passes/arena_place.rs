@@ -1,10 +1,11 @@
 //! Makes a buffer that outlives its scope below the mark of the scope, where it stays.
 //!
 //! ```text
-//! m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c } else { yield b }
+//! m = mark; s; b = alloc n; t; x = b above m; release m; y = if x { c = alloc n; move c <- b; yield c }
+//!                                                               else { yield b }
 //! =  b = alloc n; m = mark; s; t; release m;  y := b
 //!
-//! m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, b before c) { release m; (copies) } else { .. }
+//! m = mark; s; b = alloc n; t; c = alloc k; u; y, z = if (both above m, in order) { release m; (copies) } else { .. }
 //! =  b = alloc n; c = alloc k; m = mark; s; t; u; release m;  y := b; z := c       a buffer from before m just stays
 //! ```
 //!
@@ -135,9 +136,11 @@ impl Placer<'_> {
             return Some(MovedAlloc { size: None, alloc });
         }
         let is_product = |stmt: &Stmt| match stmt {
-            Stmt::Let(x, Op::Count, args) if Some(*x) == count.local() => matches!(args[..],
-                [Operand::Integer(1..=MOST_TIMES), Operand::Local(n)] | [Operand::Local(n), Operand::Integer(1..=MOST_TIMES)]
-                    if is_known_size(n)),
+            Stmt::Let(x, Op::Count, args) if Some(*x) == count.local() => match args[..] {
+                [Operand::Integer(1..=MOST_TIMES), Operand::Local(n)]
+                | [Operand::Local(n), Operand::Integer(1..=MOST_TIMES)] => is_known_size(n),
+                _ => false,
+            },
             _ => false,
         };
         let size = mark + scope.iter().position(is_product)?;

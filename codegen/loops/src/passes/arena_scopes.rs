@@ -1,7 +1,8 @@
 //! Ends a scope together with the scope around it, if its value would have to be copied.
 //!
 //! ```text
-//! m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t; release l
+//! m = mark; s; p = mark; y = if x above m { (copy) } else { x }; d = slide p to m; z = y after slide p by d; t;
+//! release l
 //! =  s; t[z := x]; release l
 //! ```
 //!

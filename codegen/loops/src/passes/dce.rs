@@ -7,8 +7,8 @@
 //! m = mark; ..; release m                               gone, if nothing between the two takes from the arena
 //! ```
 //!
-//! Checks, output, calls and additions stay. A buffer that is not made cannot exhaust the memory: that is all that
-//! becomes of errors.
+//! Checks, output, calls and additions stay. Errors are the same, except that a dropped buffer cannot exhaust the
+//! memory.
 
 use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
@@ -36,7 +36,7 @@ fn idle_marks(block: &mut Block, takes: &[bool]) {
         Stmt::Memory(Memory::Mark(m)) => Some((i, *m)),
         _ => None,
     });
-    // From the last one on: what is dropped stands behind its mark, so the earlier ones stay where they are.
+    // From the last one on: releases are behind their mark, so the places of earlier marks stay valid.
     for (start, m) in marks.collect::<Vec<_>>().into_iter().rev() {
         let Some(last) = block.stmts.iter().rposition(|stmt| releases(stmt, m)) else { continue };
         if !block.stmts[start..=last].iter().any(|stmt| takes_memory(stmt, takes)) {

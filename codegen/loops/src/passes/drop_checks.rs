@@ -1,8 +1,8 @@
 //! Drops the checks of indices and sizes, for `--checks none`. A program that would stop there has no defined
 //! behaviour.
 //!
-//! One that would not must not read what it does not read, either. `licm` learns from the checks in front of a load
-//! whether it may be done before a loop that has no iteration, so it comes first.
+//! A program that would not stop must still make no invalid read. `licm` uses the checks before a load to see whether
+//! it may run before a loop without iterations. So `licm` runs first.
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Failure, Stmt};

@@ -56,7 +56,10 @@ impl Adder<'_> {
         let [first, second] = &args[..] else { return None };
         let loaded = |x: &Operand| {
             let x = self.used_once(x)?;
-            let is_it = |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Load(to, c, i)) if *to == x && c.same(b) && i.same(index));
+            let is_it = |stmt: &Stmt| match stmt {
+                Stmt::Memory(Memory::Load(to, c, i)) => *to == x && c.same(b) && i.same(index),
+                _ => false,
+            };
             before[..sum].iter().rposition(is_it)
         };
         let (load, term) = match (loaded(first), loaded(second)) {

@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
 
-/// The largest factor in the place of a split, so that a form of a few terms fits into 64 bits.
+/// The largest factor in the position of a split, so that a form of a few terms fits into 64 bits.
 const LARGEST_FACTOR: i128 = 1 << 16;
 
 /// All parts of a loop have so many statements at most.

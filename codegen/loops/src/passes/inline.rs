@@ -4,8 +4,8 @@
 //! x = call f(a)   with   fun f(y) -> (t) { s; yield r }     =     s[y := a], with locals of its own;  x := r[y := a]
 //! ```
 //!
-//! So later passes see both sides of a call. Recursive functions stay, and what stands between C and the rest.
-//! Functions that nobody calls any more go. LLVM inlines, too, but knows less of what it then sees.
+//! So later passes see both sides of a call. Recursive functions and wrappers for C are not inlined. Functions without
+//! calls are then dropped. LLVM inlines, too, but knows less about the result.
 
 use super::pass::ModuleCx;
 use crate::ir::inlined::{Inlined, body_of};

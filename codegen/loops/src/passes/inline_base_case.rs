@@ -6,11 +6,11 @@
 //! x = call f(a), in s      =      p; x = if c { b } else { call f(a) },  with y := a, and locals of their own
 //! ```
 //!
-//! A recursion that branches spends most of its calls where it ends: of those that call themselves k times, k - 1 of k.
-//! There a call is dearer than what it does: arguments, a look at the stack, the status. The others ask twice what is
-//! asked once, and the processor foresees the second answer. So it is done if a function calls itself more than once,
-//! or in a loop. p and b must be short, take nothing from the arena and have no loops, and p must write nothing. Where
-//! the recursion goes on, p runs in the caller and again in the callee. What is not likely to run stays.
+//! A recursion that branches spends most of its calls on base cases: k - 1 of k calls if a function calls itself k
+//! times. There a call costs more than its work: arguments, a check of the stack, the status. Other calls run the test
+//! twice, and the processor predicts the second result. So the pass takes functions that call themselves more than
+//! once, or in a loop. p and b must be short, take nothing from the arena and have no loops, and p must write nothing.
+//! If the recursion goes on, p runs in the caller and again in the callee. Unlikely code stays.
 //!
 //! Checks in p and b come in their order, where the call was.
 

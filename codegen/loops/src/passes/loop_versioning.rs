@@ -4,13 +4,13 @@
 //! for i in a..b { check c(i) .. }   =   if ok { for i in a..b { .. } } else { for i in a..b { check c(i) .. } }
 //! ```
 //!
-//! `ok` is enough for c(i) at every i, by the facts of `ranges`: for an index it is that the ends of its range are in
-//! range. It need not hold for the checks to hold: a check may stand under a condition, or the loop may not run. If it
-//! is false, the second version runs, which is the loop as it was. It stops where the loop did, with the same error.
+//! `ok` implies c(i) at every i, by the facts of `ranges`. For an index, the ends of its range must be in range. `ok`
+//! is not necessary: a check may be under a condition, or the loop may not run. If `ok` is false, the second version
+//! runs, which is the original loop. It stops where the loop did, with the same error.
 //!
-//! The versions stand at the outermost loop before which the ranges of all checks within are known. Checks whose range
-//! is known only further in, such as those of rows, get versions there. What is not linear in the indices, such as an
-//! index from memory, stays checked.
+//! The versions are made of the outermost loop before which the ranges of all its checks are known. Checks whose range
+//! is known only further in, such as those of rows, get versions there. An index that is not linear in the loop
+//! indices, such as one from memory, stays checked.
 
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Assumed, Linear, Ranges};

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! for k lanes W { r = load x[k]; for j { for c { .. load r[c] .. } } }
-//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] }; for j { for c { .. load t[c] .. } } }
+//!   =   for k lanes W { r = load x[k]; t = alloc m; for c in 0..m { t[c] = r[c] };
+//!                       for j { for c { .. load t[c] .. } } }
 //!
 //! for k lanes W { r = load g[k]; for j { for c { add r[c] += a } } }
-//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } }; for c in 0..m { r[c] += t[c] } }
+//!   =   for k lanes W { r = load g[k]; t = alloc m; zero t; for j { for c { add t[c] += a } };
+//!                       for c in 0..m { r[c] += t[c] } }
 //! ```
 //!
 //! The rows of a tensor of rows may lie anywhere. So the elements that W lanes read at one index are gathered, and the

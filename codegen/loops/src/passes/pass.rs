@@ -1,7 +1,7 @@
 //! Defines a pass: a row with a name, and work on one function or on all of them.
 //!
-//! A [`FunctionPass`] gets the functions one after the other in a [`FunctionCx`], which hands it analyses. What it knows
-//! of other functions is what they were before the pass began. Passes that look into other functions, or make some, are
+//! A [`FunctionPass`] gets the functions one after the other in a [`FunctionCx`], which gives it analyses. Facts about
+//! other functions are those from before the pass began. Passes that look into other functions, or make some, are
 //! [`PassWork::Module`].
 
 use crate::analyses::alias::{Aliases, Written};

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A vector of vectors may be jagged, and hardly ever is. If all rows have one size, each loop over a row has the same
-//! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. What the
-//! function was is another function then, which hardly ever runs. To ask costs little: it is done for functions that
-//! load the sizes of all rows in a loop, or in loops inside of it, anyway.
+//! bounds. Then much can be done before the loop over the rows, and rows can run in lanes side by side. The original
+//! function becomes a function of its own, which hardly ever runs. The test costs little, since it is made only for
+//! functions that load the sizes of all rows anyway.
 
 use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Written};

@@ -26,7 +26,7 @@
 //! registers (a block).
 //!
 //! ```text
-//! for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }    =    for i jam 4 { for k jam 4 { .. } }
+//! for i { for k { s = for j lanes W { s + a[i, j] b[k, j] }; store c[i, k] } }  =  for i jam 4 { for k jam 4 { .. } }
 //!
 //! R by R'                max(sum of each statement / those of R and R' for which it is the same, LATENCY / (R R'))
 //! ```

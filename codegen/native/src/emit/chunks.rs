@@ -2,7 +2,7 @@
 //! iteration.
 //!
 //! ```text
-//! for c in 0..n on threads { s }   =   env = { region, what s uses from outside }; status = lmc.chunks(.., body, env, n)
+//! for c in 0..n on threads { s }   =   env = { region, outer values of s }; status = lmc.chunks(.., body, env, n)
 //! body(env, c, worker)             =   arena, context = those of the worker; s; tell how it went
 //! ```
 //!
@@ -73,7 +73,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let ctx = self.runtime("lmc.own", &[region.into(), own.into()]).into_pointer_value();
         built(self.builder.build_conditional_branch(runs, run, skipped));
         self.builder.position_at_end(run);
-        // Nothing in here is recursive, so nobody looks at the limit of the stack.
+        // Nothing in here is recursive, so the limit of the stack is unused.
         let hidden = Hidden { ctx, limit: self.ptr().const_null(), depth: self.i64().const_zero(), arena };
         let mut part = frame.part(body, hidden, failed);
         self.load_environment(&mut part, used, ty, env);

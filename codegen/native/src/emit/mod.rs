@@ -5,9 +5,10 @@
 //! an entry              i32 @f(ptr ctx, x.., ptr r..), 0 when all went well
 //! ```
 //!
-//! `limit` is the lowest address that the stack may reach, and `depth` the number of calls. Only recursive functions look
-//! at them, and LLVM drops them elsewhere. It also drops the arena where nothing is taken from it. Internal names begin
-//! with `lmc.`, which no exported symbol does. So no name of the user's is taken for libm, libc or an intrinsic.
+//! `limit` is the lowest address that the stack may reach, and `depth` the number of calls. Only recursive functions
+//! read them, and LLVM drops them elsewhere. It also drops the arena from functions that take nothing from it. Internal
+//! names begin with `lmc.`, and no exported symbol does. So no user's name is taken for one of libm, libc or an
+//! intrinsic.
 //!
 //! [`Emitter`] holds the module under construction, and [`frame::Frame`] the function. The methods of `Emitter` are
 //! divided over the files of this folder, by what they emit. No file calls methods of another one's private parts:

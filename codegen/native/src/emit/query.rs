@@ -1,7 +1,7 @@
 //! Emits the query of the workspace, which runs a slice (`loops::analyses::slices`) in place of the call.
 //!
-//! The slice gets a context of its own, with an arena and as many workers as the caller has. The arena has addresses
-//! that belong to nobody, unless the slice looks at what lies there.
+//! The slice gets its own context, with an arena and as many workers as the caller has. The arena has invalid
+//! addresses, unless the slice reads memory there.
 
 use super::entry::parameter_types;
 use super::{Emitter, built, query_name};
@@ -19,7 +19,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let Some(entry) = self.declare_workspace(interface, symbol) else { return };
         let mut fields = self.input_fields(interface, entry);
         for output in interface.outputs.iter().filter(|output| !matches!(output.form, CForm::Scalar(_))) {
-            // No storage: nobody looks at its fields.
+            // No storage: its fields are unused.
             let types = [Scalar::Bool.ty()].into_iter().chain(self.field_types(&output.form));
             fields.extend(types.map(|ty| self.ty(ty).const_zero()).collect::<Vec<_>>());
         }

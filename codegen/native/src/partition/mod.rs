@@ -5,10 +5,10 @@
 //! alone, not on how many cores there are; so does the result.
 //!
 //! ```text
-//! stays together   a function that is called once with its caller, where LLVM would inline it; functions that call each
-//!                  other
+//! stays together   a function that is called once, with its caller, if LLVM would inline it; functions that call
+//!                  each other
 //! is copied        a short function, to each part that uses it: it is inlined, or as well known as before
-//! is shared        any other: one part defines it, for the others it is a name, hidden from everybody else
+//! is shared        any other: one part defines it, the others declare it, and it is hidden from other modules
 //! ```
 //!
 //! The parts are filled with the longest functions first, each into the part that has least so far.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// A part of the argument, or of the result.
 #[derive(Clone)]
 pub(super) struct Position {
-    /// The components that lead to it.
+    /// The components that lead to the part.
     path: Path,
     /// The components and elements that lead to it: from its columns or rows, if it has some, else from the whole.
     steps: Vec<Step>,

@@ -36,7 +36,7 @@ impl Pipeline {
         if has_changed { self.simplest(def) } else { Ok(def) }
     }
 
-    /// Returns the term with the calls that it has now inlined, so far as they fit; none where there are none.
+    /// Returns the term with its present calls inlined, as far as they fit; `None` if it has none.
     fn with_inlined(&mut self, e: &Expr, mut budget: usize) -> Result<Option<Expr>, Error> {
         let mut called = Vec::new();
         calls(e, &mut called);

@@ -8,7 +8,7 @@
 //! jacrev$f(s) = let e1 .. en in blocks(r)      r[i] = rev$f(s, $delta_at(f(s), i, 1.0))       rows
 //! ```
 //!
-//! e1 .. en is what does not depend on the direction: it is computed once. For that, calls are inlined (`inline`), and
+//! e1 .. en do not depend on the direction, and are computed once. For that, calls are inlined (`inline`), and
 //! what loops compute that does not depend on it is stored (`passes::residuals`). A part of s that is told apart by
 //! components is a direction of its own, of the derivative with respect to that part, `[fwd [wrt$2.1 f]]`.
 //!
@@ -33,11 +33,11 @@ use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A side of so few scalars, against one whose size only the run tells, decides without a look at the other.
+/// A side with at most this many scalars is chosen if the other side's size is known only at run time.
 const FEW: i64 = 4;
 
 impl Pipeline {
-    /// Returns f as the dense derivatives take it: a function of values, to Float where there is to be a gradient.
+    /// Returns f as the dense derivatives take it: a function of values, to Float for a gradient.
     fn between_values(&mut self, of: &FunName, needs_float: bool) -> Result<Fun, Error> {
         let f = Fun { name: of.clone(), ..(*self.source(of)?.fun).clone() };
         if needs_float && f.result != Type::Float {

@@ -57,7 +57,7 @@ impl Paired<'_> {
 
     /// The state is a pair.
     pub(super) fn fold(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<(), String> {
-        let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let start = Expr::tuple([a.clone(), self.or_zero(&self.pair(a))]);
         let nothing = Expr::tuple([]);
         let pair = self.supply.fresh("p", Type::tuple([Type::Integer, start.ty().clone()]));
@@ -65,13 +65,13 @@ impl Paired<'_> {
         let parts = Binding { pattern: Pattern::Tuple(vec![i.clone(), state.clone()]), rhs: Expr::var(&pair) };
         let step = self.step(f, &i, &state, v, vec![parts], |next| Expr::tuple([next, nothing.clone()]))?;
         let looped = Expr::prim(Prim::Loop, [n, Expr::lam(pair, step), start, nothing.clone()]);
-        let both = self.named("t", looped);
+        let both = self.bind_as("t", looped);
         self.bind_pair(y, Expr::get(1, both));
         Ok(())
     }
 
     pub(super) fn scanl(&mut self, y: &Var, f: &Expr, a: &Expr, v: &Expr) -> Result<(), String> {
-        let n = self.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let k = self.supply.fresh("k", Type::Integer);
         let steps = Expr::prim(Prim::Build, [n, Expr::lam(k.clone(), Expr::var(&k))]);
         let start = Expr::tuple([a.clone(), self.or_zero(&self.pair(a))]);
@@ -138,7 +138,7 @@ impl Paired<'_> {
             Expr::tuple([both(1), both(2)])
         })?;
         let witness = Expr::tuple([w.clone(), w.clone()]);
-        let both = self.named("t", Expr::prim(Prim::Loop, [n.clone(), Expr::lam(q, step), start, witness]));
+        let both = self.bind_as("t", Expr::prim(Prim::Loop, [n.clone(), Expr::lam(q, step), start, witness]));
         let part = |i, k| Expr::get(k, Expr::get(i, both.clone()));
         self.value(y, Expr::tuple([part(1, 1), part(2, 1)]));
         self.bind_partner(y, Some(Expr::tuple([part(1, 2), part(2, 2)])));

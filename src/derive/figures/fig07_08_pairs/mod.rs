@@ -350,7 +350,7 @@ impl Paired<'_> {
         self.out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
     }
 
-    fn named(&mut self, name: &str, rhs: Expr) -> Expr {
+    fn bind_as(&mut self, name: &str, rhs: Expr) -> Expr {
         let x = self.supply.fresh(name, rhs.ty().clone());
         self.value(&x, rhs);
         Expr::var(&x)

@@ -1,4 +1,4 @@
-//! `$loop`, which derivatives of folds are made of, with a record.
+//! Differentiates `$loop`, of which derivatives of folds are made, with a record.
 //!
 //! ```text
 //! y = $loop(n, λ(i, s). (s', z), a, w)     p = scanl(λ((s, _), i). (s', r), (a, _), build(n, λi. i))
@@ -30,13 +30,13 @@ impl Recorder<'_, '_> {
         let kept = [plan.record.clone(), extra.clone()].concat();
         let k = self.cx.supply.fresh("k", Type::Integer);
         let numbers = Expr::prim(Prim::Build, [n.clone(), Expr::lam(k.clone(), Expr::var(&k))]);
-        let numbers = self.cx.named("ks", numbers);
+        let numbers = self.cx.bind_as("ks", numbers);
         let scan = self.scan(&step, &Scan { f, start: a, over: &numbers, state: 2 }, &kept);
-        let states = self.cx.named("states", scan);
+        let states = self.cx.bind_as("states", scan);
         let read = step.read(&mut self.cx, &i, &states, &kept);
         let terms = Expr::block([read, step.header.clone(), second].concat(), output);
         let terms = renamed(&Expr::lam(i.clone(), terms), self.cx.supply);
-        let sum = self.cx.named("z", Expr::prim(Prim::SumBuild, [w.clone(), n.clone(), terms]));
+        let sum = self.cx.bind_as("z", Expr::prim(Prim::SumBuild, [w.clone(), n.clone(), terms]));
         let last = Expr::prim(Prim::Index, [n.clone(), states.clone()]);
         let last = if kept.is_empty() { last } else { Expr::get(1, last) };
         self.cx.value(y, Expr::tuple([last, sum]));

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A value without fixed shape, or made of recorded values, is not kept beside the record: a second loop computes
-//! it, and reads the record for what the first has computed already. A loop whose map needs nothing of its
+//! it, and reads the values of the first loop from the record. A loop whose map needs nothing of its
 //! values, or only what its result has, stays as it is.
 
 use super::plan::{plan, stages};
@@ -85,14 +85,14 @@ impl Recorder<'_, '_> {
             let p = self.records(n, i, &values, result);
             let first = self.cx.supply.fresh("y", value.ty().clone());
             let step = Expr::prim(Prim::Index, [Expr::var(i), p]);
-            self.again(b, i, Expr::get(1, step.clone()));
+            self.bind_again(b, i, Expr::get(1, step.clone()));
             return vec![unpacked([vec![first], record.to_vec()].concat(), step)];
         }
         let kept = [record.to_vec(), stages.extra.clone()].concat();
         let result = tuple_or_one(kept.iter().map(Expr::var).collect());
         let p = self.records(n, i, &stages.first, result);
         let step = Expr::prim(Prim::Index, [Expr::var(i), p]);
-        self.again(b, i, Expr::block([vec![unpacked(kept, step.clone())], stages.second].concat(), value));
+        self.bind_again(b, i, Expr::block([vec![unpacked(kept, step.clone())], stages.second].concat(), value));
         let unused = stages.extra.iter().map(|x| self.cx.supply.fresh(x.name(), x.ty().clone()));
         vec![unpacked(record.iter().cloned().chain(unused).collect(), step)]
     }
@@ -100,11 +100,11 @@ impl Recorder<'_, '_> {
     fn records(&mut self, n: &Expr, i: &Var, values: &[Binding], result: Expr) -> Expr {
         let body = Expr::lam(i.clone(), Expr::block(values.to_vec(), result));
         let body = renamed(&body, self.cx.supply);
-        self.cx.named("p", Expr::prim(Prim::Build, [n.clone(), body]))
+        self.cx.bind_as("p", Expr::prim(Prim::Build, [n.clone(), body]))
     }
 
     /// Binds the value of a loop, with another body.
-    fn again(&mut self, b: &Binding, i: &Var, body: Expr) {
+    fn bind_again(&mut self, b: &Binding, i: &Var, body: Expr) {
         let body = renamed(&Expr::lam(i.clone(), body), self.cx.supply);
         let rhs = b.rhs.map_children(|arg| if matches!(arg.ty(), Type::Lam(..)) { body.clone() } else { arg.clone() });
         self.cx.out.push(Binding { pattern: b.pattern.clone(), rhs });
@@ -115,7 +115,7 @@ impl Recorder<'_, '_> {
     pub(super) fn fold(&mut self, y: &Var, b: &Binding, fold: [&Expr; 3]) -> Result<(), String> {
         let [f, a, v] = fold;
         let end = Expr::tuple([Expr::var(y), Expr::tuple([])]);
-        let n = self.cx.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.cx.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let r = Recurrence { n: n.clone(), states: v.clone(), start: a, end: &end, f, over: Some(v) };
         let i = self.cx.supply.fresh("i", Type::Integer);
         let step = self.step(&r, &i, |inner, map| {
@@ -124,7 +124,7 @@ impl Recorder<'_, '_> {
         })?;
         let plan = plan(&step.parts.values, &step.parts.map, &step.at_hand());
         let scan = self.scan(&step, &Scan { f, start: a, over: v, state: 1 }, &plan.record);
-        let states = self.cx.named("states", scan.at(b.rhs.span()));
+        let states = self.cx.bind_as("states", scan.at(b.rhs.span()));
         let last = Expr::prim(Prim::Index, [n, states.clone()]);
         let value = if plan.record.is_empty() { last } else { Expr::get(1, last) };
         self.cx.value(y, value);
@@ -140,10 +140,10 @@ impl Recorder<'_, '_> {
         let states = Expr::var(y);
         let last = self.cx.supply.fresh("last", a.ty().clone());
         let end = Expr::tuple([Expr::var(&last), states.clone()]);
-        let n = self.cx.named("n", Expr::prim(Prim::Size, [v.clone()]));
+        let n = self.cx.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
         let r = Recurrence { n: n.clone(), states: states.clone(), start: a, end: &end, f, over: Some(v) };
         let i = self.cx.supply.fresh("i", Type::Integer);
-        let (state, place) = (states.clone(), next(&i));
+        let (state, place) = (states.clone(), index_after(&i));
         let step = self.step(&r, &i, |inner, map| {
             let reached = inner.cx.supply.fresh("Dnext", map.ty().clone());
             let output = compose(at(&place, &state), Expr::var(&reached));
@@ -156,13 +156,13 @@ impl Recorder<'_, '_> {
             self.plainly(b);
         } else {
             let scan = self.scan(&step, &Scan { f, start: a, over: v, state: 1 }, &plan.record);
-            let p = self.cx.named("p", scan.at(b.rhs.span()));
+            let p = self.cx.bind_as("p", scan.at(b.rhs.span()));
             let k = self.cx.supply.fresh("k", Type::Integer);
             let state = Expr::get(1, Expr::prim(Prim::Index, [Expr::var(&k), p.clone()]));
             let m = Expr::prim(Prim::Size, [p.clone()]);
             self.cx.value(y, Expr::prim(Prim::Build, [m, Expr::lam(k, state)]));
             let unused = self.cx.supply.fresh("s", a.ty().clone());
-            let step_end = Expr::prim(Prim::Index, [next(&i), p]);
+            let step_end = Expr::prim(Prim::Index, [index_after(&i), p]);
             read.push(unpacked([vec![unused], plan.record.clone()].concat(), step_end));
         }
         self.cx.value(&last, Expr::prim(Prim::Index, [n, states.clone()]));
@@ -243,18 +243,18 @@ impl Step {
         let entry = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
         let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: Expr::get(1, entry(Expr::var(i))) };
         let after = cx.supply.fresh("s", self.state.ty().clone());
-        let all = unpacked([vec![after.clone()], record.to_vec()].concat(), entry(next(i)));
+        let all = unpacked([vec![after.clone()], record.to_vec()].concat(), entry(index_after(i)));
         [vec![before, all], self.parts.where_it_is(&Expr::var(&after))].concat()
     }
 
     fn read_states(&self, i: &Var, states: &Expr) -> Vec<Binding> {
         let state = |i: Expr| Expr::prim(Prim::Index, [i, states.clone()]);
         let before = Binding { pattern: Pattern::Var(self.state.clone()), rhs: state(Expr::var(i)) };
-        [vec![before], self.parts.where_it_is(&state(next(i)))].concat()
+        [vec![before], self.parts.where_it_is(&state(index_after(i)))].concat()
     }
 }
 
-fn next(i: &Var) -> Expr {
+fn index_after(i: &Var) -> Expr {
     Expr::prim(Prim::Add, [Expr::var(i), Expr::integer(1)])
 }
 

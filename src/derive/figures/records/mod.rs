@@ -1,7 +1,7 @@
-//! Computes the values of a Jacobian once: the map reads what the values recorded.
+//! Computes the values of a Jacobian once, with a record that the map reads.
 //!
 //! The Jacobian of `fig06_jacobian` repeats the branches of conditionals and the bodies of loops, once for the value
-//! and once for the map. Here the value comes with a record of what the map needs of it:
+//! and once for the map. Here the value comes with a record of the intermediate values that the map needs:
 //!
 //! ```text
 //! y = if c then e1 else e2        (y, r) = if c then (e1, r1) else (e2, r2)
@@ -40,7 +40,7 @@ pub struct Recorded {
     pub values: Vec<Binding>,
     /// The value: an atom.
     pub value: Expr,
-    /// The map: a block, which may begin with values that are made again.
+    /// The map: a block, which may begin with recomputed values.
     pub map: Expr,
 }
 
@@ -148,8 +148,8 @@ impl Recorder<'_, '_> {
         }
     }
 
-    /// The Jacobian of a primitive by its law, so that the map reads no more than it needs. What it was to
-    /// compute again, it reads: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
+    /// The Jacobian of a primitive by its law, so that the map reads no more than it needs. It reads values
+    /// instead of recomputing them: `∂exp(x) = S(exp(x)) = S(y)`, where y = exp(x).
     fn read_value(&mut self, b: &Binding) {
         let (Pattern::Var(y), Kind::App(Op::Prim(p), args)) = (&b.pattern, b.rhs.kind()) else { return };
         let JacobianRule::Law(_) = p.jacobian() else { return };
@@ -162,7 +162,7 @@ impl Recorder<'_, '_> {
         *rhs = Expr::prim(Prim::LmCompose, [read, inner.clone()]);
     }
 
-    /// The branches share the record: only one is taken.
+    /// Differentiates a conditional. The branches share the record, since only one is taken.
     fn conditional(&mut self, y: &Var, b: &Binding, c: &Expr, yes: &Expr, no: &Expr) -> Result<(), String> {
         let (yes, no) = (self.parts(yes, false)?, self.parts(no, false)?);
         let value = Expr::var(y);
@@ -241,7 +241,7 @@ impl Recorder<'_, '_> {
         Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
     }
 
-    /// A value that comes without a record.
+    /// Differentiates a binding whose value has no record.
     fn plainly(&mut self, b: &Binding) {
         self.cx.out.push(Binding { pattern: b.pattern.clone(), rhs: renamed(&b.rhs, self.cx.supply) });
     }
@@ -275,7 +275,7 @@ pub struct Record {
     pub ty: Type,
     /// Whether the record is one value, not a tuple of several.
     pub is_one: bool,
-    /// For each of its values, the parameter of the function that it is.
+    /// For each value of the record, the parameter of the function that it equals.
     pub parameters: Vec<Option<usize>>,
 }
 
@@ -310,7 +310,7 @@ fn vars(bindings: &[Binding]) -> Vec<Var> {
     bindings.iter().flat_map(|b| b.pattern.vars().to_vec()).collect()
 }
 
-/// Returns the map with dummies for what only shows that it is a number, or numbers.
+/// Returns the map with dummies for witnesses of numbers.
 fn witnesses(m: &Expr) -> Expr {
     match m.kind() {
         Kind::App(op @ Op::Prim(Prim::LmScale), args) => {

@@ -8,9 +8,9 @@
 //! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals of such | recomputed |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
-//! Making a tuple again is as good as recording it, since it is no larger than its parts. A component or an
-//! element is smaller than what it is taken from, so that must be there already: bound outside, recorded for
-//! something else, or made again itself.
+//! Remaking a tuple is as good as recording it, since it is no larger than its parts. A component or an
+//! element is smaller than its whole. So it is recomputed only if the whole is available: bound outside, recorded for
+//! another value, or recomputed itself.
 
 use lm::prim::Prim;
 use lm::scope::free_variables;
@@ -22,7 +22,7 @@ use std::collections::HashSet;
 pub struct Plan {
     /// Recorded, in the order in which they are computed.
     pub record: Vec<Var>,
-    /// Made again, in that order.
+    /// Recomputed, in that order.
     pub again: Vec<Binding>,
 }
 

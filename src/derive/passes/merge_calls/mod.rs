@@ -35,8 +35,8 @@ pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
 
 /// Merges the computations of a definition.
 ///
-/// `records` has f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. What depends on the parameters
-/// `late` is not merged with what does not: a split cuts between the two.
+/// `records` has f and the B of `[suffwdpass f] : S -> (T, B)`, for each f that has it. Bindings that depend on the
+/// parameters `late` are not merged with others: a split cuts between the two.
 pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
     let tuples = Tuples::bound_in(&def.body);
     let mut pass = MergeCalls {
@@ -64,7 +64,7 @@ struct MergeCalls<'a> {
     effects: &'a Effects,
     supply: &'a mut Supply,
     positions: HashMap<u32, Position>,
-    /// The late parameters and what depends on them.
+    /// The late parameters and the variables that depend on them.
     late: HashSet<u32>,
     tuples: Tuples,
 }
@@ -85,7 +85,7 @@ impl MergeCalls<'_> {
         all.push(Some(Binding { pattern: Pattern::Var(last.clone()), rhs: result.clone() }));
         let all = self.halves_before_values(projections_first(all));
         let all = self.merge_bindings(all, depth);
-        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.inside(b, depth)).collect();
+        let mut bindings: Vec<Binding> = all.into_iter().map(|b| self.merge_in_branches(b, depth)).collect();
         match bindings.last() {
             Some(Binding { pattern: Pattern::Var(x), .. }) if *x == last => {
                 let result = bindings.pop().expect("just seen").rhs;
@@ -127,7 +127,7 @@ impl MergeCalls<'_> {
         out
     }
 
-    fn inside(&mut self, b: Binding, depth: usize) -> Binding {
+    fn merge_in_branches(&mut self, b: Binding, depth: usize) -> Binding {
         let rhs = match b.rhs.kind() {
             Kind::App(Op::If, args) => {
                 let (yes, no) =
@@ -325,7 +325,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 /// A search for conditionals on one variable that can be merged.
 struct Unmerged<'a> {
     effects: &'a Effects,
-    /// The directions, and what depends on them.
+    /// The directions, and the variables that depend on them.
     late: HashSet<u32>,
 }
 

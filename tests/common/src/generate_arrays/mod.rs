@@ -1,8 +1,8 @@
 //! Random programs on arrays: well-typed, smooth, of several functions, as KS text.
 //!
-//! Types carry sizes, so that indices are in range and sizes that must agree do: `N` and `M` are sizes that a
-//! point of the program fixes, others are constants, one more than a size, the value of an index, or that of
-//! a variable that holds a row of no known size. Only what the language's checker sees is text.
+//! Types carry sizes, so that indices are in range, and sizes agree where they must. `N` and `M` are sizes that a
+//! point of the program fixes. Other sizes are constants, successors of sizes, values of indices, or sizes of rows in
+//! variables. The program itself is text for the language's checker.
 //!
 //! A program is made from a list of numbers, its choices; when they run out, every choice is the simplest
 //! one. So proptest shrinks programs by shrinking the list.

@@ -8,7 +8,7 @@
 //! x = b[i..], b as T, b after slide             x has what b has
 //! store b[i] = x, move b <- x                   what x has, or what lies in it, lies in b
 //! x = if .., x = for .. carrying (y = a)        x has what the blocks yield; y what a and x have
-//! x.. = call f(a..)                             x has a root of its own, and all that is in the a that f does not change
+//! x.. = call f(a..)                             x has a new root, and all that is in each a that f does not change
 //! ```
 //!
 //! Buffers of different roots share no memory that anything writes. Lowering adds only to memory that it made for the

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 
 /// Finds what each function writes to, callees first.
 ///
-/// A function is looked at again only if it calls one of which more is known by then: a recursive one, or a caller of one.
+/// A function is analysed again only if the result for one of its callees has changed since. Such a callee is
+/// recursive, or calls a recursive function.
 pub fn settled(module: &Module, mut found: impl FnMut(FunId, &Function, &[Written]) -> Written) -> Vec<Written> {
     let calls = calls(module);
     let order: Vec<usize> = tarjan_scc(&calls).into_iter().flatten().map(|node| node.index()).collect();

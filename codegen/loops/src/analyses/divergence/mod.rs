@@ -12,11 +12,10 @@
 //!                                   and some do not
 //! ```
 //!
-//! The least solution is found by going over the body until nothing changes. A buffer that is allocated in the loop
-//! starts as `shared`. It starts as `rows` if memory from outside the loop gets to hold it, for each iteration must
-//! have one of its own then. The roots that one local may have must be told apart by nobody: they are `rows` if one of
-//! them is, or comes from outside, else `each` if one is. So are those between which a `move` copies, which may overlap
-//! (`lower::keep`).
+//! The least solution is found by iterating over the body until nothing changes. A buffer that is allocated in the loop
+//! starts as `shared`. It starts as `rows` if memory from outside the loop may hold it, since each iteration then needs
+//! its own. All roots that one local may be must have one form. They are `rows` if one of them is, or comes from
+//! outside, else `each` if one is. The same holds for the two sides of a `move`, which may overlap (`lower::keep`).
 
 use crate::analyses::alias::Aliases;
 use crate::analyses::roots::{Root, Roots};

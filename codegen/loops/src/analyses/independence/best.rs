@@ -12,7 +12,8 @@
 //! ```text
 //! elements are ordered      no x is NaN. Where a NaN is not taken it takes part in nothing; where it is taken,
 //!                           as by `if y >= x { y } else { x }`, all before it is forgotten: see `prepare`
-//! equals are told apart     by the place where each was found: the first one stays (x > y), or the last one comes (x >= y).
+//! equals are told apart     by the place where each was found: the first one stays (x > y), or the last one is taken
+//!                           (x >= y).
 //!                           Equal Floats may differ, too: 0 and -0
 //! ```
 //!

@@ -5,9 +5,9 @@
 //! ```text
 //! y' = y + e               sums (`sums`)
 //! y' = max y x             the largest element, and what is chosen with it (`best`)
-//! add b[e] += x            sums in memory, if nobody looks at b in the loop
-//! store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`), as does all in the loop that
-//!                          looks at them, or at what lies in them
+//! add b[e] += x            sums in memory, if nothing else in the loop uses b
+//! store b[e] = x           elements, or rows, that belong to the iteration alone (`owned`); all other accesses in the loop to
+//!                          them, or to memory inside of them, are the iteration's, too
 //! ```
 //!
 //! and it gives back to the arena what it takes, or leaves it there for good. Buffers made in an iteration are its own,

@@ -3,8 +3,8 @@
 //! ```text
 //! i + u,  u - i               u the same in all iterations
 //! c e,    e owned             c a constant, not 0
-//! e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of constants and
-//!                             of indices of loops between constants, each times a constant
+//! e m + j + u,  0 <= j < m    a row; e owned, m the same in all iterations; or m a constant, and j a sum of
+//!                             constants and of indices of loops between constants, each times a constant
 //! m e + .. + i + u,  0 <= i < m    a column; e a size, the index of a loop, or a constant
 //! ```
 //!

@@ -150,7 +150,7 @@ impl Expander<'_> {
         out.push(Stmt::For(Box::new(looped)));
     }
 
-    /// for j in a..b lanes W { s }    =    m = a + (b - a) / W W; for j in a..m lanes W { s }; for j in m..b lanes V { s }
+    /// for j in a..b lanes W { s }   =   m = a + (b - a) / W W; for j in a..m lanes W { s }; for j in m..b lanes V { s }
     fn narrow_rest(&mut self, block: &mut Block) {
         for mut stmt in std::mem::take(&mut block.stmts) {
             match stmt {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! b = alloc n; s; c = alloc m; t     =   b = alloc n; s; t, with b for c         t does not use b, m <= n
-//! for i in .. { x = load b[i]; .. store c[i] = e }                          the last use of b, the first one of c: as well
+//! for i in .. { x = load b[i]; .. store c[i] = e }             also if this is the last use of b and the first of c
 //! ```
 //!
 //! b is in use up to the last statement of the block that uses anything by which b can be reached. c is in use from the

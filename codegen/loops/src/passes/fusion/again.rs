@@ -5,9 +5,10 @@
 //!   =   for i { x = load b[i]; check x < n; s; y = load b[i]; t[j := i] }
 //! ```
 //!
-//! Where the second loop begins, the first one has ended without an error: so what it checked in each iteration holds,
-//! and the second cannot stop. A value and its derivative, or two derivatives, are such loops. To make one of them is
-//! worth while whether or not they pass anything on: they load the same, and `loop_versioning` has one loop to make two of.
+//! Where the second loop begins, the first one has ended without an error. So the conditions that it checked hold in
+//! each iteration, and the second loop cannot stop. A value and its derivative, or two derivatives, are such loops.
+//! Fusing them pays even if they pass nothing on: they load the same elements, and `loop_versioning` versions one loop,
+//! not two.
 
 use super::fuser::Done;
 use crate::analyses::alias::Aliases;

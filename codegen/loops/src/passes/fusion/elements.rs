@@ -5,10 +5,10 @@
 //! move b[0..n] <- a[0..n]; .. load b[k] ..             =   .. load a[k] ..
 //! ```
 //!
-//! All of b is that, nobody else has b, and nothing that e reads is written or released before the last load of b. e is
-//! as cheap as a load where it loads one element at most, and does one or two cheap operations. A more expensive e is
-//! moved if there is one load, which reads each element once at most. It stands in no loop, or in one, at the index
-//! plus or minus what does not change in the loop.
+//! e(i) gives all elements of b, and b does not escape. Nothing that e reads is written or released before the last
+//! load of b. e is as cheap as a load if it loads one element at most, and does one or two cheap operations. A more
+//! expensive e is moved if b has a single load, which reads each element at most once. Such a load is outside of loops.
+//! Or it is in one loop, at the index plus or minus something that does not change in the loop.
 
 use super::fuser::WINDOW;
 use super::order::is_released;

@@ -4,10 +4,11 @@
 //! for i in 0..n { store b[i] = x; y = load b[i - 1] }
 //!   =   for i in 0..n carrying (z = 0) { store b[i] = x; y := z; yield x }
 //! zero b[0..n]; for i from n - 1 down to 0 { if c { add b[i - 1] += x }; y = load b[i] }
-//!   =   zero b[0..n]; for k in 0..n carrying (z = 0) { i = n - 1 - k; s = if c { add ..; 0 + x } else { 0 }; y := z; yield s }
+//!   =   zero b[0..n];
+//!       for k in 0..n carrying (z = 0) { i = n - 1 - k; s = if c { add ..; 0 + x } else { 0 }; y := z; yield s }
 //! ```
 //!
-//! Which loops and buffers those are, `neighbours` tells. Stores that nobody reads then are left to `dce`.
+//! `neighbours` finds these loops and buffers. `dce` drops the dead stores that remain.
 
 use super::Fuser;
 use super::neighbours::{Way, collect_touches, handed};

@@ -3,15 +3,15 @@
 //! ```text
 //! for i { s; store b[i] = x }; for j { y = load b[j]; t }     =   for i { s; store b[i] = x; y := x; t[j := i] }
 //! zero b[0..n]; for i in 0..n { add b[i] += x }               =   for i in 0..n { y = 0 + x; store b[i] = y }
-//! move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { y = load a[i]; z = y + x; store b[i] = z }
+//! move b[0..n] <- a[0..n]; for i in 0..n { add b[i] += x }    =   for i in 0..n { store b[i] = a[i] + x }
 //! for i { store b[i] = e(i) }; .. load b[k] ..                =   .. e(k) ..           (`elements`)
-//! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { add b[i] += x }; add b[k] += v   (`points`)
-//! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..                   (`rows`)
+//! zero b; add b[k] += v; for i { add b[i] += x }              =   zero b; for i { .. }; add b[k] += v  (`points`)
+//! for i { r = alloc m; zero r; store b[i] = r }; x = load b[k]; .. load x[j] ..      =   .. 0 ..            (`rows`)
 //! ```
 //!
-//! `merge` makes one loop of two, also of two that check the same (`again`). `forward` forwards stored values to loads.
-//! `elements` computes again what costs no more than a load, or is read once. Stores that nobody reads then, and their
-//! buffers, are left to `dce`.
+//! `merge` fuses two loops, also two that make the same checks (`again`). `forward` forwards stored values to loads.
+//! `elements` computes elements again that cost no more than a load, or are read once. `dce` drops the dead stores and
+//! buffers that remain.
 //!
 //! Nothing is computed more often than before, but for what is as cheap as a load. Sums keep their order.
 

@@ -3,7 +3,7 @@
 //! ```text
 //! zero b[0..n]; add b[k] += v; for i in 0..n { add b[i] += x }         =   zero b; for ..; add b[k] += v
 //! add a[k] += v; zero b; for i in 0..n { x = load a[i]; add b[i] += x }
-//!   =   zero b; for ..; add b[k] += v                                      where nobody looks at a any more
+//!   =   zero b; for ..; add b[k] += v                                      if a is not used afterwards
 //! ```
 //!
 //! Between loops that could be one nothing is left then: the derivative of a sum with a largest element in it adds to

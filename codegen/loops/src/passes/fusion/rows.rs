@@ -5,10 +5,9 @@
 //!   =   .. 0 ..; zero c[0..l]                    as well with  for j in 0..m { store r[j] = a number }  for `zero`
 //! ```
 //!
-//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. Nothing else has the rows, or b, which is
-//! made here, too. Only loads and moves use b, and only loads and moves use what is loaded from it. So a row holds
-//! nothing but what it was filled with. The same holds of a buffer that is no row. What nobody reads then is left to
-//! `dce`.
+//! So a tangent of zeros, or of ones, of a vector of vectors costs nothing. The rows and b are made here and do not
+//! escape. Only loads and moves use b, and only loads and moves use the rows loaded from it. So a row holds only the
+//! number that fills it. The same is done for buffers that are not rows. `dce` drops the dead code that remains.
 
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};

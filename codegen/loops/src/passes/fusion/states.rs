@@ -1,7 +1,8 @@
 //! Finds the states of a loop that stores each of them.
 //!
 //! ```text
-//! store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' }; .. load b[n] ..
+//! store b[0] = x; z = for i in 0..n carrying (y = x) { .. load b[i] ..; store b[i + 1] = y'; yield y' };
+//! .. load b[n] ..
 //!   =  .. y ..  and  .. z ..
 //! ```
 //!

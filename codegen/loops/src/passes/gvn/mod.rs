@@ -15,7 +15,7 @@
 //! x = for i in a..b carrying (y = false) { .. yield true }         x is a < b
 //! ```
 //!
-//! An expression is known in the block where it stands and in those inside, after it.
+//! An expression is known in its block and in the inner blocks, after its statement.
 
 mod fold;
 mod sides;

@@ -5,8 +5,8 @@
 //!   =   z = if a < b -0.0 else 0.0; x = for i in a..b carrying (y = z) { .. }
 //! ```
 //!
-//! -0 + x is x for all x, so a sum starts from -0; but of nothing it is 0. Asked before the loop, that is in nobody's way:
-//! behind it, the sum would be a conditional, which other passes do not look through.
+//! -0 + x is x for all x, so a sum starts from -0. But a sum without terms is 0. A test before the loop is harmless. A
+//! conditional after the loop would hide the sum from other passes.
 
 use crate::ir::{Block, Builder, Local, LocalInfo, Op, Operand, Scalar, Stmt};
 use std::collections::{HashMap, HashSet};
@@ -38,7 +38,7 @@ impl Starts {
     pub(super) fn choose(&mut self, sum: Local, asked: Option<&(Op, Vec<Operand>)>) -> bool {
         let (Some([from, to]), Some((Op::LtI, args))) = (self.ranges.get(&sum), asked) else { return false };
         let is_its_range = args[0].same(from) && args[1].same(to);
-        // Whoever asks nothing wants -0.
+        // Without a conditional, the sum keeps its -0.
         let can = is_its_range && self.uses.get(&sum) == Some(&1);
         can && {
             self.chosen.insert(sum);

@@ -67,7 +67,7 @@ pub(super) struct Blocked {
 impl<'a> Split<'a> {
     /// Returns how a nest is divided, if it has expensive terms and nothing else is in the way.
     pub(super) fn find(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
-        let loops = around_what_is_dear(looped)?;
+        let loops = loops_around_expensive_terms(looped)?;
         let mut made = HashMap::new();
         for looped in &loops {
             made.extend(looped.carried.iter().map(|(y, _)| (*y, None)));
@@ -271,7 +271,7 @@ fn largest(build: &mut Builder, [a, b]: [&Operand; 2], out: &mut Vec<Stmt>) -> O
 }
 
 /// Returns the loops of a nest down to the one in which something expensive is made, and loops add to memory.
-fn around_what_is_dear(looped: &For) -> Option<Vec<&For>> {
+fn loops_around_expensive_terms(looped: &For) -> Option<Vec<&For>> {
     let mut loops = vec![looped];
     loop {
         let last = loops[loops.len() - 1];
@@ -280,7 +280,7 @@ fn around_what_is_dear(looped: &For) -> Option<Vec<&For>> {
         if !is_simple || !terms.iter().all(|stmt| is_pure(stmt)) {
             return None;
         }
-        if terms.iter().any(|stmt| is_dear(stmt)) {
+        if terms.iter().any(|stmt| is_expensive(stmt)) {
             let is_sum = |stmt: &&Stmt| stmt.targets().is_empty();
             let has_loop = sums.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
             return (loops.len() > 1 && has_loop && sums.iter().all(is_sum)).then_some(loops);
@@ -310,7 +310,7 @@ fn is_pure(stmt: &Stmt) -> bool {
 }
 
 /// Returns whether it would be a pity to do it again.
-fn is_dear(stmt: &Stmt) -> bool {
+fn is_expensive(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::For(_) => true,
         Stmt::Let(_, op, _) => !op.is_cheap() && op.work().is_some(),

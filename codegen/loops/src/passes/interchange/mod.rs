@@ -18,9 +18,9 @@
 //! Otherwise one of the loops over the terms does, and comes first among them. Where there is no such loop, for a sum
 //! over terms, the nest stays.
 //!
-//! Cost model: what is computed in one loop for several sums is computed for each, and possibly in more loops than
-//! before. So it must be cheap: operations of one cycle, and loads. What is more is that the sums take no loads and
-//! stores. Where a expensive term has a loop that adds it often, it is made first (`blocks`).
+//! Cost model: a value that one loop computed for several sums is computed for each sum, and possibly in more loops. So
+//! it must be cheap: operations of one cycle, and loads. In return, the sums need no loads and stores. An expensive
+//! term in a loop that adds it often is computed first (`blocks`).
 
 mod blocks;
 mod build;

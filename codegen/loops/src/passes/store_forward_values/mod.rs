@@ -96,7 +96,9 @@ impl Storer<'_> {
         let mut done: HashSet<Local> = HashSet::new();
         let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
         for (second, stmt) in block.stmts.iter().enumerate() {
-            let Some(looped) = as_loop(stmt).filter(|looped| numbers::has_dear(looped, self.forward)) else { continue };
+            let Some(looped) = as_loop(stmt).filter(|looped| numbers::has_expensive(looped, self.forward)) else {
+                continue;
+            };
             let alike = seen.entry(format!("{:?}", looped.to)).or_default();
             for first in &alike[alike.len().saturating_sub(MOST_LOOPS)..] {
                 for (x, y) in self.find_same_values(block, *first, second) {

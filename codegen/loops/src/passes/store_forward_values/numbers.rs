@@ -5,10 +5,10 @@
 //! x = load b[i]       by those of b and i, if what b shares is not written between the loops at hand
 //! b = alloc n; ..     by n and the statements that fill b, if these read nothing but what has numbers
 //! x = for .., if ..   by what is in it, if that does nothing but check something
-//! i of a loop         by how deep in loops it stands, and the number of its end
+//! i of a loop         by its depth in loops, and the number of its end
 //! ```
 //!
-//! What stands outside of the loops has itself for a number.
+//! A local set outside of the loops has itself for a number.
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
@@ -36,7 +36,7 @@ pub(super) struct StoredValue {
 #[derive(Clone, Copy)]
 struct Named {
     number: usize,
-    is_dear: bool,
+    is_expensive: bool,
 }
 
 /// A loop or a condition on the way to a statement.
@@ -122,7 +122,7 @@ impl<'a> Numbers<'a> {
         let step = to.filter(|_| from_zero).map(|to| {
             let text = format!("each{to};");
             let number = self.number_of(format!("index {} {text}", self.path.len()));
-            self.named.insert(looped.index, Named { number, is_dear: false });
+            self.named.insert(looped.index, Named { number, is_expensive: false });
             let is_outside = looped.to.local().is_none_or(|x| !self.set.contains(&x));
             PathStep { text, inner: is_outside.then(|| EnclosingLoop { index: looped.index, to: looped.to.clone() }) }
         });
@@ -135,16 +135,18 @@ impl<'a> Numbers<'a> {
     }
 
     fn learn(&mut self, stmt: &Stmt, text: String) {
-        let mut is_dear = self.is_dear(stmt);
-        visit_operands(stmt, &mut |a| is_dear |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_dear));
+        let mut is_expensive = self.is_expensive(stmt);
+        visit_operands(stmt, &mut |a| {
+            is_expensive |= a.local().and_then(|x| self.named.get(&x)).is_some_and(|x| x.is_expensive)
+        });
         for (i, x) in stmt.targets().into_iter().enumerate() {
             let number = self.number_of(format!("{text} {i}"));
-            self.named.insert(x, Named { number, is_dear });
+            self.named.insert(x, Named { number, is_expensive });
             let is_scalar = matches!(
                 self.locals[x.0 as usize].ty.as_scalar(),
                 Some(Scalar::Float | Scalar::Integer | Scalar::Bool)
             );
-            if is_dear && is_scalar {
+            if is_expensive && is_scalar {
                 self.found.extend(self.place(number, x));
             }
         }
@@ -166,8 +168,8 @@ impl<'a> Numbers<'a> {
         Some(StoredValue { key, value, around })
     }
 
-    fn is_dear(&self, stmt: &Stmt) -> bool {
-        is_dear(stmt, self.forward)
+    fn is_expensive(&self, stmt: &Stmt) -> bool {
+        is_expensive(stmt, self.forward)
     }
 
     /// Buffers that are complete after the statement at hand get numbers.
@@ -180,7 +182,7 @@ impl<'a> Numbers<'a> {
             let Some(made) = stmts[..at].iter().position(is_made) else { continue };
             if let Some(text) = self.buffer(b, &stmts[made..=at]) {
                 let number = self.number_of(text);
-                self.named.insert(b, Named { number, is_dear: false });
+                self.named.insert(b, Named { number, is_expensive: false });
             }
         }
     }
@@ -242,16 +244,16 @@ impl<'a> Numbers<'a> {
 }
 
 /// Returns whether a loop computes something expensive.
-pub(super) fn has_dear(looped: &For, forward: Forward) -> bool {
-    looped.body.stmts.iter().any(|stmt| is_dear(stmt, forward))
+pub(super) fn has_expensive(looped: &For, forward: Forward) -> bool {
+    looped.body.stmts.iter().any(|stmt| is_expensive(stmt, forward))
 }
 
-fn is_dear(stmt: &Stmt, forward: Forward) -> bool {
+fn is_expensive(stmt: &Stmt, forward: Forward) -> bool {
     match (forward, stmt) {
         (Forward::Store, Stmt::Let(_, op, _)) => op.result() == Scalar::Float,
         (_, Stmt::Let(_, op, _)) => op.is_libm(),
         (_, Stmt::For(_)) => true,
-        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_dear(stmt, forward)),
+        (_, stmt) => stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| is_expensive(stmt, forward)),
     }
 }
 

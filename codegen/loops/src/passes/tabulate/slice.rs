@@ -75,7 +75,7 @@ pub(super) fn slices(
     };
     finder.search_block(&looped.body);
     let SliceFinder { found, used, known, .. } = finder;
-    let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_dear);
+    let wanted = found.into_iter().filter(|(x, _)| used.contains(x) && known[x].is_expensive);
     wanted.map(|(x, path)| slice(x, &path, &known)).collect()
 }
 
@@ -89,7 +89,7 @@ struct InvariantLocal {
     /// The statement that sets it; none for the index of an inner loop.
     stmt: Option<Stmt>,
     /// Whether computing it takes longer than a load.
-    is_dear: bool,
+    is_expensive: bool,
 }
 
 /// The conditions and loops around a place in the loop.
@@ -191,23 +191,23 @@ impl SliceFinder<'_> {
         let way = || AccessPath { order, step: WayStep::Each(InnerLoop { index: inner.index, to: inner.to.clone() }) };
         self.path.push(is_known.then(way));
         if is_known {
-            self.known.insert(inner.index, InvariantLocal { order, stmt: None, is_dear: false });
+            self.known.insert(inner.index, InvariantLocal { order, stmt: None, is_expensive: false });
         }
     }
 
     fn learn(&mut self, stmt: &Stmt, order: usize) {
         let own = match stmt {
             Stmt::Let(_, op, _) => op.is_libm(),
-            stmt => matches!(stmt, Stmt::For(_)) || contains_dear(stmt),
+            stmt => matches!(stmt, Stmt::For(_)) || contains_expensive(stmt),
         };
         let uses = free(stmt);
-        let is_dear = own || uses.iter().filter_map(|x| self.known.get(x)).any(|known| known.is_dear);
+        let is_expensive = own || uses.iter().filter_map(|x| self.known.get(x)).any(|known| known.is_expensive);
         for x in stmt.targets() {
-            self.known.insert(x, InvariantLocal { order, stmt: Some(stmt.clone()), is_dear });
+            self.known.insert(x, InvariantLocal { order, stmt: Some(stmt.clone()), is_expensive });
             let is_scalar = self.locals[x.0 as usize].ty.as_scalar().is_some();
-            if is_dear && is_scalar && self.runs_to_the_end() {
+            if is_expensive && is_scalar && self.runs_to_the_end() {
                 self.found.push((x, self.path.iter().flatten().cloned().collect()));
-            } else if is_dear {
+            } else if is_expensive {
                 self.used.extend(&uses);
             }
         }
@@ -276,7 +276,7 @@ fn free(stmt: &Stmt) -> HashSet<Local> {
     used
 }
 
-fn contains_dear(stmt: &Stmt) -> bool {
+fn contains_expensive(stmt: &Stmt) -> bool {
     let mut found = false;
     stmt.blocks().into_iter().for_each(|block| {
         block.visit(&mut |stmt| {

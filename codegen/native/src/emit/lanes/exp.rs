@@ -10,9 +10,9 @@
 //! and a table has the fraction of 2^n: 14 operations and a look-up, not 26.
 //!
 //! Q is the polynomial with the least maximum of |r² (Q(r) - (exp r - 1 - r) / r²)|, found by the exchange algorithm of
-//! Remez. The maximum is 3.5e-18 over the range for degree 9, and 1.2e-17 for degree 4. At most 1 ulp off, which
-//! `tests/exp.rs` sees; NaN is NaN; what is too large is infinity, what is too small is rounded as it should, down to
-//! 0.
+//! Remez. The maximum is 3.5e-18 over the range for degree 9, and 1.2e-17 for degree 4. The result is at most 1 ulp
+//! off, as `tests/exp.rs` tests. NaN is NaN, and overflow is infinity. Results that underflow are rounded correctly,
+//! down to 0.
 
 use crate::emit::{Emitter, built};
 use inkwell::FloatPredicate;

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! for i in a..b lanes W carrying (y = c) s
-//!   = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };  y = c + Y1 + .. + YW
+//!   = Y = (0, .., 0);  for I in a, a + W, .. < b { i = (I, I + 1, .., I + W - 1); y = Y; s; Y = next y };
+//!     y = c + Y1 + .. + YW
 //! ```
 //!
-//! Of the largest or smallest element each lane has its own, from c; in the end the best of them is found (`best`).
+//! Each lane has its own largest or smallest element, which starts from c. The best of them is found at the end
+//! (`best`).
 //!
 //! The locals of s that vary hold vectors. In the last, incomplete W, the lanes beyond b are off. If s is short, a
 //! second copy of s runs them under a mask. Otherwise the whole loop is under a mask. What a wide loop leaves runs in
