@@ -83,3 +83,23 @@ fn a_file_with_main_alone_is_told_from_an_empty_one() {
     let named = lmc(&directory, &["compile", "-o", "x.so", "--fun", "main", "main.ks"]);
     assert!(named.status.success() && directory.join("x.so").exists());
 }
+
+#[test]
+fn functions_that_want_one_name_in_c_are_refused() {
+    let directory = directory("functions_that_want_one_name_in_c_are_refused");
+    let text = "(def a.b Float (x : Float) x)\n(def a_b Float (x : Float) (sin x))
+(def f Float (x : Float) x)\n(def rev_f Float ((x : Float) (dr : Float)) 2.0)\n";
+    fs::write(directory.join("p.ks"), text).expect("the directory for tests can be written to");
+    let compile = |args: &[&str]| {
+        let output = lmc(&directory, &[&["compile", "p.ks", "--rev", "--emit", "so=p.so,header=p.h"], args].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, message) = compile(&["--fun", "a.b", "--fun", "a_b"]);
+    assert_eq!(status, Some(1));
+    assert!(message.contains("`a.b` and `a_b`"), "{message}");
+    let (status, message) = compile(&["--fun", "f", "--fun", "rev_f"]);
+    assert_eq!(status, Some(1));
+    assert!(message.contains("`[rev f]` and `rev_f` have one name in C, `rev_f`"), "{message}");
+    assert!(!directory.join("p.so").exists());
+    assert_eq!(compile(&["--fun", "a.b", "--fun", "f"]), (Some(0), String::new()));
+}

@@ -10,12 +10,12 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
 use crate::ks::check::error;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
-use crate::ks::check::suggest::closest;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
+use std::sync::Arc;
 
 impl Checker {
     /// Checks `(name args)`.
@@ -24,6 +24,7 @@ impl Checker {
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
+        let name = self.not_too_deep(name, name_span)?;
         let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
         let args = self.with_functions(&name, args, span)?;
         self.call_of(&name, args, span)
@@ -40,10 +41,9 @@ impl Checker {
 
     /// Returns the name, its old spelling resolved; `None` when no function has it.
     pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
-        let is_known = |name: &FunName| {
-            let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
-            self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
-        };
+        let has_orphan = |name: &FunName| self.functions.derivatives(&name.derivations, &name.base).next().is_some();
+        let is_known =
+            |name: &FunName| self.is_function(&name.base) || (!name.derivations.is_empty() && has_orphan(name));
         if is_known(name) {
             return Some(name.clone());
         }
@@ -62,8 +62,9 @@ impl Checker {
 
     /// Reports a name that is no function's.
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
-        let builtins: Vec<&str> = builtins::names().collect();
-        let suggestion = closest(name, self.functions.names().chain(builtins));
+        // As long as the borrow of the other names.
+        let builtins = builtins::names().map(|name| -> &str { name });
+        let suggestion = self.suggestions.closest(name, self.functions.names().chain(builtins));
         self.fail(error::unknown_function(name, suggestion), span)
     }
 
@@ -109,8 +110,20 @@ impl Checker {
         }
     }
 
-    /// Returns a built-in applied to arguments that its row admits.
-    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+    /// Returns a built-in applied to arguments that its row admits. If a derivative of it is written by hand, this is a
+    /// call of a definition, for which that derivative counts.
+    pub(super) fn builtin(&mut self, row: &Builtin, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let argument = argument_type(&types(&args));
+        if !self.functions.has_derivative(&row.name, &argument) {
+            return self.body_of(row, args, span);
+        }
+        let fun = self.defined_builtin(&builtin_function(&row.name, &argument)?, span)?;
+        let params = fun.params.clone();
+        Some(self.fit(args, &params, span, |args| apply(Op::Call(Arc::new(fun)), args, span)))
+    }
+
+    /// Returns what a call of a built-in stands for.
+    pub(super) fn body_of(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         #[cfg(test)]
         if self.expansion.is_none() && span != Span::default() {
             self.called.push((row.name.to_string(), types(&args)));

@@ -164,7 +164,7 @@ impl Checker {
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
         let Ok(derived) = word.parse() else {
-            let suggestion = super::suggest::closest(word, typing::words());
+            let suggestion = self.suggestions.closest(word, typing::words());
             return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
         };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
@@ -172,13 +172,14 @@ impl Checker {
             Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
             Some((place, Some(word))) => match Derivation::named(word) {
                 None => {
-                    let suggestion = super::suggest::closest(word, Derivation::ALL.into_iter().map(Derivation::name));
+                    let known = Derivation::ALL.into_iter().map(Derivation::name);
+                    let suggestion = self.suggestions.closest(word, known);
                     return self.fail(error::unknown_derivation(word, suggestion), place);
                 }
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(derived), derivation, span))
+        Some(Item::Gdef(self.not_too_deep(name.derived(derived), span)?, derivation, span))
     }
 
     /// Checks `(rule "name" params template replacement)`.

@@ -6,7 +6,6 @@
 
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
-use crate::ks::check::suggest::closest;
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::Span;
 use lm::types::Type;
@@ -77,7 +76,7 @@ impl Checker {
             return self.malformed_type(span);
         }
         let known = SCALARS.iter().map(|(scalar, _)| *scalar).chain(CONSTRUCTORS);
-        let suggestion = closest(name, known);
+        let suggestion = self.suggestions.closest(name, known);
         self.fail(error::unknown_type(name, suggestion), span)
     }
 
