@@ -12,6 +12,7 @@ mod checked;
 mod checker;
 mod copies;
 mod declaration;
+mod declared;
 mod derived_call;
 mod error;
 mod expr;
