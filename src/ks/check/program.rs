@@ -44,7 +44,7 @@ impl Checker {
 
     /// Checks the bodies of all definitions.
     fn bodies(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
-        self.check_halves(headers);
+        self.check_halves(headers, funs);
         for (header, fun) in headers.iter().zip(funs) {
             self.keep_second_order(header, fun.as_ref());
         }
