@@ -26,6 +26,7 @@ mod names;
 mod program;
 mod scope;
 mod second_order;
+mod shapes;
 mod signatures;
 mod suggest;
 mod terms;
