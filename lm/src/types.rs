@@ -99,6 +99,22 @@ impl Type {
         }
     }
 
+    /// Returns the number of scalars, tensors and other values in this type's tuples, which may be tuples of tuples.
+    ///
+    /// Visits a tuple that occurs often once. Does not exceed the largest number.
+    pub fn component_count(&self) -> usize {
+        fn count(ty: &Type, known: &mut HashMap<*const Type, usize>) -> usize {
+            let Type::Tuple(parts) = ty else { return 1 };
+            if let Some(count) = known.get(&parts.as_ptr()) {
+                return *count;
+            }
+            let total = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(count(part, known)));
+            known.insert(parts.as_ptr(), total);
+            total
+        }
+        count(self, &mut HashMap::new())
+    }
+
     /// Returns whether a change to a value of this type can be anything but zero.
     pub fn is_differentiable(&self) -> bool {
         match self {

@@ -70,7 +70,7 @@ pub struct Unreadable {
 impl Source {
     /// Returns a source with a given text.
     pub fn new(name: &str, text: &str) -> Source {
-        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        let line_starts = std::iter::once(0).chain(line_ends(text).map(|i| i + 1)).collect();
         Source { name: name.into(), text: text.into(), line_starts }
     }
 
@@ -126,6 +126,12 @@ impl Source {
     }
 }
 
+/// Returns where lines end: a line feed, or a carriage return without a line feed behind it.
+pub(super) fn line_ends(text: &str) -> impl Iterator<Item = usize> {
+    let is_end = |(i, end): &(usize, &str)| *end == "\n" || text.as_bytes().get(i + 1) != Some(&b'\n');
+    text.match_indices(['\n', '\r']).filter(is_end).map(|(i, _)| i)
+}
+
 impl Unreadable {
     fn without_text(name: &str, error: SourceError) -> Box<Unreadable> {
         let diagnostic = error.into();
@@ -167,6 +173,14 @@ mod tests {
         assert_eq!(source.position(99), Position { line: 3, column: 1 });
         assert_eq!(&source.text()[source.lines(2..=2)], "λx y");
         assert_eq!(&source.text()[source.lines(1..=3)], "ab\nλx y\n");
+    }
+
+    #[test]
+    fn lines_may_end_with_a_carriage_return() {
+        let source = Source::new("a.ks", "ab\rc\r\nd\re");
+        let lines: Vec<&str> = (1..=4).map(|line| source.text()[source.lines(line..=line)].trim_end()).collect();
+        assert_eq!(lines, ["ab", "c", "d", "e"]);
+        assert_eq!(source.position(7), Position { line: 3, column: 2 });
     }
 
     #[test]

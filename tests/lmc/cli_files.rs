@@ -1,7 +1,8 @@
 //! Tests `lmc compile` on output files that exist already, and on programs with nothing to compile.
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -102,4 +103,40 @@ fn functions_that_want_one_name_in_c_are_refused() {
     assert!(message.contains("`[rev f]` and `rev_f` have one name in C, `rev_f`"), "{message}");
     assert!(!directory.join("p.so").exists());
     assert_eq!(compile(&["--fun", "a.b", "--fun", "f"]), (Some(0), String::new()));
+}
+
+/// The linker of this test waits until a signal ends it.
+#[test]
+fn an_interrupted_compile_leaves_no_temporary_files() {
+    let directory = directory("an_interrupted_compile_leaves_no_temporary_files");
+    let temporary = directory.join("tmp");
+    fs::create_dir(&temporary).expect("the directory for tests can be written to");
+    let linker = directory.join("cc");
+    fs::write(&linker, "#!/bin/sh\ntouch started\nexec sleep 600\n").expect("the directory can be written to");
+    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).expect("the file is there");
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        let path = format!("{}:/usr/bin:/bin", directory.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+        command.args(["compile", "p.ks", "-o", "p.so"]).current_dir(&directory);
+        let mut child = command.env("PATH", path).env("TMPDIR", &temporary).spawn().expect("lmc starts");
+        while !directory.join("started").exists() {
+            assert_eq!(child.try_wait().expect("it is a child"), None, "lmc ends before the linker starts");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+        let kill = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+        assert!(kill.expect("kill starts").success());
+        assert_eq!(child.wait().expect("it is a child").signal(), Some(number));
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+        fs::remove_file(directory.join("started")).expect("the linker made it");
+    }
+    assert!(!directory.join("p.so").exists());
+}
+
+#[test]
+fn a_version_that_cannot_be_written_is_an_error() {
+    let full = fs::File::options().write(true).open("/dev/full").expect("the system has it");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let output = command.arg("--version").stdout(full).stderr(std::process::Stdio::piped()).output();
+    assert_eq!(output.expect("lmc starts").status.code(), Some(1));
 }

@@ -97,6 +97,7 @@ impl Checker {
             let params = fun.params.clone();
             return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
         }
+        self.has_few_components(name, &types, span)?;
         if let Some(row) = builtins::select(&name.base, &types) {
             return self.builtin(row, args, span);
         }
@@ -107,6 +108,19 @@ impl Checker {
                 Some(Expr::block(bindings, self.builtin(row, args, span)?))
             }
             None => self.wrong_arguments(name, &args, span),
+        }
+    }
+
+    /// Reports a tuple of too many components, where code for each of them would be made. Tuples of tuples may be small
+    /// to write and have any number.
+    fn has_few_components(&mut self, name: &FunName, types: &[Type], span: Span) -> Option<()> {
+        const MOST: usize = 1_024;
+        let count = types.iter().map(Type::component_count).max().unwrap_or(0);
+        match &*name.base {
+            "eq" | "ne" | "print" | "shape" | "$trace" if count > MOST => {
+                self.fail(error::too_many_components(&name.base, MOST, count), span)
+            }
+            _ => Some(()),
         }
     }
 

@@ -193,6 +193,12 @@ pub fn nested_derivatives(of: impl Display, limit: usize) -> Diagnostic {
         .remedy("define a function that gives what is needed of an inner derivative, and differentiate that one")
 }
 
+/// Makes the error for a built-in that goes through all components of a tuple, and a tuple of too many.
+pub fn too_many_components(name: impl Display, limit: usize, found: usize) -> Diagnostic {
+    Diagnostic::error("E234", format!("`{name}` takes tuples of at most {limit} components, but this has {found}"))
+        .remedy("take the tuple apart, or put what is alike into a vector")
+}
+
 /// Makes a warning about a negative index.
 pub fn negative_index(index: i64) -> Diagnostic {
     Diagnostic::warning("W402", format!("the index {index} is out of range in every tensor"))

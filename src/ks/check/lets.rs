@@ -133,10 +133,11 @@ impl Checker {
     }
 
     fn binding(&mut self, pattern: &Sexp, rhs: &Sexp) -> Option<Binding> {
+        let may_be_binding = matches!(&rhs.shape, Shape::List(parts) if parts.len() == 2);
         let rhs = self.expr(rhs);
         let ty = rhs.as_ref().map(|e| e.ty().clone());
         let pattern = match &pattern.shape {
-            Shape::List(names) => self.tuple_pattern(names, ty, pattern.span),
+            Shape::List(names) => self.tuple_pattern(names, ty, pattern.span, may_be_binding),
             _ => {
                 let name = self.let_binder(pattern);
                 name.and_then(|name| self.bind(&name, ty)).map(Pattern::Var)
@@ -169,7 +170,8 @@ impl Checker {
         }
     }
 
-    fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span) -> Option<Pattern> {
+    /// `may_be_binding`: the term that is taken apart looks like a binding, too.
+    fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span, may_be_binding: bool) -> Option<Pattern> {
         if let Some(inner) = names.iter().find(|name| matches!(name.shape, Shape::List(_)) && is_pattern(name)) {
             names.iter().for_each(|name| self.bind_unknown(name));
             return self.fail(error::nested_pattern(), inner.span);
@@ -177,7 +179,7 @@ impl Checker {
         let parts = ty.as_ref().and_then(Type::as_tuple).filter(|parts| parts.len() == names.len());
         if let (Some(found), None) = (&ty, parts) {
             let error = error::wrong_pattern(names.len(), found);
-            self.fail::<()>(if names.len() == 2 { error.remedy(TWO_BINDINGS) } else { error }, span);
+            self.fail::<()>(if names.len() == 2 && may_be_binding { error.remedy(TWO_BINDINGS) } else { error }, span);
         }
         let mut bound = Vec::new();
         let mut vars = Vec::new();

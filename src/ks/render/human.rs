@@ -1,7 +1,7 @@
 //! The form for people: the message, the source with the marked text, and what to do.
 
 use crate::ks::diagnostic::{Diagnostic, Severity};
-use crate::ks::source::{Position, Source};
+use crate::ks::source::{Position, Source, line_ends};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use lm::term::Span;
@@ -48,7 +48,7 @@ fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
     if bytes.len() > MOST_TEXT {
         return None;
     }
-    let text = &source.text()[bytes.clone()];
+    let text = with_line_feeds(&source.text()[bytes.clone()]);
     let offset = |at: u32| (at as usize).clamp(bytes.start, bytes.end) - bytes.start;
     // A place in a file that is not UTF-8 may end within a character.
     let whole = |at: &usize| text.is_char_boundary(*at);
@@ -57,7 +57,15 @@ fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
         let end = (offset(span.end)..text.len()).find(whole).unwrap_or(text.len());
         kind.span(start..end).label(*words)
     });
+    let annotations: Vec<_> = annotations.collect();
     Some(Snippet::source(text).line_start(first).path(source.name()).annotations(annotations).into())
+}
+
+/// Returns a text with a line feed for each carriage return that ends a line alone, which the renderer does not know.
+fn with_line_feeds(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    line_ends(text).for_each(|i| bytes[i] = b'\n');
+    String::from_utf8(bytes).expect("one character of one byte is put for another")
 }
 
 /// Returns the place without its text.
