@@ -1,9 +1,9 @@
-//! Shapes as programs give them: a tensor of scalars has its size for a shape, or a tensor of empty tuples of that size.
+//! Shapes as programs give them: the shape of a vector of Floats is its size, or a vector of empty tuples of that size.
 //!
 //! ```text
 //! T               shapes of a T                          the shorter shape, of a shape s
 //! Float           ()
-//! Tensor d T      the size, or Tensor d (shape of T)     size(s) if all T have one shape, else build(size(s), \i. s[i])
+//! Tensor d T      the size, or Tensor d (shape of T)     size(s) if T is of fixed shape, else build(size(s), \i. s[i])
 //! (T1, .., Tn)    (shape of T1, .., shape of Tn)         by component
 //! ```
 
