@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 /// Options of `lmc compile`.
 #[derive(clap::Args)]
 pub struct CompileOptions {
-    /// The program; `-` is standard input.
-    file: String,
+    /// The files of the program; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
     /// The output file. With several kinds, the file of the first kind; the others get its stem.
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
@@ -69,7 +70,7 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
+    let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
     let entries = entries(&mut input, options)?;
     let program = input.pipeline.program();
     let native = options.native.options(watch);
@@ -158,7 +159,7 @@ fn outputs(options: &CompileOptions) -> Result<Vec<(Emit, PathBuf)>, Failure> {
         outputs.push((kind, path));
     }
     distinct(&outputs)?;
-    spare_the_program(&options.file, &outputs)?;
+    options.files.iter().try_for_each(|file| spare_the_program(file, &outputs))?;
     Ok(outputs)
 }
 
