@@ -192,7 +192,20 @@ impl Input {
             native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
+            native::Error::NoInterface(name, _) if self.places.contains_key(&name.as_written()) => {
+                self.wrong_at(self.places[&name.as_written()], error.to_string())
+            }
             _ => Failure::Wrong(error.to_string()),
+        }
+    }
+
+    /// Shows warnings about functions, at the places of their names.
+    pub fn warn_of(&self, warnings: impl IntoIterator<Item = (FunName, Diagnostic)>) {
+        let place = |name: &FunName| self.places.get(&without_derivations(name)).copied();
+        let placed = warnings.into_iter().map(|(name, warning)| Diagnostic { span: place(&name), ..warning });
+        let placed: Vec<Diagnostic> = placed.collect();
+        if !placed.is_empty() {
+            shown(&self.source, &placed, self.format);
         }
     }
 
