@@ -68,6 +68,12 @@ impl Diagnostic {
         Diagnostic { span: Some(span), ..self }
     }
 
+    /// Changes all places.
+    pub fn placed(self, placed: impl Fn(Span) -> Span) -> Diagnostic {
+        let related = self.related.into_iter().map(|(span, words)| (placed(span), words)).collect();
+        Diagnostic { span: self.span.map(placed), related, ..self }
+    }
+
     /// Adds words beside the marked text.
     pub fn label(self, words: impl Into<String>) -> Diagnostic {
         Diagnostic { label: Some(clipped(&words.into())), ..self }

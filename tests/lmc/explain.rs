@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
@@ -22,6 +22,7 @@ const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
     ("E111", "20,000 parentheses; see tests/files/errors.rs"),
     ("E303", "a mistake of the laws"),
     ("E304", "only for users of the library"),
+    ("W405", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
 ];
 
 /// The codes that the sources of the compiler give.

@@ -113,7 +113,7 @@ impl Module {
     pub(crate) fn interfaces(&self) -> Result<Vec<&Interface>, Error> {
         let interface = |(entry, outside): (&Entry, &'_ Outside)| match outside {
             Ok(_) => Ok(()),
-            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.to_string(), ty.to_string())),
+            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.clone(), ty.clone())),
         };
         self.entries.iter().zip(&self.outside).try_for_each(interface)?;
         let interfaces: Vec<&Interface> = self.outside.iter().flatten().collect();

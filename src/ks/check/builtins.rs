@@ -5,6 +5,7 @@
 //! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
 //! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
 
+use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
 use lm::libm::{self, Libm};
@@ -312,7 +313,7 @@ pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
 
 fn is_sparse(args: &[Type]) -> bool {
     let [shapes, n, f] = args else { return false };
-    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| Type::tuple(parts).shape() == *shapes)
+    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| is_shape_of(&Type::tuple(parts), shapes))
 }
 
 fn is_numeric(ty: &Type) -> bool {

@@ -258,18 +258,20 @@ impl Checker {
         if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
             return self.fail(error::lambda_as_argument(name), span);
         }
-        let (expected, arities) = self.alternatives(name);
+        let found = types(args);
+        let (expected, arities) = self.alternatives(name, &found);
         let error = match arities.first() {
             Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
                 error::wrong_arity(name, expected, args.len())
             }
-            _ => error::wrong_arguments(name, &expected, &types(args)),
+            _ => error::wrong_arguments(name, &expected, &found),
         };
         self.fail(error, span)
     }
 
-    /// Returns the argument types that functions of the name take, as text, and how many each.
-    fn alternatives(&self, name: &FunName) -> (Vec<String>, Vec<Option<usize>>) {
+    /// Returns the argument types that functions of the name take, as text, and how many each: as many as were found,
+    /// where only a tuple lies between.
+    fn alternatives(&self, name: &FunName, found: &[Type]) -> (Vec<String>, Vec<Option<usize>>) {
         let shown = |params: &[Type]| match params {
             [] => "(Tuple)".to_string(),
             _ => params.iter().map(Type::to_string).collect::<Vec<_>>().join(" "),
@@ -282,8 +284,14 @@ impl Checker {
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
         let derived = funs.iter().filter_map(|fun| typing::derive_all(&name.derivations, fun, &mut { known }));
-        let mut expected: Vec<(String, Option<usize>)> =
-            derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
+        let taken = |fun: Fun| match (fun.params.as_slice(), found) {
+            ([Type::Tuple(parts)], _) if parts.len() == found.len() => (shown(parts), Some(found.len())),
+            (params, [Type::Tuple(parts)]) if parts.len() == params.len() => {
+                (Type::tuple(params.iter().cloned()).to_string(), Some(1))
+            }
+            (params, _) => (shown(params), Some(params.len())),
+        };
+        let mut expected: Vec<(String, Option<usize>)> = derived.map(taken).collect();
         if name.derivations.is_empty() && name.overload.is_none() {
             let rows = builtins::rows(&name.base);
             expected.extend(rows.flat_map(|row| row.alternatives().map(|text| (text, row.arity()))));

@@ -62,17 +62,9 @@ impl Checker {
     }
 
     /// Reports halves by hand without the other half, or for another record.
-    pub(super) fn check_halves(&mut self, headers: &[Header]) {
-        let names: HashSet<&FunName> = headers.iter().filter_map(|h| h.name.as_ref()).collect();
-        let written: Vec<(FunName, Span)> = headers.iter().filter_map(|h| Some((h.name.clone()?, h.span))).collect();
-        for (name, span) in &written {
-            let Some(half) = name.derivative().and_then(Derivative::other_half) else { continue };
-            let mut partner = name.clone();
-            partner.derivations[0] = half;
-            if !names.contains(&partner) && !self.options.orphan_derivatives {
-                let (written, missing) = (name.to_string(), partner.to_string());
-                self.fail::<()>(error::one_half(written, missing), *span);
-            }
+    pub(super) fn check_halves(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
+        if !self.options.orphan_derivatives {
+            self.check_pairs(headers, funs);
         }
         let seconds: Vec<(Arc<Fun>, Span)> = self.functions.second_halves().collect();
         for (second, span) in seconds {
@@ -84,6 +76,23 @@ impl Checker {
                 let expected = format!("`{} -> {}`", Type::tuple([second.params[0].clone(), record]), second.result);
                 let found = format!("`{} -> {}`", second.argument(), second.result);
                 self.fail::<()>(error::wrong_derivative(name, &expected, &found), span);
+            }
+        }
+    }
+
+    /// Reports halves by hand without the other half. `[suffwdpass f]` and `[sufrevpass [f T]]` make a pair, if f of T
+    /// is the function that both mean. A wrong half counts as written.
+    fn check_pairs(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
+        let meant: HashSet<&FunName> = funs.iter().flatten().map(|fun| &fun.name).collect();
+        let wrong = headers.iter().zip(funs).filter(|(_, fun)| fun.is_none());
+        let wrong: HashSet<_> = wrong.filter_map(|(h, _)| h.name.as_ref()).map(|n| (&n.base, &n.derivations)).collect();
+        for (header, fun) in headers.iter().zip(funs) {
+            let Some(fun) = fun else { continue };
+            let Some(half) = fun.name.derivative().and_then(Derivative::other_half) else { continue };
+            let mut partner = fun.name.clone();
+            partner.derivations[0] = half;
+            if !meant.contains(&partner) && !wrong.contains(&(&partner.base, &partner.derivations)) {
+                self.fail::<()>(error::one_half(&fun.name, partner), header.span);
             }
         }
     }

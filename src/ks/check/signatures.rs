@@ -91,9 +91,10 @@ impl Checker {
             .or_else(|| self.only_overload(name))
             .or_else(|| only_builtin(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
-        let said = match (found.params.as_slice(), &found.result) {
-            (_, Type::Tuple(parts)) if is_first_half(name) => parts.get(1),
-            ([_, record], _) => Some(record),
+        let argument = found.argument();
+        let said = match (argument.as_tuple(), found.result.as_tuple()) {
+            (_, Some(parts)) if is_first_half(name) => parts.get(1),
+            (Some([_, record]), _) => Some(record),
             _ => None,
         };
         let said = said.cloned().unwrap_or(Type::unit());

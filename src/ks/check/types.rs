@@ -29,6 +29,10 @@ pub fn is_constructor(s: &Sexp) -> bool {
     matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
 }
 
+fn is_word(s: &Sexp, word: &str) -> bool {
+    matches!(&s.shape, Shape::Symbol(name) if **name == *word)
+}
+
 impl Checker {
     /// Checks a type; `None` when it is wrong, which is reported.
     pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {
@@ -40,10 +44,10 @@ impl Checker {
         }
     }
 
-    /// Checks a type with or without its outer parentheses: `Vec Float`, `(Vec Float)`.
+    /// Checks a type with or without its outer parentheses: `Vec Float`, `(Vec Float)`, `Tuple`, `(Tuple)`.
     pub(super) fn type_in_row(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
         match items {
-            [one] => self.ty(one),
+            [one] if !is_word(one, "Tuple") => self.ty(one),
             _ => self.compound(items, span),
         }
     }
