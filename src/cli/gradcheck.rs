@@ -7,7 +7,6 @@ use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derive::Derivation;
 use crate::gradcheck::{self, Fault, Outside, Report, Worst};
-use crate::ks::source::Position;
 use lm::term::FunName;
 use native::Jit;
 use std::io::Write;
@@ -24,6 +23,9 @@ pub struct GradcheckOptions {
     /// Use only the interpreter, no native code.
     #[arg(long)]
     interpret: bool,
+    /// Fail where an operation of the value or of a derivative has a result that is not finite, and name the first one.
+    #[arg(long)]
+    check_finite: bool,
     /// The number of points for each function. Points are random, or the value of `example` and points near it.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     points: u32,
@@ -81,12 +83,16 @@ fn gradcheck_watched(
     let mut reports = Vec::new();
     for f in &functions {
         let report = watch.timings.time("comparing", || {
-            gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
+            let check = if options.check_finite { gradcheck::check_finite } else { gradcheck::check };
+            check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
         });
         row(&f.to_string(), width, &report, out)?;
         out.flush()?;
         if let Some(error) = &report.stopped {
             input.run_time_error(error).report(format);
+        }
+        if let Some((point, error)) = &report.not_finite {
+            warn(&format!("{}, at {}", input.placed(error), shortened(point)), format);
         }
         if report.stops_gradients && report.points > 0 {
             warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
@@ -125,6 +131,7 @@ fn wrong(f: &FunName, report: &Report, fault: Fault) -> String {
                 report.native_limit
             )
         }
+        Fault::NotFinite => format!("`{f}` or a derivative has a result that is not finite"),
         Fault::Stopped => format!("a derivative of `{f}` or its example stops with an error"),
     }
 }
@@ -136,9 +143,7 @@ fn undecided(input: &Input, f: &FunName, report: &Report) -> String {
         (Some(point), ..) => format!("its value is finite at {}, but its derivative is not", shortened(point)),
         (_, Some(point), _) => format!("its value is not finite at {}", shortened(point)),
         (.., Some((point, error))) => {
-            let Position { line, column } = input.source.position(error.span.start);
-            let place = format!("{}:{line}:{column}", input.source.name());
-            format!("at {} it stops: {place}: {error}", shortened(point))
+            format!("at {} it stops: {}", shortened(point), input.placed(error))
         }
         (None, None, None) => "no point was tried".into(),
     };

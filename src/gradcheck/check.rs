@@ -17,23 +17,14 @@ const CANCELLED: f64 = 1e-6;
 /// Checks a function at `points` random points. `jit` has its three [`names`] as entries; without it,
 /// native code is not looked at.
 pub fn check(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
+    Check::new(pipeline, jit, f, seed).at_points(points)
+}
+
+/// Does the same as [`check`], and looks for the first operation whose result is not finite.
+pub fn check_finite(pipeline: &Pipeline, jit: Option<&Jit>, f: &FunName, points: usize, seed: u64) -> Report {
     let mut check = Check::new(pipeline, jit, f, seed);
-    let example = example(pipeline.program(), f).map(|name| Interpreter::new(pipeline.program()).call(&name, &[]));
-    let example = match example {
-        Some(Ok(point)) => Some(point),
-        Some(Err(error)) => return Report { stopped: Some(error), ..check.report },
-        None => None,
-    };
-    // A point outside the function's domain is no point; the domain may be a small part of the box.
-    const TRIES_PER_POINT: usize = 50;
-    for tries in 0..points * TRIES_PER_POINT {
-        if check.report.points == points || check.report.stopped.is_some() {
-            break;
-        }
-        let whole = check.point(example.as_ref(), tries);
-        check.at(whole);
-    }
-    check.report
+    check.report.checks_finite = true;
+    check.at_points(points)
 }
 
 /// Does the same as [`check`] at given points. Points outside of the function's domain do not count.
@@ -51,10 +42,47 @@ struct Check<'a> {
     report: Report,
 }
 
+/// The vectors at one point.
+struct Vectors {
+    /// The tangent, as the forward derivative takes it: only what varies.
+    ds: Value,
+    /// The same tangent, with zeros for what does not vary.
+    direction: Value,
+    /// The cotangent.
+    dr: Value,
+    /// The value.
+    y: Value,
+    /// The forward derivative.
+    dy: Value,
+    /// The reverse derivative.
+    back: Value,
+}
+
 impl<'a> Check<'a> {
     fn new(pipeline: &'a Pipeline, jit: Option<&'a Jit>, f: &'a FunName, seed: u64) -> Check<'a> {
         let report = Report::new(native_limit(jit), stops_gradients(pipeline.program(), f));
         Check { pipeline, jit, f, random: Random::new(seed), report }
+    }
+
+    /// Checks at so many points: the example and others, or random ones.
+    fn at_points(mut self, points: usize) -> Report {
+        let program = self.pipeline.program();
+        let example = example(program, self.f).map(|name| Interpreter::new(program).call(&name, &[]));
+        let example = match example {
+            Some(Ok(point)) => Some(point),
+            Some(Err(error)) => return Report { stopped: Some(error), ..self.report },
+            None => None,
+        };
+        // A point outside the function's domain is no point; the domain may be a small part of the box.
+        const TRIES_PER_POINT: usize = 50;
+        for tries in 0..points * TRIES_PER_POINT {
+            if self.report.points == points || self.report.stopped.is_some() {
+                break;
+            }
+            let whole = self.point(example.as_ref(), tries);
+            self.at(whole);
+        }
+        self.report
     }
 
     /// Returns the example itself, then points near it; without an example, random ones. Once one of them was outside
@@ -66,7 +94,7 @@ impl<'a> Check<'a> {
         match example {
             None if was_outside && tries % 2 == 1 => self.random.point_of_one_size(&argument),
             None => self.random.point(&argument),
-            Some(point) if self.report.points == 0 => point.clone(),
+            Some(point) if tries == 0 => point.clone(),
             Some(point) => {
                 let direction = self.random.direction(point);
                 shifted(point, &direction, NEAR)
@@ -95,28 +123,48 @@ impl<'a> Check<'a> {
         };
         let dr = self.random.direction(&y);
         let [_, forward, reverse] = names(self.f);
-        let derived = self.call(&forward, &[whole.clone(), ds.clone()], &whole);
-        let derived = derived.and_then(|dy| Ok((dy, self.call(&reverse, &[whole.clone(), dr.clone()], &whole)?)));
+        let (to_forward, to_reverse) = (vec![whole.clone(), ds.clone()], vec![whole.clone(), dr.clone()]);
+        let derived = self.call(&forward, &to_forward, &whole);
+        let derived = derived.and_then(|dy| Ok((dy, self.call(&reverse, &to_reverse, &whole)?)));
         let (dy, back) = match derived {
             Ok(both) => both,
             Err(error) => return self.report.stopped = Some(error),
         };
-        let outside = &mut self.report.outside;
-        if !is_finite(&y) {
-            outside.infinite.get_or_insert(whole);
-            return;
+        let has_derivative = is_finite(&dy) && is_finite(&back);
+        if self.report.checks_finite || (is_finite(&y) && !has_derivative) {
+            self.find_not_finite(&whole, [(self.f, &parts), (&forward, &to_forward), (&reverse, &to_reverse)]);
         }
-        if !is_finite(&dy) || !is_finite(&back) {
-            outside.without_derivative.get_or_insert(whole);
+        if !is_finite(&y) || !has_derivative {
+            let outside = &mut self.report.outside;
+            let first = if is_finite(&y) { &mut outside.without_derivative } else { &mut outside.infinite };
+            first.get_or_insert(whole);
             return;
         }
         self.report.points += 1;
-        let (one, other) = (dot(&dr, &dy), dot(&back, &ds));
-        let scale = magnitude(&dr, &dy).max(magnitude(&back, &ds)).max(CANCELLED * size(&dr) * size(&ds));
-        self.report.forward_reverse.keep_worse(relative(one - other, scale), &whole);
+        self.compare(&whole, &parts, &Vectors { ds, direction, dr, y, dy, back });
+    }
+
+    /// Compares forward with reverse mode and with differences.
+    fn compare(&mut self, whole: &Value, parts: &[Value], v: &Vectors) {
+        let (one, other) = (dot(&v.dr, &v.dy), dot(&v.back, &v.ds));
+        let scale = magnitude(&v.dr, &v.dy).max(magnitude(&v.back, &v.ds)).max(CANCELLED * size(&v.dr) * size(&v.ds));
+        self.report.forward_reverse.keep_worse(relative(one - other, scale), whole);
         if !self.report.stops_gradients {
-            let closest = self.step_study(&parts, &direction, &dr, one, scale.max(1e-3 * magnitude(&dr, &y)));
-            self.report.differences.keep_worse(closest, &whole);
+            let scale = scale.max(1e-3 * magnitude(&v.dr, &v.y));
+            let closest = self.step_study(parts, &v.direction, &v.dr, one, scale);
+            self.report.differences.keep_worse(closest, whole);
+        }
+    }
+
+    /// Keeps the first operation of these calls whose result is not finite, unless there is one.
+    fn find_not_finite(&mut self, point: &Value, calls: [(&FunName, &Vec<Value>); 3]) {
+        let program = self.pipeline.program();
+        let find = |(name, args): (&FunName, &Vec<Value>)| {
+            let outcome = Interpreter::new(program).checking_finite().call(name, args);
+            outcome.err().filter(|error| matches!(error.kind, ErrorKind::NotFinite(_)))
+        };
+        if self.report.not_finite.is_none() {
+            self.report.not_finite = calls.into_iter().find_map(find).map(|error| (point.clone(), error));
         }
     }
 

@@ -28,7 +28,7 @@ use lm::prim::Prim;
 use lm::term::{Def, Derivative, FunName, Kind, Op, Program};
 use native::{Jit, Math};
 
-pub use check::{check, check_at};
+pub use check::{check, check_at, check_finite};
 pub use compare::{distance, same_bits};
 pub use random::Random;
 pub use report::{Fault, Outside, Report, Worst};

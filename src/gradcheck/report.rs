@@ -48,6 +48,8 @@ pub enum Fault {
     Differences,
     /// Native code disagrees with the interpreter.
     Native,
+    /// An operation has a result that is not finite, and the check looked for that.
+    NotFinite,
     /// A derivative stops with an error where the function has a value.
     Stopped,
 }
@@ -68,6 +70,11 @@ pub struct Report {
     pub native_limit: f64,
     /// An error of a derivative where the function has a value, or of the function `example`.
     pub stopped: Option<RuntimeError>,
+    /// The first operation whose result is not finite, and the point: at any point where the check looks for that, else
+    /// at points where the value is finite and a derivative is not.
+    pub not_finite: Option<(Value, RuntimeError)>,
+    /// Whether the check fails at operations whose result is not finite.
+    pub checks_finite: bool,
     /// Whether the function uses `stop_gradient`.
     pub stops_gradients: bool,
     /// Points at which nothing was compared.
@@ -77,8 +84,18 @@ pub struct Report {
 impl Report {
     pub(super) fn new(native_limit: f64, stops_gradients: bool) -> Report {
         let [forward_reverse, differences, native] = <[Worst; 3]>::default();
-        let (stopped, outside) = (None, Outside::default());
-        Report { points: 0, forward_reverse, differences, native, native_limit, stopped, stops_gradients, outside }
+        Report {
+            points: 0,
+            forward_reverse,
+            differences,
+            native,
+            native_limit,
+            stopped: None,
+            not_finite: None,
+            checks_finite: false,
+            stops_gradients,
+            outside: Outside::default(),
+        }
     }
 
     /// Returns whether all values agree, at one point at least.
@@ -92,6 +109,7 @@ impl Report {
             (Fault::ForwardReverse, !self.forward_reverse.is_within(FORWARD_REVERSE)),
             (Fault::Differences, !self.differences.is_within(DIFFERENCES)),
             (Fault::Native, !self.native.is_within(self.native_limit)),
+            (Fault::NotFinite, self.checks_finite && self.not_finite.is_some()),
             (Fault::Stopped, self.stopped.is_some()),
         ];
         found.into_iter().filter(|(_, is_found)| *is_found).map(|(fault, _)| fault).collect()

@@ -106,3 +106,60 @@ print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
     assert_eq!(numbers[0], 0, "{said}");
     assert!(numbers[1] < 1_000_000, "{} KB were in use at once", numbers[1]);
 }
+
+/// The square root has no derivative at 0. The value is 0.
+const NORM: &str = "(def norm Float (v : Vec Float)
+  (sqrt (sumbuild (size v) (lam (i : Integer) (mul (index i v) (index i v))))))
+(def example (Vec Float) () (build 3 (lam (i : Integer) 0.0)))
+(def main Integer () (print ([rev norm] (example) 1.0)))
+";
+
+#[test]
+fn the_origin_of_a_derivative_that_is_not_finite_is_told() {
+    let said = gradcheck("norm", NORM, &["--interpret"]);
+    assert_eq!(said.status, Some(0), "points near the example agree: {}{}", said.table, said.messages);
+    let words = "warning: p.ks:2:3: `div` of 0.5 and 0.0 gives inf, in `[fwd norm]`: `[fwd norm]` is not finite, where \
+                 `norm` is, at [0, 0, 0]";
+    assert!(said.messages.contains(words), "{}", said.messages);
+    let said = gradcheck("norm", NORM, &["--interpret", "--check-finite"]);
+    assert_eq!(said.status, Some(1));
+    assert!(said.messages.contains("`norm` or a derivative has a result that is not finite"), "{}", said.messages);
+}
+
+/// What `lmc run --check-finite` prints and says about a program.
+fn run_checking_finite(test: &str, program: &str) -> (Option<i32>, String) {
+    let folder = folder(test);
+    fs::write(folder.join("p.ks"), program).expect("the program is written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let output = command.args(["run", "--check-finite", "p.ks"]).current_dir(folder).output().expect("lmc starts");
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+#[test]
+fn a_run_stops_at_the_first_result_that_is_not_finite() {
+    let value = "(def f Float (x : Float) (mul 0.0 (log x)))\n(def main Integer () (print ([rev f] 0.0 1.0)))";
+    let derivative = "(def f Float (x : Float) (sqrt x))\n(def main Integer () (print ([rev f] 0.0 1.0)))";
+    let second = "(def f Float (x : Float) (pow x 1.5))
+(def [rev f] Float ((x : Float) (dr : Float)) (mul 1.5 (mul dr (sqrt x))))
+(def main Integer () (print ([fwd [rev f]] (tuple 0.0 1.0) (tuple 1.0 0.0))))";
+    let sum = "(def main Integer () (print (sumbuild 3 (lam (i : Integer) (mul 0.7e308 (to_float i))))))";
+    let whole = "(def main Integer () (print (add (Vec_init 1.0 1.0e308) (Vec_init 1.0 1.0e308))))";
+    let fine = "(def main Integer () (print (div 1.0 4.0)))";
+    let cases = [
+        ("value", value, 1, "in `[rev f]`: the value of `f` is not finite"),
+        (
+            "derivative",
+            derivative,
+            1,
+            "p.ks:1:26: `div` of 0.5 and 0.0 gives inf, in `[rev f]`: `[rev f]` is not finite, where `f` is",
+        ),
+        ("second", second, 1, "in `[fwd [rev f]]`: `[fwd [rev f]]` is not finite, where `[rev f]` is"),
+        ("sum", sum, 1, "`add` of 7e307 and 1.4e308 gives inf, in `main`"),
+        ("whole", whole, 1, "`add` of 1e308 and 1e308 gives inf, in `main`: the value of `main` is not finite"),
+        ("fine", fine, 0, "0.25"),
+    ];
+    for (name, program, status, words) in cases {
+        let (found, said) = run_checking_finite(&format!("finite-{name}"), program);
+        assert!(found == Some(status) && said.contains(words), "{name}: {found:?} {said}");
+    }
+}
