@@ -17,6 +17,9 @@ const DEFERRED: [i32; 2] = [SIGINT, SIGTERM];
 /// What `signal` returns for a handler that cannot be set.
 const REFUSED: usize = usize::MAX;
 
+/// The handler of a signal that the process ignores, as shells start what runs in the background.
+const IGNORED: usize = 1;
+
 unsafe extern "C" {
     fn signal(number: i32, handler: usize) -> usize;
     fn raise(number: i32) -> i32;
@@ -26,8 +29,8 @@ unsafe extern "C" {
 /// The signal that came last, or 0.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// The process to end when a signal comes, or 0.
-static CHILD: AtomicI32 = AtomicI32::new(0);
+/// The processes to end when a signal comes, or 0. One that finds no free place runs to its end.
+static CHILDREN: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
 /// The values that defer signals at the moment, and the handlers from before.
 static STATE: Mutex<(usize, [usize; 2])> = Mutex::new((0, [0; 2]));
@@ -35,15 +38,27 @@ static STATE: Mutex<(usize, [usize; 2])> = Mutex::new((0, [0; 2]));
 /// Does only what a signal handler may do.
 extern "C" fn note(number: i32) {
     CAUGHT.store(number, Ordering::SeqCst);
-    end_child(number);
+    for child in &CHILDREN {
+        end(child.load(Ordering::SeqCst), number);
+    }
 }
 
-fn end_child(number: i32) {
-    let child = CHILD.load(Ordering::SeqCst);
+fn end(child: i32, number: i32) {
     if child > 0 {
         // SAFETY: `kill` takes any numbers. A process that has ended since is an error, which changes nothing.
         unsafe { kill(child, number) };
     }
+}
+
+/// Sets the handler for a signal, unless the process ignores it. Returns the handler from before.
+fn defer(number: i32) -> usize {
+    // SAFETY: the handler only stores a number and calls `kill`, which handlers may do.
+    let before = unsafe { signal(number, note as extern "C" fn(i32) as usize) };
+    if before == IGNORED {
+        // SAFETY: this was the handler before.
+        unsafe { signal(number, IGNORED) };
+    }
+    before
 }
 
 /// As long as a value of this type is there, SIGINT and SIGTERM wait.
@@ -54,8 +69,7 @@ impl Deferred {
     pub(crate) fn new() -> Deferred {
         let mut state = STATE.lock().expect("nothing panics while it is locked");
         if state.0 == 0 {
-            // SAFETY: the handler only stores a number and calls `kill`, which handlers may do.
-            state.1 = DEFERRED.map(|number| unsafe { signal(number, note as extern "C" fn(i32) as usize) });
+            state.1 = DEFERRED.map(defer);
         }
         state.0 += 1;
         Deferred(())
@@ -69,14 +83,18 @@ impl Deferred {
     }
 
     fn wait(&self, child: Child) -> io::Result<Output> {
-        CHILD.store(child.id() as i32, Ordering::SeqCst);
+        let id = child.id() as i32;
+        let free = |place: &&AtomicI32| place.compare_exchange(0, id, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        let place = CHILDREN.iter().find(free);
         // A signal may have come before the number of the process was known.
         match CAUGHT.load(Ordering::SeqCst) {
             0 => {}
-            number => end_child(number),
+            number => end(id, number),
         }
         let output = child.wait_with_output();
-        CHILD.store(0, Ordering::SeqCst);
+        if let Some(place) = place {
+            place.store(0, Ordering::SeqCst);
+        }
         output
     }
 }
