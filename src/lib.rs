@@ -26,4 +26,4 @@ pub mod gradcheck;
 pub mod ks;
 mod stack;
 
-pub use stack::{LARGE_STACK, native_stack_size, stack_size, with_large_stack};
+pub use stack::{LARGE_STACK, compared_stack_size, native_stack_size, stack_size, with_large_stack};

@@ -24,6 +24,15 @@ pub fn native_stack_size() -> u64 {
     NATIVE_STACK.min(stack_size() as u64 / 2)
 }
 
+/// The part of the stack that native code may use in comparisons with the interpreter, in bytes. It has room for as
+/// many calls as the interpreter nests, of 6 KB each.
+const COMPARED_STACK: u64 = 1 << 28;
+
+/// Returns how many bytes of the stack native code may use where it is compared with the interpreter.
+pub fn compared_stack_size() -> u64 {
+    COMPARED_STACK.min(native_stack_size())
+}
+
 /// Runs `f` on a thread with a stack of 8 GiB, enough for every term that the reader's nesting limit
 /// admits. Where the process may have less address space than 32 GiB, it is a quarter of that, and the limit is less in
 /// proportion. A panic of `f` goes on in the caller.

@@ -1,5 +1,6 @@
 //! Lists why a running program stops. Every evaluator and native code report these.
 
+use crate::interp::NotFinite;
 use crate::tensor::Position;
 use crate::term::Span;
 
@@ -68,6 +69,9 @@ pub enum ErrorKind {
         /// The number expected.
         wanted: i64,
     },
+    /// An operation whose result is not finite, where the interpreter was asked to look for it.
+    #[error("{0}")]
+    NotFinite(Box<NotFinite>),
     /// A call of a function that the program does not define.
     #[error("`{0}` is not defined")]
     Undefined(String),

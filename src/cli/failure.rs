@@ -15,6 +15,8 @@ pub enum Failure {
     WrongAt(String, Position, String),
     /// An error whose message was printed already. Status 1.
     Shown,
+    /// A check that found no fault, and could not look everywhere. Status 3.
+    Undecided(String),
     /// An error in the command line. Status 2.
     Usage(String),
     /// The reader of standard output has closed it. This is no error.
@@ -26,13 +28,15 @@ impl Failure {
     pub fn report(self, format: ErrorFormat) -> ExitCode {
         let (json, status) = (format == ErrorFormat::Json, self.status());
         match self.clipped() {
-            Failure::Wrong(text) | Failure::Usage(text) if json => {
+            Failure::Wrong(text) | Failure::Undecided(text) | Failure::Usage(text) if json => {
                 eprint!("{}", json_without_code("error", text.trim_end(), None));
             }
             Failure::WrongAt(file, position, text) if json => {
                 eprint!("{}", json_without_code("error", text.trim_end(), Some((&file, position))));
             }
-            Failure::Wrong(text) | Failure::Usage(text) => eprintln!("error: {}", text.trim_end()),
+            Failure::Wrong(text) | Failure::Undecided(text) | Failure::Usage(text) => {
+                eprintln!("error: {}", text.trim_end())
+            }
             Failure::WrongAt(file, Position { line, column }, text) => {
                 eprintln!("{file}:{line}:{column}: {}", text.trim_end());
             }
@@ -45,6 +49,7 @@ impl Failure {
     fn clipped(self) -> Failure {
         match self {
             Failure::Wrong(text) => Failure::Wrong(clipped(&text)),
+            Failure::Undecided(text) => Failure::Undecided(clipped(&text)),
             Failure::Usage(text) => Failure::Usage(clipped(&text)),
             Failure::WrongAt(file, position, text) => Failure::WrongAt(file, position, clipped(&text)),
             other @ (Failure::Shown | Failure::BrokenPipe) => other,
@@ -55,8 +60,17 @@ impl Failure {
         match self {
             Failure::Wrong(_) | Failure::WrongAt(..) | Failure::Shown => ExitCode::from(1),
             Failure::Usage(_) => ExitCode::from(2),
+            Failure::Undecided(_) => ExitCode::from(3),
             Failure::BrokenPipe => ExitCode::SUCCESS,
         }
+    }
+}
+
+/// Prints a warning that has no code on stderr.
+pub fn warn(text: &str, format: ErrorFormat) {
+    match format {
+        ErrorFormat::Json => eprint!("{}", json_without_code("warning", text, None)),
+        ErrorFormat::Human | ErrorFormat::Short => eprintln!("warning: {text}"),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `lmc gradcheck`.
 
 use super::error_format::ErrorFormat;
-use super::failure::Failure;
+use super::failure::{Failure, warn};
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derive::Derivation;
-use crate::gradcheck::{self, Report, Worst};
+use crate::gradcheck::{self, Fault, Outside, Report, Worst};
 use lm::term::FunName;
 use native::Jit;
 use std::io::Write;
@@ -24,6 +24,9 @@ pub struct GradcheckOptions {
     /// Use only the interpreter, no native code.
     #[arg(long)]
     interpret: bool,
+    /// Fail where an operation of the value or of a derivative has a result that is not finite, and name the first one.
+    #[arg(long)]
+    check_finite: bool,
     /// The number of points for each function. Points are random, or the value of `example` and points near it.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     points: u32,
@@ -42,7 +45,7 @@ pub struct GradcheckOptions {
     watch: WatchOptions,
 }
 
-/// Prints a table of errors; fails if derivatives disagree.
+/// Prints a table of errors. Fails if derivatives disagree, or could be compared nowhere.
 pub fn gradcheck(options: &GradcheckOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| gradcheck_watched(options, format, watch, out))
 }
@@ -72,39 +75,80 @@ fn gradcheck_watched(
     let compiled = || -> Result<Jit, Failure> {
         let jit = Jit::new(program, &entries, &input.info(), &native);
         let mut jit = jit.map_err(|error| input.not_compiled(error))?;
-        jit.set_stack(crate::native_stack_size());
+        jit.set_stack(crate::compared_stack_size());
         Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
     let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
     writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
-    let (mut all_agree, mut is_tried) = (true, false);
+    let mut reports = Vec::new();
     for f in &functions {
         let report = watch.timings.time("comparing", || {
-            gradcheck::check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
+            let check = if options.check_finite { gradcheck::check_finite } else { gradcheck::check };
+            check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
         });
         row(&f.to_string(), width, &report, out)?;
+        out.flush()?;
         if let Some(error) = &report.stopped {
-            out.flush()?;
             input.run_time_error(error).report(format);
         }
-        all_agree &= report.agrees();
-        is_tried |= report.points > 0 || report.stopped.is_some();
+        if let Some((point, error)) = &report.not_finite {
+            warn(&format!("{}, at {}", input.placed(error), shortened(point)), format);
+        }
+        if report.stops_gradients && report.points > 0 {
+            warn(&format!("`{f}` uses `stop_gradient`, so it was not compared with differences"), format);
+        }
+        reports.push((f, report));
     }
-    if all_agree {
-        return Ok(());
+    outcome(&input, &reports)
+}
+
+/// Returns the failure that a command ends in: of functions that disagree; else of functions that were compared nowhere.
+fn outcome(input: &Input, reports: &[(&FunName, Report)]) -> Result<(), Failure> {
+    let disagreeing =
+        reports.iter().flat_map(|(f, report)| report.faults().into_iter().map(move |fault| (f, report, fault)));
+    let disagreeing: Vec<String> = disagreeing.map(|(f, report, fault)| wrong(f, report, fault)).collect();
+    if !disagreeing.is_empty() {
+        return Err(Failure::Wrong(disagreeing.join("; ")));
     }
-    if !is_tried {
-        return Err(Failure::Wrong(
-            "nothing was compared: the functions have no value at any point that was tried".into(),
-        ));
+    let nowhere: Vec<String> = reports
+        .iter()
+        .filter(|(_, report)| report.points == 0)
+        .map(|(f, report)| undecided(input, f, report))
+        .collect();
+    if nowhere.is_empty() { Ok(()) } else { Err(Failure::Undecided(nowhere.join("; "))) }
+}
+
+fn wrong(f: &FunName, report: &Report, fault: Fault) -> String {
+    let [_, forward, reverse] = gradcheck::names(f);
+    match fault {
+        Fault::ForwardReverse => {
+            format!("`{forward}` and `{reverse}` disagree (limit {:e})", gradcheck::FORWARD_REVERSE)
+        }
+        Fault::Differences => format!("`{forward}` disagrees with differences (limit {:e})", gradcheck::DIFFERENCES),
+        Fault::Native => {
+            format!(
+                "native code of `{f}` or its derivatives disagrees with the interpreter (limit {:e})",
+                report.native_limit
+            )
+        }
+        Fault::NotFinite => format!("`{f}` or a derivative has a result that is not finite"),
+        Fault::Stopped => format!("a derivative of `{f}` or its example stops with an error"),
     }
-    let (fr, fd) = (gradcheck::FORWARD_REVERSE, gradcheck::DIFFERENCES);
-    let native_limit = gradcheck::native_limit(jit.as_ref());
-    Err(Failure::Wrong(format!(
-        "the derivatives disagree (limits: {fr:e} between forward and reverse, {fd:e} from differences, \
-         {native_limit:e} between interpreter and native code)"
-    )))
+}
+
+/// Returns why a function was compared at no point.
+fn undecided(input: &Input, f: &FunName, report: &Report) -> String {
+    let Outside { stopped, infinite, without_derivative } = &report.outside;
+    let why = match (without_derivative, infinite, stopped) {
+        (Some(point), ..) => format!("its value is finite at {}, but its derivative is not", shortened(point)),
+        (_, Some(point), _) => format!("its value is not finite at {}", shortened(point)),
+        (.., Some((point, error))) => {
+            format!("at {} it stops: {}", shortened(point), input.placed(error))
+        }
+        (None, None, None) => "no point was tried".into(),
+    };
+    format!("`{f}` was compared at no point: {why}; a function `example` can give a point of its domain")
 }
 
 fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
@@ -116,10 +160,20 @@ fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result
     };
     let point = report.native.point.as_ref().filter(|_| report.native.error > report.native_limit);
     let point = point.or(report.differences.point.as_ref());
-    let point = point.map_or(String::from("no point in the domain was found"), shortened);
+    let point = point.or(report.forward_reverse.point.as_ref());
+    let point = point.map_or(nowhere(report), shortened);
     let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
     writeln!(out, "{name:<width$}  {:>6}  {fr:>7}  {fd:>7}  {native:<7} {point}", report.points)?;
     Ok(())
+}
+
+/// Returns the words of a row without a point.
+fn nowhere(report: &Report) -> String {
+    let words = match report.outside.without_derivative {
+        Some(_) => "the derivative is not finite where the value is",
+        None => "no point in the domain was found",
+    };
+    words.into()
 }
 
 /// Writes a value, cut off at the end of a line, since arrays are long.

@@ -7,10 +7,10 @@ use crate::derive::Derivation;
 use crate::derive::pipeline::{self, Pipeline};
 use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
-use crate::ks::source::Source;
+use crate::ks::source::{Position, Source};
 use crate::ks::{front, render};
 use indexmap::IndexMap;
-use lm::interp::RuntimeError;
+use lm::interp::{ErrorKind, RuntimeError};
 use lm::term::{FunName, Path, Span};
 use native::SourceInfo;
 use std::io::IsTerminal;
@@ -183,7 +183,25 @@ impl Input {
 
     /// Returns an error of the running program: `file:line:column: message`.
     pub fn run_time_error(&self, error: &RuntimeError) -> Failure {
-        self.wrong_at(error.span, error.to_string())
+        self.wrong_at(error.span, self.explained(error))
+    }
+
+    /// Returns the message of an error. Where a result is not finite, it says whether the value or a derivative is at
+    /// fault.
+    fn explained(&self, error: &RuntimeError) -> String {
+        let ErrorKind::NotFinite(found) = &error.kind else { return error.to_string() };
+        let origin = found.origin(self.pipeline.program());
+        match origin.as_ref().map(|name| (name, name.underived())) {
+            None => error.to_string(),
+            Some((name, None)) => format!("{error}: the value of `{name}` is not finite"),
+            Some((name, Some((_, of)))) => format!("{error}: `{name}` is not finite, where `{of}` is"),
+        }
+    }
+
+    /// Returns an error of the running program as text with its place.
+    pub fn placed(&self, error: &RuntimeError) -> String {
+        let Position { line, column } = self.source.position(error.span.start);
+        format!("{}:{line}:{column}: {}", self.source.name(), self.explained(error))
     }
 
     /// Returns a failure of the code generator, at its place if it has one.

@@ -1,6 +1,7 @@
 //! The command line. Data goes to stdout, everything else to stderr.
 //!
-//! Exit status: 0 success, 1 an error in the program or its data, 2 a usage error, 101 an internal error.
+//! Exit status: 0 success, 1 an error in the program or its data, 2 a usage error, 3 a check that could not look
+//! everywhere, 101 an internal error.
 
 mod bench;
 mod check;

@@ -19,9 +19,13 @@ pub struct RunOptions {
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
+    /// Stop at the first operation whose result is not finite, and say whether the value or a derivative is at fault.
+    /// Uses the reference interpreter.
+    #[arg(long)]
+    check_finite: bool,
     /// The most threads that long loops may use, up to 1,024; 0 means one per processor. Results do not depend on the
     /// number of threads.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with = "interpret")]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with_all = ["interpret", "check_finite"])]
     threads: usize,
     #[command(flatten)]
     native: NativeOptions,
@@ -44,8 +48,12 @@ fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &m
     }
     input.require(&main)?;
     let program = input.pipeline.program();
-    let result = match options.interpret {
-        true => watch.timings.time("running", || Interpreter::with_output(program, &mut *out).call(&main, &[])),
+    let result = match options.interpret || options.check_finite {
+        true => watch.timings.time("running", || {
+            let interpreter = Interpreter::with_output(program, &mut *out);
+            let mut interpreter = if options.check_finite { interpreter.checking_finite() } else { interpreter };
+            interpreter.call(&main, &[])
+        }),
         false => {
             let threads = options.threads;
             let options = options.native.options(watch);

@@ -38,6 +38,30 @@ impl Random {
         self.value(ty)
     }
 
+    /// Returns a random argument in which tensors have one size, not zero, in all dimensions, and Integers have this
+    /// size, too. An Integer inside of a tensor is an index into such a tensor.
+    pub fn point_of_one_size(&mut self, ty: &Type) -> Value {
+        const LARGEST: u64 = 4;
+        self.side = 1 + (self.next() % LARGEST) as usize;
+        let value = self.value(ty);
+        self.with_one_size(value, false)
+    }
+
+    fn with_one_size(&mut self, value: Value, in_tensor: bool) -> Value {
+        match value {
+            Value::Integer(_) if in_tensor => Value::Integer((self.next() % self.side as u64) as i64),
+            Value::Integer(_) => Value::Integer(self.side as i64),
+            Value::Tuple(parts) => {
+                Value::Tuple(parts.into_iter().map(|part| self.with_one_size(part, in_tensor)).collect())
+            }
+            Value::Tensor(t) => {
+                let elements = t.elements().iter().map(|x| self.with_one_size(x.clone(), true)).collect();
+                Value::Tensor(Arc::new(t.with(elements)))
+            }
+            other => other,
+        }
+    }
+
     /// Returns a random value: Floats in [-2, 2), small Integers.
     ///
     /// Panics for functions and linear maps.

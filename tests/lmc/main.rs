@@ -15,6 +15,7 @@ mod explain;
 mod externals;
 mod fmt;
 mod gradbench;
+mod gradcheck;
 mod hosts;
 mod ks_round_trip;
 mod layers;

@@ -31,7 +31,6 @@ fn odd_names() -> Module {
     b.def("malloc", &[("n", integer())], |_, xs| Expr::prim(Prim::Add, [xs[0].clone(), Expr::integer(22)]));
     b.def("llvm.sqrt", &[("x", float())], |_, xs| Expr::prim(Prim::Neg, [xs[0].clone()]));
     b.def("a.b/c*/", &[("x'", float()), ("int", float())], |_, xs| Expr::prim(Prim::Mul, xs.to_vec()));
-    b.def("rev_f2", &[], |_, _| Expr::integer(1));
     let pair = tuple(&[float(), tuple(&[Type::Bool, integer()])]);
     b.def("f2", &[("t", pair), ("ctx", Type::String)], |_, xs| {
         let t = &xs[0];

@@ -1,6 +1,7 @@
 //! Holds the state of the reference interpreter. The other files of the folder give it methods.
 
 use super::counts::Counts;
+use super::finite::NotFinite;
 use crate::destination::{Destination, Plan, Unread};
 use crate::effect::Effects;
 use crate::runtime_error::{ErrorKind, RuntimeError};
@@ -35,6 +36,10 @@ pub struct Interpreter<'a> {
     pub(super) plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
     /// The addresses of terms in these blocks whose values may be taken.
     pub(super) only_uses: HashSet<usize>,
+    /// Whether to stop at the first operation whose result is not finite.
+    pub(super) checks_finite: bool,
+    /// The first such operation, until it becomes an error.
+    pub(super) not_finite: Option<NotFinite>,
     /// The operations so far.
     pub counts: Counts,
 }
@@ -57,6 +62,8 @@ impl<'a> Interpreter<'a> {
             idle: HashMap::new(),
             plans: HashMap::new(),
             only_uses: HashSet::new(),
+            checks_finite: false,
+            not_finite: None,
             counts: Counts::default(),
         }
     }

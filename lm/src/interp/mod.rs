@@ -5,12 +5,14 @@
 //! terms without any plan is in `eval`.
 //!
 //! `interpreter` holds the state, `terms` evaluates terms, `prims` and `arrays` the primitives, `vector_space` sums and
-//! products, `accumulate` and `target` in-place addition, and `counts` the counts of operations.
+//! products, `accumulate` and `target` in-place addition, `counts` the counts of operations, and `finite` the search for
+//! the first result that is not finite.
 
 mod accumulate;
 mod arrays;
 mod calls;
 mod counts;
+mod finite;
 mod functions;
 pub(crate) mod interpreter;
 mod prims;
@@ -23,5 +25,6 @@ pub use crate::runtime_error::{ErrorKind, RuntimeError};
 pub use crate::value::{Closure, Env};
 pub use arrays::BENCH_TIME;
 pub use counts::Counts;
+pub use finite::NotFinite;
 pub use interpreter::Interpreter;
 pub use prims::ranhashdoub;

@@ -58,8 +58,8 @@ impl Interpreter<'_> {
             _ => {}
         }
         Ok(match p {
-            Prim::Div => Float(a / b),
-            Prim::Libm(f) => Float(f.at(&[a, b]).expect("a function of two Floats")),
+            Prim::Div => self.float(p, &[a, b], a / b),
+            Prim::Libm(f) => self.float(p, &[a, b], f.at(&[a, b]).expect("a function of two Floats")),
             Prim::Min => Float(if a <= b { a } else { b }),
             Prim::Max => Float(if a >= b { a } else { b }),
             Prim::Gt => Bool(a > b),
@@ -79,7 +79,13 @@ impl Interpreter<'_> {
             _ => return self.other(p, args, ty),
         };
         self.counts.nonlinear += 1;
-        Ok(Float(value))
+        Ok(self.float(p, &[a], value))
+    }
+
+    /// Returns the result of an operation, after a look at it.
+    fn float(&mut self, p: Prim, inputs: &[f64], result: f64) -> Value {
+        self.see(p.name(), inputs, result);
+        Float(result)
     }
 
     /// Evaluates primitives on several types, on vectors and on linear maps.
@@ -96,7 +102,7 @@ impl Interpreter<'_> {
             (Prim::ZeroOf, [w]) => self.zero(w),
             (Prim::Powi, [Float(x), Integer(n)]) => {
                 self.counts.nonlinear += 1;
-                Float(x.powf(*n as f64))
+                self.float(p, &[*x, *n as f64], x.powf(*n as f64))
             }
             (Prim::Eq, [x, y]) => Bool(x == y),
             (Prim::Ne, [x, y]) => Bool(x != y),

@@ -163,7 +163,7 @@ impl Interpreter<'_> {
                 let mut sum = std::mem::replace(self.part(place), nothing());
                 let outcome = self.add_to(&mut sum, &value);
                 *self.part(place) = sum;
-                outcome.map(|()| nothing())
+                self.checked(outcome).map(|()| nothing())
             }
             (Target::Parts(parts), Value::Tuple(values)) => {
                 let parts = parts.iter().zip(values).map(|(part, value)| self.distribute(value, part));

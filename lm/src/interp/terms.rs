@@ -1,6 +1,7 @@
 //! Evaluates terms and calls functions.
 
 use super::counts::accesses;
+use super::finite::within;
 use super::interpreter::{Interpreter, located};
 use super::target::Target;
 use crate::destination::{Destination, Unread};
@@ -32,7 +33,7 @@ impl Interpreter<'_> {
         let outer = std::mem::replace(&mut self.unread, Unread::of(self.program, name));
         let result = self.deeper(1, |cx| cx.eval_into(&def.body, &mut env, target, None), &def.body);
         self.unread = outer;
-        result
+        result.map_err(|error| within(error, name, args))
     }
 
     /// Evaluates a term. Binders extend `env`: every binder is a different variable.
@@ -81,7 +82,8 @@ impl Interpreter<'_> {
             return self.starting_at_zero(&args[0], &args[1], env, &Target::Own);
         }
         if let (Op::Prim(Prim::Add), false) = (op, e.ty().has_fixed_shape()) {
-            return self.sum_of_two(&args[0], &args[1], env).map_err(|error| located(error, e.span()));
+            let sum = self.sum_of_two(&args[0], &args[1], env);
+            return self.checked(sum).map_err(|error| located(error, e.span()));
         }
         let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
@@ -94,7 +96,10 @@ impl Interpreter<'_> {
                 Value::Record(value) => Ok((**value).clone()),
                 other => panic!("{other:?} is no record"),
             },
-            Op::Prim(p) => self.prim(*p, &values, e.ty()).map_err(|error| located(error, e.span())),
+            Op::Prim(p) => {
+                let outcome = self.prim(*p, &values, e.ty());
+                self.checked(outcome).map_err(|error| located(error, e.span()))
+            }
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {
                 self.call(&fun.name.derived(Derivative::D), &values).map_err(|error| located(error, e.span()))

@@ -12,6 +12,7 @@ type Outcome = Result<Value, RuntimeError>;
 
 /// An operation on two values, by their numbers.
 struct Numbers {
+    name: &'static str,
     floats: fn(f64, f64) -> f64,
     integers: fn(i64, i64) -> i64,
     /// The operation on the second value where there is no first.
@@ -20,11 +21,19 @@ struct Numbers {
 
 impl Interpreter<'_> {
     pub(crate) fn add(&mut self, x: &Value, y: &Value) -> Outcome {
-        self.zip(x, y, &Numbers { floats: |a, b| a + b, integers: i64::wrapping_add, alone: |_, y| y.clone() })
+        self.zip(
+            x,
+            y,
+            &Numbers { name: "add", floats: |a, b| a + b, integers: i64::wrapping_add, alone: |_, y| y.clone() },
+        )
     }
 
     pub(crate) fn sub(&mut self, x: &Value, y: &Value) -> Outcome {
-        self.zip(x, y, &Numbers { floats: |a, b| a - b, integers: i64::wrapping_sub, alone: |cx, y| cx.neg(y) })
+        self.zip(
+            x,
+            y,
+            &Numbers { name: "sub", floats: |a, b| a - b, integers: i64::wrapping_sub, alone: |cx, y| cx.neg(y) },
+        )
     }
 
     pub(crate) fn neg(&mut self, x: &Value) -> Value {
@@ -42,7 +51,11 @@ impl Interpreter<'_> {
         self.counts.multiplications += products_made;
         self.counts.additions += sums;
         self.counts.accesses += 3 * (products_made + sums);
-        Ok(products.into_iter().reduce(|a, b| a + b).unwrap_or(0.0))
+        let sum = products.into_iter().reduce(|a, b| {
+            self.see("add", &[a, b], a + b);
+            a + b
+        });
+        Ok(sum.unwrap_or(0.0))
     }
 
     /// Returns the sum from left to right; `None` for no terms.
@@ -74,6 +87,7 @@ impl Interpreter<'_> {
             Change::Scale(k) => {
                 self.counts.multiplications += 1;
                 self.counts.accesses += 3;
+                self.see("mul", &[k, a], k * a);
                 k * a
             }
         }
@@ -105,7 +119,9 @@ impl Interpreter<'_> {
             (Value::Float(a), Value::Float(b)) => {
                 self.counts.additions += 1;
                 self.counts.accesses += 3;
-                Value::Float((f.floats)(*a, *b))
+                let result = (f.floats)(*a, *b);
+                self.see(f.name, &[*a, *b], result);
+                Value::Float(result)
             }
             (Value::Integer(a), Value::Integer(b)) => Value::Integer((f.integers)(*a, *b)),
             _ => panic!("vectors of different spaces: {x:?} and {y:?}"),
@@ -123,6 +139,7 @@ impl Interpreter<'_> {
                 all(xs.elements(), ys.elements())
             }
             (Value::Float(a), Value::Float(b)) => {
+                self.see("mul", &[*a, *b], a * b);
                 products.push(a * b);
                 Ok(())
             }

@@ -1,0 +1,117 @@
+//! What the check of one function found.
+
+use super::{DIFFERENCES, FORWARD_REVERSE};
+use lm::interp::RuntimeError;
+use lm::value::Value;
+
+/// The largest error of one kind, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Worst {
+    /// The relative error.
+    pub error: f64,
+    /// The point.
+    pub point: Option<Value>,
+}
+
+impl Worst {
+    pub(super) fn keep_worse(&mut self, error: f64, point: &Value) {
+        // Not `error > self.error`: a NaN is worse than anything.
+        let no_worse = error <= self.error;
+        if self.point.is_none() || !no_worse {
+            *self = Worst { error, point: Some(point.clone()) };
+        }
+    }
+
+    /// Returns whether the error is at most the limit. A NaN is not.
+    fn is_within(&self, limit: f64) -> bool {
+        self.error <= limit
+    }
+}
+
+/// The first point of each kind at which nothing can be compared.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// A point at which the function stops with an error.
+    pub stopped: Option<(Value, RuntimeError)>,
+    /// A point at which the value is not finite.
+    pub infinite: Option<Value>,
+    /// A point at which the value is finite, and a derivative is not.
+    pub without_derivative: Option<Value>,
+}
+
+/// A way in which a function fails its check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The forward and the reverse derivative disagree.
+    ForwardReverse,
+    /// The forward derivative disagrees with differences.
+    Differences,
+    /// Native code disagrees with the interpreter.
+    Native,
+    /// An operation has a result that is not finite, and the check looked for that.
+    NotFinite,
+    /// A derivative stops with an error where the function has a value.
+    Stopped,
+}
+
+/// The result of checking one function.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Points at which the function and its derivatives are finite.
+    pub points: usize,
+    /// Forward against reverse mode.
+    pub forward_reverse: Worst,
+    /// Forward mode against central differences. It has no point where the function uses `stop_gradient`.
+    pub differences: Worst,
+    /// Native code against the interpreter; infinite where one stops or gives another form, and the other
+    /// does not.
+    pub native: Worst,
+    /// Largest error of native code that agrees.
+    pub native_limit: f64,
+    /// An error of a derivative where the function has a value, or of the function `example`.
+    pub stopped: Option<RuntimeError>,
+    /// The first operation whose result is not finite, and the point: at any point where the check looks for that, else
+    /// at points where the value is finite and a derivative is not.
+    pub not_finite: Option<(Value, RuntimeError)>,
+    /// Whether the check fails at operations whose result is not finite.
+    pub checks_finite: bool,
+    /// Whether the function uses `stop_gradient`.
+    pub stops_gradients: bool,
+    /// Points at which nothing was compared.
+    pub outside: Outside,
+}
+
+impl Report {
+    pub(super) fn new(native_limit: f64, stops_gradients: bool) -> Report {
+        let [forward_reverse, differences, native] = <[Worst; 3]>::default();
+        Report {
+            points: 0,
+            forward_reverse,
+            differences,
+            native,
+            native_limit,
+            stopped: None,
+            not_finite: None,
+            checks_finite: false,
+            stops_gradients,
+            outside: Outside::default(),
+        }
+    }
+
+    /// Returns whether all values agree, at one point at least.
+    pub fn agrees(&self) -> bool {
+        self.points > 0 && self.faults().is_empty()
+    }
+
+    /// Returns the ways in which the function fails. A function that was compared at no point may have none.
+    pub fn faults(&self) -> Vec<Fault> {
+        let found = [
+            (Fault::ForwardReverse, !self.forward_reverse.is_within(FORWARD_REVERSE)),
+            (Fault::Differences, !self.differences.is_within(DIFFERENCES)),
+            (Fault::Native, !self.native.is_within(self.native_limit)),
+            (Fault::NotFinite, self.checks_finite && self.not_finite.is_some()),
+            (Fault::Stopped, self.stopped.is_some()),
+        ];
+        found.into_iter().filter(|(_, is_found)| *is_found).map(|(fault, _)| fault).collect()
+    }
+}
