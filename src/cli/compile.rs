@@ -154,7 +154,7 @@ fn leave_out(input: &Input, names: &mut Vec<FunName>) -> Vec<(FunName, Type)> {
 
 fn without_c_form(name: &FunName, ty: &Type) -> Diagnostic {
     Diagnostic::warning("W405", format!("`{name}` is left out: `{ty}` has no form in C"))
-        .remedy("use tensors of scalars and vectors of such tensors, or name the functions to compile by `--fun`")
+        .remedy("use vectors of vectors for tensors that hold tensors, or name the functions to compile by `--fun`")
 }
 
 /// Returns the entries and the functions that they call, as a program.

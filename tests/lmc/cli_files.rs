@@ -89,9 +89,9 @@ fn a_file_with_main_alone_is_told_from_an_empty_one() {
 #[test]
 fn functions_without_a_form_in_c_are_left_out() {
     let directory = directory("functions_without_a_form_in_c_are_left_out");
-    let inner = "(def inner (Vec (Vec (Vec Float))) (x : Float)
-  (constVec 1 (constVec 1 (constVec 1 x))))\n";
-    let outer = "(def outer Float (x : Float) (index 0 (index 0 (index 0 (inner x)))))\n";
+    let inner = "(def inner (Tensor 2 (Vec Float)) (x : Float)
+  (constVec (tuple 1 1) (constVec 1 x)))\n";
+    let outer = "(def outer Float (x : Float) (index 0 (index (tuple 0 0) (inner x))))\n";
     fs::write(directory.join("q.ks"), format!("{outer}(gdef vjp inner)\n(gdef jac inner)\n{inner}")).unwrap();
     fs::write(directory.join("r.ks"), inner).unwrap();
     let run = |args: &str| {
@@ -100,13 +100,13 @@ fn functions_without_a_form_in_c_are_left_out() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     let (status, header, warning) = run("compile q.ks --rev --emit header -o -");
-    let expected = "warning[W405]: `inner` is left out: `(Vec (Vec (Vec Float)))` has no form in C\n --> q.ks:4:6\n";
+    let expected = "warning[W405]: `inner` is left out: `(Tensor 2 (Vec Float))` has no form in C\n --> q.ks:4:6\n";
     assert!(status == Some(0) && warning.starts_with(expected) && warning.matches("W405").count() == 1, "{warning}");
     assert!(header.contains(" rev_outer(") && !header.contains("inner("), "{header}");
     // Outputs that C does not read have all functions.
     let (status, loops, warning) = run("compile q.ks --emit loops -o -");
     assert!(status == Some(0) && loops.contains("inner") && warning.is_empty(), "{warning}");
-    let refused = "`inner` cannot be called from C: `(Vec (Vec (Vec Float)))` has no form there";
+    let refused = "`inner` cannot be called from C: `(Tensor 2 (Vec Float))` has no form there";
     for (args, place) in [("q.ks --fun inner", "q.ks:4:6"), ("r.ks", "r.ks:1:6")] {
         let (status, _, error) = run(&format!("compile {args} -o x.so"));
         assert!(status == Some(1) && error.starts_with(&format!("{place}: {refused}")), "{error}");

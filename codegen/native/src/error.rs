@@ -12,7 +12,7 @@ pub enum Error {
     Loops(#[from] loops::Error),
     /// A type of an entry has no form in C.
     #[error(
-        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold scalars, and vectors also tensors of scalars (`--fun` chooses functions)"
+        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold tuples and scalars, and vectors also tensors of these, and vectors (`--fun` chooses functions)"
     )]
     NoInterface(FunName, Type),
     /// LLVM does not know the processor.

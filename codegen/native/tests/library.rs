@@ -11,6 +11,7 @@ use native::{Kind, Module, Options, SourceInfo, abi, compile};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// A directory for one test.
 fn directory(test: &str) -> PathBuf {
@@ -185,7 +186,7 @@ fn a_program_in_rust_passes_tensors() {
 #[test]
 fn what_has_no_form_in_c_is_refused() {
     let mut b = Build::default();
-    let deep = Type::vec(Type::vec(Type::vec(float())));
+    let deep = Type::Tensor(2, Arc::new(Type::vec(float())));
     b.def("deep", &[("v", deep.clone())], |_, xs| xs[0].clone());
     let module = compile(&b.program, &[FunName::base("deep")], &SourceInfo::default(), &Options::default());
     let module = module.expect("compiles");
