@@ -1,7 +1,12 @@
-//! Measures the LLVM code of a program before LLVM's passes, whose cost follows from its size. Counts instructions,
-//! no times.
+//! Measures the terms of a derivative, and its LLVM code before LLVM's passes, whose cost follows from its size. Counts
+//! nodes and instructions, no times.
 
-use common::shapes::{allocations, checks, deep_conditionals, double_calls, single_calls};
+use common::shapes::{self, allocations, checks};
+use lm::term::{Derivative, FunName};
+use lmc::derive::pipeline::Pipeline;
+use lmc::ks::front;
+use lmc::ks::source::Source;
+use lmc::with_large_stack;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -29,24 +34,55 @@ fn counted(program: &str, callee: &str) -> (usize, usize) {
     (instructions.count(), calls.count())
 }
 
-/// Checks that twice as much text gives at most a little over twice as much code. Code that grows with the square of
-/// the text adds four times as much.
-fn grows_linearly(program: &dyn Fn(usize) -> String, fewest: usize) {
-    let [few, twice, more] = [fewest, 2 * fewest, 4 * fewest].map(|n| counted(&program(n), "@lmc.").0);
+/// The families whose code is counted, and the smallest size. Above it no shape changes its kind of code.
+const COUNTED: &[(fn(usize) -> String, usize)] = &[
+    (shapes::chain, 15),
+    (shapes::web, 15),
+    (shapes::single_calls, 20),
+    (shapes::double_calls, 20),
+    (shapes::calls_of_calls, 80),
+    (shapes::functions_of_functions, 8),
+    (shapes::deep_conditionals, 16),
+    (shapes::loops_in_a_row, 5),
+    (checks, 20),
+    (allocations, 5),
+];
+
+/// Counts the nodes of the terms of `[rev f]` and all that it calls.
+fn nodes(program: &str) -> usize {
+    let source = Source::new("shape.ks", program);
+    let mut pipeline = Pipeline::new(front::load(&source).unwrap_or_else(|errors| panic!("{program}: {errors:?}")));
+    let rev = FunName::base("f").derived(Derivative::Rev);
+    pipeline.require(&rev).unwrap_or_else(|error| panic!("{program}: {error}"));
+    pipeline.program().defs.values().map(|def| def.body.size()).sum()
+}
+
+/// Checks that twice as much text gives at most a little over twice as much. What grows with the square of the text
+/// adds four times as much.
+fn grows_linearly(of: &str, sizes: [usize; 3], counts: [usize; 3]) {
+    let [few, twice, more] = counts;
     let added = (more - twice) as f64 / (twice - few) as f64;
-    assert!(added < 2.3, "{fewest}: {few}, twice that: {twice}, four times: {more}");
+    assert!(added < 2.3, "{of} at {sizes:?}: {counts:?}");
 }
 
 #[test]
 fn code_grows_with_the_program() {
-    for program in [checks, allocations, single_calls, double_calls] {
-        grows_linearly(&program, 20);
+    // The terms of loops in loops grow with the square of the depth; passes merge them again.
+    let deep_loops: (fn(usize) -> String, usize) = (shapes::deep_loops, 2);
+    for (i, (program, fewest)) in COUNTED.iter().chain([&deep_loops]).enumerate() {
+        let sizes = [*fewest, 2 * fewest, 4 * fewest];
+        grows_linearly(&format!("instructions of {i}"), sizes, sizes.map(|n| counted(&program(n), "@lmc.").0));
     }
 }
 
 #[test]
-fn code_grows_with_the_depth_of_conditionals() {
-    grows_linearly(&deep_conditionals, 16);
+fn terms_grow_with_the_program() {
+    with_large_stack(|| {
+        for (i, (program, fewest)) in COUNTED.iter().enumerate() {
+            let sizes = [*fewest, 2 * fewest, 4 * fewest];
+            grows_linearly(&format!("nodes of {i}"), sizes, sizes.map(|n| nodes(&program(n))));
+        }
+    });
 }
 
 #[test]
