@@ -77,7 +77,18 @@ impl<'a> Rewriter<'a> {
     /// binding, or to the head of the branch, that uses them.
     pub fn run(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         self.normal.clear();
+        self.run_on(s, e)
+    }
+
+    /// Does the same as [`Rewriter::run`] with the strategy of the run before, whose normal terms may be parts of this
+    /// one: they are not walked again.
+    pub fn run_on(&mut self, s: &Strategy, e: &Expr) -> Outcome {
         self.framed(e, |cx, e| cx.apply(s, e))
+    }
+
+    /// Forgets which terms are normal.
+    pub fn forget(&mut self) {
+        self.normal.clear();
     }
 
     /// Tells the trace that the next steps rewrite the definition of `place`.

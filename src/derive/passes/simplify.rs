@@ -18,7 +18,7 @@ use crate::derive::postcondition::Facts;
 use lm::law::is_free_to_copy;
 use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter};
-use lm::scope::{occurrences, substitute};
+use lm::scope::occurrences;
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
 use std::collections::HashMap;
@@ -36,6 +36,8 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     // A coefficient is named only when nothing else helps: `(m ∘ Dy) ⊕ (n ∘ Dy)` is better collected.
     let mut naming = false;
     for _ in 0..SWEEPS {
+        // Spaces and uses may have changed.
+        cx.forget();
         let mut sweep = Sweep { uses: occurrences(&body), by: HashMap::new(), naming, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
@@ -68,20 +70,23 @@ impl Sweep<'_, '_> {
 
     /// Simplifies a right-hand side or a result; pushes the bindings that laws make to `out`.
     fn term(&mut self, e: &Expr, out: &mut Vec<Binding>) -> Result<Expr, OutOfFuel> {
-        let e = self.conditionals(&substitute(e, &self.by))?;
-        let e = self.cx.run(self.strategy, &e)?.unwrap_or(e);
+        let e = self.inner(e)?;
+        let e = self.cx.run_on(self.strategy, &e)?.unwrap_or(e);
         let (bindings, result) = e.as_block();
         out.extend(bindings.iter().cloned());
         Ok(result.clone())
     }
 
-    /// Sweeps the blocks inside a term, each by itself.
-    fn conditionals(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+    /// Replaces variables, and sweeps the blocks inside a term, each by itself.
+    fn inner(&mut self, e: &Expr) -> Result<Expr, OutOfFuel> {
+        if let Kind::Var(x) = e.kind() {
+            return Ok(self.by.get(&x.id()).unwrap_or(e).clone());
+        }
         let mut failure = None;
         let new = e.map_children(|child| {
             let swept = match child.kind() {
                 Kind::Let(..) => self.simplify_block(child),
-                Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.conditionals(child),
+                Kind::Const(_) | Kind::Var(_) | Kind::App(..) | Kind::Lam(..) => self.inner(child),
             };
             swept.unwrap_or_else(|error| {
                 failure = Some(error);

@@ -92,42 +92,49 @@ impl Needed {
         }
     }
 
-    /// Backwards, so that most uses are seen before what they use.
-    fn mark_block(&mut self, block: &Block) {
-        for stmt in block.stmts.iter().rev() {
-            match stmt {
-                Stmt::If(xs, condition, then, other) => {
-                    [then, other].into_iter().for_each(|arm| self.mark_block(arm));
-                    for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.used.contains(x)).collect::<Vec<_>>() {
-                        [then, other].into_iter().for_each(|arm| self.mark_used(&arm.results[i]));
-                    }
-                    if self.is_needed(stmt) {
-                        self.mark_used(condition);
-                    }
+    /// Marks what the statements that are needed use. Returns whether there are any. It goes backwards, and from the
+    /// results of conditionals into their arms, so that most uses are seen before what they use.
+    fn mark_block(&mut self, block: &Block) -> bool {
+        block.stmts.iter().rev().fold(false, |any, stmt| self.mark_stmt(stmt) | any)
+    }
+
+    fn mark_stmt(&mut self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::If(xs, condition, then, other) => {
+                for (i, _) in xs.iter().enumerate().filter(|(_, x)| self.used.contains(x)).collect::<Vec<_>>() {
+                    [then, other].into_iter().for_each(|arm| self.mark_used(&arm.results[i]));
                 }
-                Stmt::For(looped) => {
-                    for (i, (y, init)) in looped.carried.iter().enumerate() {
-                        if self.used.contains(y) || self.used.contains(&looped.results[i]) {
-                            self.mark_used(init);
-                            self.mark_used(&looped.body.results[i]);
-                        }
-                    }
-                    self.mark_block(&looped.body);
-                    if self.is_needed(stmt) {
-                        [&looped.from, &looped.to].into_iter().for_each(|a| self.mark_used(a));
-                    }
+                let is_needed = self.mark_block(then) | self.mark_block(other) | self.is_needed_itself(stmt);
+                if is_needed {
+                    self.mark_used(condition);
                 }
-                Stmt::Bench { given, body, .. } => {
-                    self.mark_results(body);
-                    self.mark_block(body);
-                    given.iter().for_each(|(_, a)| self.mark_used(a));
-                }
-                stmt if self.is_needed(stmt) => {
-                    stmt.operands().into_iter().for_each(|a| self.mark_used(a));
-                    self.mark_seen(stmt);
-                }
-                _ => {}
+                is_needed
             }
+            Stmt::For(looped) => {
+                for (i, (y, init)) in looped.carried.iter().enumerate() {
+                    if self.used.contains(y) || self.used.contains(&looped.results[i]) {
+                        self.mark_used(init);
+                        self.mark_used(&looped.body.results[i]);
+                    }
+                }
+                let is_needed = self.mark_block(&looped.body) | self.is_needed_itself(stmt);
+                if is_needed {
+                    [&looped.from, &looped.to].into_iter().for_each(|a| self.mark_used(a));
+                }
+                is_needed
+            }
+            Stmt::Bench { given, body, .. } => {
+                self.mark_results(body);
+                self.mark_block(body);
+                given.iter().for_each(|(_, a)| self.mark_used(a));
+                true
+            }
+            stmt if self.is_needed_itself(stmt) => {
+                stmt.operands().into_iter().for_each(|a| self.mark_used(a));
+                self.mark_seen(stmt);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -161,8 +168,8 @@ impl Needed {
         a.local().into_iter().for_each(|x| self.read.extend(&self.aliases.reach(x)));
     }
 
-    fn is_needed(&self, stmt: &Stmt) -> bool {
-        let is_used = |x: Local| self.used.contains(&x);
+    /// Returns whether a statement is needed for more than the statements in it.
+    fn is_needed_itself(&self, stmt: &Stmt) -> bool {
         match stmt {
             Stmt::Check { .. }
             | Stmt::Write(_)
@@ -170,20 +177,20 @@ impl Needed {
             | Stmt::External { .. }
             | Stmt::Bench { .. }
             | Stmt::Memory(Memory::Release(_) | Memory::Slide(..)) => true,
-            stmt if stmt.writes().is_some() => stmt.writes().is_some_and(|b| self.aliases.shows(b, &self.read)),
-            stmt => {
-                stmt.targets().into_iter().any(is_used)
-                    || stmt.blocks().into_iter().flat_map(|block| &block.stmts).any(|stmt| self.is_needed(stmt))
-            }
+            stmt => match stmt.writes() {
+                Some(buffer) => self.aliases.shows(buffer, &self.read),
+                None => stmt.targets().into_iter().any(|x| self.used.contains(&x)),
+            },
         }
     }
 
     /// Drops what is not needed.
     fn sweep_block(&self, block: &mut Block) {
         block.stmts.retain_mut(|stmt| {
-            let is_needed = self.is_needed(stmt);
+            stmt.blocks_mut().into_iter().for_each(|block| self.sweep_block(block));
+            let is_needed =
+                self.is_needed_itself(stmt) || stmt.blocks().into_iter().any(|block| !block.stmts.is_empty());
             if is_needed {
-                stmt.blocks_mut().into_iter().for_each(|block| self.sweep_block(block));
                 self.sweep_results(stmt);
             }
             is_needed
