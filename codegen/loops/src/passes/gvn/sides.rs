@@ -27,11 +27,8 @@ impl Sides {
     /// Notes what a conditional sets, and what its arms give for that.
     pub(super) fn learn(&mut self, condition: &Operand, xs: &[Local], arms: [&Block; 2]) {
         let Some(condition) = condition.local().filter(|_| !xs.is_empty()) else { return };
-        let inside = arms.map(|arm| {
-            let mut inside = BTreeSet::new();
-            arm.visit(&mut |stmt| inside.extend(stmt.targets()));
-            inside
-        });
+        // What blocks in an arm set is not in scope at its end.
+        let inside = arms.map(|arm| arm.stmts.iter().flat_map(|stmt| stmt.targets()).collect::<BTreeSet<_>>());
         let known = |side: usize, i: usize| {
             let a = &arms[side].results[i];
             a.local().is_none_or(|x| !inside[side].contains(&x)).then(|| a.clone())
