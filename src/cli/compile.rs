@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 /// Options of `lmc compile`.
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("derivatives").args(["fwd", "rev", "jvp", "vjp"]).multiple(true))]
 pub struct CompileOptions {
     /// The files of the program; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -40,7 +41,7 @@ pub struct CompileOptions {
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
-    #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
+    #[arg(long, value_name = "PARAMETER", value_delimiter = ',', requires = "derivatives")]
     wrt: Vec<String>,
     /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header. `kind=PATH` names the file.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]

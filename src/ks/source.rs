@@ -5,6 +5,7 @@
 
 use crate::ks::diagnostic::Diagnostic;
 use lm::term::Span;
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -28,6 +29,9 @@ pub struct Position {
     pub column: usize,
 }
 
+/// The size of the largest program. Devices without an end are read so far.
+const MOST_BYTES: u64 = 1 << 28;
+
 /// The reasons why a file cannot be read, each with the file's name.
 enum SourceError {
     Missing(String),
@@ -36,8 +40,8 @@ enum SourceError {
     Refused(String, String),
     /// The first byte that is wrong, and its offset.
     NotUtf8(String, u8, usize),
-    /// The text has so many bytes that places in it do not fit a [`Span`].
-    TooLarge(String, u64),
+    /// The text has more than [`MOST_BYTES`].
+    TooLarge(String),
 }
 
 impl From<SourceError> for Diagnostic {
@@ -52,9 +56,9 @@ impl From<SourceError> for Diagnostic {
                 Diagnostic::error("E004", format!("`{path}` is not UTF-8: byte {byte:#04x} at offset {at}"))
                     .remedy("save the file with the encoding UTF-8")
             }
-            E::TooLarge(path, size) => {
-                Diagnostic::error("E005", format!("`{path}` is too large: {size} bytes, where the limit is 4294967295"))
-                    .remedy("split the program into several files")
+            E::TooLarge(path) => {
+                Diagnostic::error("E005", format!("`{path}` is too large: a program has at most {MOST_BYTES} bytes"))
+                    .remedy("a file of this size is most likely no program")
             }
         }
     }
@@ -78,7 +82,7 @@ impl Source {
 
     /// Reads the files of one program.
     ///
-    /// Errors: those of [`Source::read`]; all files together have 4 GiB or more.
+    /// Errors: those of [`Source::read`]; all files together are too large.
     pub fn read_all(paths: &[String]) -> Result<Source, Box<Unreadable>> {
         let mut files = paths.iter().map(|path| Source::read(path)).collect::<Result<Vec<Source>, _>>()?;
         if files.len() == 1 {
@@ -86,8 +90,8 @@ impl Source {
         }
         let name = files.iter().map(Source::name).collect::<Vec<_>>().join(", ");
         let size: u64 = files.iter().map(|file| file.text.len() as u64 + 1).sum();
-        if u32::try_from(size).is_err() {
-            return Err(Unreadable::without_text(&name, SourceError::TooLarge(name.clone(), size)));
+        if size > MOST_BYTES {
+            return Err(Unreadable::without_text(&name, SourceError::TooLarge(name.clone())));
         }
         Ok(Source::concatenated(&name, files))
     }
@@ -107,11 +111,11 @@ impl Source {
 
     /// Reads a file, or standard input when the path is `-`.
     ///
-    /// Errors: no such file, a directory, no permission, not UTF-8, 4 GiB or more.
+    /// Errors: no such file, a directory, no permission, not UTF-8, too large.
     pub fn read(path: &str) -> Result<Source, Box<Unreadable>> {
         let (name, bytes) = match path {
-            "-" => ("<stdin>", read_stdin()),
-            _ => (path, std::fs::read(path)),
+            "-" => ("<stdin>", read_most(std::io::stdin().lock())),
+            _ => (path, File::open(path).and_then(read_most)),
         };
         let bytes = bytes.map_err(|error| Unreadable::without_text(name, refusal(path, &error)))?;
         Source::from_bytes(name, bytes)
@@ -119,10 +123,10 @@ impl Source {
 
     /// Returns the text that `bytes` hold.
     ///
-    /// Errors: not UTF-8, 4 GiB or more.
+    /// Errors: not UTF-8, too large.
     pub fn from_bytes(name: &str, bytes: Vec<u8>) -> Result<Source, Box<Unreadable>> {
-        if u32::try_from(bytes.len()).is_err() {
-            return Err(Unreadable::without_text(name, SourceError::TooLarge(name.into(), bytes.len() as u64)));
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(Unreadable::without_text(name, SourceError::TooLarge(name.into())));
         }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Source::new(name, &text)),
@@ -200,9 +204,10 @@ impl Unreadable {
     }
 }
 
-fn read_stdin() -> std::io::Result<Vec<u8>> {
+/// Reads to the end, or so far that the text is too large.
+fn read_most(reader: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -168,3 +168,22 @@ fn a_version_that_cannot_be_written_is_an_error() {
     let output = command.arg("--version").stdout(full).stderr(std::process::Stdio::piped()).output();
     assert_eq!(output.expect("lmc starts").status.code(), Some(1));
 }
+
+#[test]
+fn devices_without_an_end_are_too_large() {
+    let directory = directory("endless");
+    for command in [&["check", "/dev/zero"], &["fmt", "/dev/zero"]] {
+        let output = lmc(&directory, command);
+        assert_eq!(output.status.code(), Some(1));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains("E005") && message.contains("268435456"), "{message}");
+    }
+}
+
+#[test]
+fn parameters_to_vary_need_a_derivative() {
+    let directory = directory("wrt_alone");
+    let output = lmc(&directory, &["compile", "--wrt", "x", "f.ks", "-o", "f.so"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--rev"));
+}

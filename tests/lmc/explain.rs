@@ -18,7 +18,7 @@ const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
     ("E004", "this text is UTF-8"),
-    ("E005", "4 GiB"),
+    ("E005", "256 MiB; see tests/lmc/cli_files.rs"),
     ("E111", "20,000 parentheses; see tests/files/errors.rs"),
     ("E303", "a mistake of the laws"),
     ("E304", "only for users of the library"),

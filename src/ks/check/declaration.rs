@@ -171,7 +171,7 @@ impl Checker {
         let name = self.fun_name(name)?;
         let Ok(derived) = word.parse() else {
             let suggestion = self.suggestions.closest(word, typing::words());
-            return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
+            return self.fail(error::unknown_derivative(word, suggestion), derivative.span);
         };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
             None => None,

@@ -18,7 +18,12 @@ pub fn unknown_type(name: impl Display, suggestion: Option<String>) -> Diagnosti
     Diagnostic::error("E203", format!("unknown type `{name}`")).suggestion(suggestion)
 }
 
-/// Makes the error for `[name f]` where `name` is no derivation.
+/// Makes the error for `[name f]` where `name` is no derivative.
+pub fn unknown_derivative(name: impl Display, suggestion: Option<String>) -> Diagnostic {
+    Diagnostic::error("E204", format!("unknown derivative `{name}`")).suggestion(suggestion)
+}
+
+/// Makes the error for `(gdef d f name)` where `name` is no derivation.
 pub fn unknown_derivation(name: impl Display, suggestion: Option<String>) -> Diagnostic {
     Diagnostic::error("E204", format!("unknown derivation `{name}`")).suggestion(suggestion)
 }

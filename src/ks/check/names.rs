@@ -63,7 +63,7 @@ impl Checker {
         let inner = self.fun_name(second);
         let Ok(derivative) = head.parse() else {
             let suggestion = self.suggestions.closest(head, typing::words());
-            return self.fail(error::unknown_derivation(head, suggestion), first.span);
+            return self.fail(error::unknown_derivative(head, suggestion), first.span);
         };
         self.not_too_deep(inner?.derived(derivative), span)
     }

@@ -29,6 +29,11 @@ impl Body<'_> {
                 Ok(())
             }
             Val::Tensor(tensor) => self.print_rows(tensor, &tensor.sizes, None),
+            // Records are in memory; nothing else that is a leaf is.
+            Val::Leaf(operand) if self.ty_of(operand).as_scalar().is_none() => {
+                self.text("<record>");
+                Ok(())
+            }
             Val::Leaf(operand) => {
                 self.write(operand.clone());
                 Ok(())
