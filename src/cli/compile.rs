@@ -37,7 +37,7 @@ pub struct CompileOptions {
     /// Also compile values with reverse derivatives: vjp$f(s, dr) gives both.
     #[arg(long)]
     vjp: bool,
-    /// The functions to compile. Default: every function of the file.
+    /// The function to compile; may be repeated. Default: every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).

@@ -7,17 +7,19 @@ use super::failure::Failure;
 use crate::derive::call_order::calls;
 use indexmap::IndexMap;
 use lm::notation::ks;
-use lm::term::{Def, Derivative, FunName, Program};
+use lm::term::{Def, Derivative, Fun, FunName, Program};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The files written so far.
 pub struct Dump {
     directory: PathBuf,
     /// The functions of the source, and each derived function after the last pass so far.
     known: IndexMap<FunName, Def>,
+    externals: IndexMap<FunName, Arc<Fun>>,
     /// The last definition of each function that was written.
     written: HashMap<FunName, Def>,
     count: usize,
@@ -31,12 +33,14 @@ impl Dump {
     pub fn new(directory: &Path) -> Result<Dump, Failure> {
         fs::create_dir_all(directory).map_err(|error| refused(directory, &error))?;
         let directory = directory.to_path_buf();
-        Ok(Dump { directory, known: IndexMap::new(), written: HashMap::new(), count: 0, failed: None })
+        let (known, externals) = (IndexMap::new(), IndexMap::new());
+        Ok(Dump { directory, known, externals, written: HashMap::new(), count: 0, failed: None })
     }
 
     /// Writes the functions of the source.
     pub fn start(&mut self, program: &Program) {
         self.known = program.defs.clone();
+        self.externals = program.externals.clone();
         program.defs.values().for_each(|def| self.stage("source", def));
     }
 
@@ -64,7 +68,7 @@ impl Dump {
     fn with_needed(&self, def: &Def) -> Program {
         let mut waiting = Vec::new();
         note(def, &mut waiting);
-        let mut found = IndexMap::new();
+        let (mut found, mut externals) = (IndexMap::new(), IndexMap::new());
         while let Some(name) = waiting.pop() {
             if found.contains_key(&name) || name == def.fun.name {
                 continue;
@@ -72,12 +76,14 @@ impl Dump {
             if let Some(needed) = self.known.get(&name) {
                 note(needed, &mut waiting);
                 found.insert(name, needed.clone());
+            } else if let Some(external) = self.externals.get(&name) {
+                externals.insert(name, external.clone());
             }
         }
         let order = |name: &FunName| (name.derivations.len(), self.known.get_index_of(name));
         found.sort_by(|a, _, b, _| order(a).cmp(&order(b)));
         found.insert(def.fun.name.clone(), def.clone());
-        Program { defs: found, ..Program::default() }
+        Program { defs: found, externals, ..Program::default() }
     }
 }
 

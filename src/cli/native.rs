@@ -25,7 +25,7 @@ pub struct NativeOptions {
     /// The arithmetic of Floats.
     #[arg(long, default_value = "fast", value_parser = one_of(MATH))]
     math: Math,
-    /// The number of loop iterations to run at once in vector lanes: auto, off or a power of two.
+    /// The number of loop iterations to run at once in vector lanes: auto, off or a power of two up to 64.
     #[arg(long, value_name = "N", default_value = "auto", value_parser = lanes)]
     lanes: Lanes,
     /// Whether a derivative stores or recomputes intermediate values of the function.
