@@ -96,6 +96,37 @@ fn what_is_missing_is_named() {
     assert!(message.contains("cannot load `c.c`"), "{message}");
 }
 
+#[test]
+fn what_is_missing_is_an_error_of_the_compile() {
+    let folder = Folder::new("missing-so");
+    let (status, message) = folder.lmc(&["compile", "p.ks", "-o", "p.so"]);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("the external function `") && message.contains("--link"), "{message}");
+    assert_eq!(folder.lmc(&["compile", "p.ks", "-o", "p.so", "--link", "c.o"]), (Some(0), String::new()));
+}
+
+/// The header has what a C file needs to define them; the compiler compares the types.
+#[test]
+fn headers_declare_them() {
+    let folder = Folder::new("header");
+    let args = ["compile", "p.ks", "--fun", "f", "-o", "p.h", "--emit", "header"];
+    assert_eq!(folder.lmc(&args), (Some(0), String::new()));
+    let header = fs::read_to_string(folder.0.join("p.h")).expect("the header is there");
+    for declared in [
+        "int32_t cube(lmc_context *ctx, double x, double *out);",
+        "int32_t rev_cube(lmc_context *ctx, double x_1, double x_2, double *out);",
+        "int32_t dotc(lmc_context *ctx, const lmc_tensor_f64_1 *x_1, const lmc_tensor_f64_1 *x_2, double *out);",
+        "int32_t divmod(lmc_context *ctx, int64_t x_1, int64_t x_2, int64_t *out_1, uint8_t *out_2);",
+    ] {
+        assert!(header.contains(declared), "{declared}: {header}");
+    }
+    let defined =
+        "#include \"p.h\"\nint32_t cube(lmc_context *ctx, double x, double *out) { (void)ctx; *out = x; return 0; }";
+    fs::write(folder.0.join("d.c"), defined).expect("the file can be written");
+    let made = folder.run("cc", &["-Wall", "-Wextra", "-Werror", "-c", "d.c"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
 /// A program whose library others link.
 const LIBRARY: &str = "(def scaled (Vec Float) ((k : Float) (v : Vec Float)) (ts_scale (mul k k) v))
 (def turned (Vec (Tuple Float Float)) (v : Vec (Tuple Float Float)) (map \

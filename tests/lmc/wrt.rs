@@ -8,6 +8,7 @@ use lmc::gradcheck::{self, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use std::path::PathBuf;
 
 const PROGRAM: &str = "
 (def g Float ((a : Float) (v : Vec Float) (b : Tuple Float Float))
@@ -121,4 +122,31 @@ fn the_command_line_names_parameters() {
     assert!(message.contains("nothing that can vary called `n`"), "{message}");
     let (_, message) = command("t,t.1");
     assert!(message.contains("a part of `t` and the whole of it"), "{message}");
+}
+
+#[test]
+fn headers_keep_the_names_of_parameters() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wrt-names");
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written to");
+    std::fs::write(folder.join("p.ks"), "(def f Float ((w : Vec Float) (b : Float)) (mul b (sum w)))")
+        .expect("written");
+    let header = |options: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lmc"));
+        command.args(["compile", "p.ks", "--emit", "header=-"]).args(options).current_dir(&folder);
+        String::from_utf8(command.output().expect("lmc runs").stdout).expect("text")
+    };
+    let all = header(&["--fwd", "--rev", "--jvp", "--vjp"]);
+    let point = "const lmc_tensor_f64_1 *w, double b";
+    for declared in [
+        format!("rev_f(lmc_context *ctx, {point}, double dr, lmc_tensor_f64_1 *d_w, double *d_b)"),
+        format!("vjp_f(lmc_context *ctx, {point}, double dr, double *out, lmc_tensor_f64_1 *d_w, double *d_b)"),
+        format!("fwd_f(lmc_context *ctx, {point}, const lmc_tensor_f64_1 *d_w, double d_b, double *d_out)"),
+        format!(
+            "jvp_f(lmc_context *ctx, {point}, const lmc_tensor_f64_1 *d_w, double d_b, double *out, double *d_out)"
+        ),
+    ] {
+        assert!(all.contains(&declared), "{declared}: {all}");
+    }
+    let restricted = header(&["--rev", "--wrt", "b"]);
+    assert!(restricted.contains("double dr, double *d_b)") && !restricted.contains("d_w"), "{restricted}");
 }

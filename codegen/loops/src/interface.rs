@@ -11,7 +11,8 @@
 //! Where T has no components, one tensor without data gives the size. Other types have no form in C.
 
 use crate::ir::{FunId, Scalar};
-use lm::term::Def;
+use crate::labels::{Label, Labels};
+use lm::term::{Def, Fun, Program};
 use lm::types::Type;
 
 /// The C form of one parameter.
@@ -143,17 +144,46 @@ impl Interface {
     }
 }
 
-/// Returns the inputs and the outputs of a definition; a type that has no form in C, otherwise.
-pub fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
+/// Returns the inputs and the outputs of a definition; a type that has no form in C, otherwise. Derivatives have the
+/// names of the function's parameters.
+pub fn parameters(program: &Program, def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for param in &def.params {
-        push(param.name(), param.ty(), &mut inputs)?;
+    let labels = Labels::of(program, def);
+    for (label, ty) in labels.inputs.iter().zip(&def.fun.params) {
+        push_labelled(label, ty, &mut inputs)?;
     }
-    push("out", &def.fun.result, &mut outputs)?;
+    push_labelled(&labels.output, &def.fun.result, &mut outputs)?;
     Ok([inputs, outputs])
 }
 
-/// `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
+/// Returns the inputs and the outputs of an external function; none where C cannot have them.
+pub fn external_parameters(fun: &Fun) -> Option<[Vec<Parameter>; 2]> {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let name = |i: usize| if fun.params.len() == 1 { "x".to_string() } else { format!("x_{}", i + 1) };
+    for (i, ty) in fun.params.iter().enumerate() {
+        push(&name(i), ty, &mut inputs).ok()?;
+    }
+    push("out", &fun.result, &mut outputs).ok()?;
+    let has_form = |parameter: &Parameter| match parameter.form {
+        CForm::Scalar(_) => true,
+        CForm::Tensor { base, .. } => base.is_some(),
+        CForm::Jagged { .. } => false,
+    };
+    inputs.iter().chain(&outputs).all(has_form).then_some([inputs, outputs])
+}
+
+/// Adds the components of a tuple by their own names, everything else by one name.
+fn push_labelled(label: &Label, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
+    match (label, ty) {
+        (Label::Parts(labels), Type::Tuple(parts)) if labels.len() == parts.len() => {
+            labels.iter().zip(parts.iter()).try_for_each(|(label, part)| push_labelled(label, part, out))
+        }
+        (Label::Parts(_), ty) => push("out", ty, out),
+        (Label::Name(name), ty) => push(name, ty, out),
+    }
+}
+
+/// Adds `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
 fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
     let mut add = |form| out.push(Parameter { name: name.to_string(), form });
     match ty {

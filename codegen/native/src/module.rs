@@ -7,7 +7,7 @@ use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
 use loops::interface::Interface;
 use loops::ir;
@@ -16,6 +16,7 @@ use loops::lower::{Outside, lower};
 use loops::passes;
 use loops::specialise::specialise;
 use loops::symbol::{Symbol, symbols};
+use std::sync::Arc;
 
 /// A function that the outside can call.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ pub struct Module {
     loops: ir::Module,
     entries: Vec<Entry>,
     outside: Vec<Outside>,
+    externals: Vec<Arc<Fun>>,
     source: SourceInfo,
     options: Options,
 }
@@ -67,7 +69,8 @@ pub fn compile(
     }
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
-    Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })
+    let externals = program.externals.values().cloned().collect();
+    Ok(Module { loops, entries, outside, externals, source: source.clone(), options: options.clone() })
 }
 
 impl Module {
@@ -79,6 +82,11 @@ impl Module {
     /// Returns the entry of a function, when it is one.
     pub fn entry(&self, name: &FunName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.def.fun.name == *name)
+    }
+
+    /// Returns the functions that the program declares and others define.
+    pub fn externals(&self) -> &[Arc<Fun>] {
+        &self.externals
     }
 
     /// Returns how it is compiled.

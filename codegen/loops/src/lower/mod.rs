@@ -83,7 +83,7 @@ fn add_interfaces(
     let mut outside = Vec::new();
     for (i, name) in entries.iter().enumerate() {
         let def = &program.defs[name];
-        outside.push(match parameters(def) {
+        outside.push(match parameters(program, def) {
             Err(ty) => Err(ty),
             Ok(parameters) => {
                 let next = FunId(module.functions.len());
