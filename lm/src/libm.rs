@@ -66,6 +66,7 @@ functions! {
 //  variant name     value                 speed vectors  derivative at (x, y)
     Log     "log"    Unary(f64::ln),       Fast  Libmvec  "S(1.0 / x)";
     Exp     "exp"    Unary(f64::exp),      Fast  Libmvec  "S(exp(x))";
+    Expm1   "expm1"  Unary(f64::exp_m1),   Slow  Libmvec  "S(exp(x))";
     Sin     "sin"    Unary(f64::sin),      Fast  Libmvec  "S(cos(x))";
     Cos     "cos"    Unary(f64::cos),      Fast  Libmvec  "S(-sin(x))";
     Tan     "tan"    Unary(f64::tan),      Slow  Libmvec  "S(1.0 + tan(x) * tan(x))";

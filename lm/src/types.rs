@@ -10,6 +10,7 @@
 //! Source: working notes, Fig. 1, with n-ary tuples and tensors of any rank.
 
 use crate::term::FunName;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -66,15 +67,52 @@ impl Type {
     /// Returns the type of a small change to a value of this type.
     ///
     /// A linear map, like a function, has no tangent of its own here: differentiation meets neither.
+    ///
+    /// Shares with this type what is its own tangent, and makes the tangent of a tuple that occurs often once. Types of
+    /// nested derivatives so need memory in proportion to their depth.
     pub fn tangent(&self) -> Type {
+        self.other_tangent(&mut HashMap::new()).unwrap_or_else(|| self.clone())
+    }
+
+    /// Returns the tangent type if it is another type. `known` has it for the tuples of tuples that were visited.
+    fn other_tangent(&self, known: &mut HashMap<*const Type, Option<Type>>) -> Option<Type> {
         match self {
-            Type::Float => Type::Float,
-            Type::Integer | Type::Bool | Type::String => Type::unit(),
-            Type::Tuple(parts) => Type::tuple(parts.iter().map(Type::tangent)),
-            Type::Tensor(rank, element) => Type::Tensor(*rank, Arc::new(element.tangent())),
-            Type::Lam(s, t) => Type::Lam(s.clone(), Arc::new(t.tangent())),
-            Type::LM(..) | Type::Record(_) => Type::unit(),
+            Type::Float => None,
+            Type::Integer | Type::Bool | Type::String => Some(Type::unit()),
+            Type::Tuple(parts) => {
+                let is_nested = parts.iter().any(|part| matches!(part, Type::Tuple(_)));
+                if let Some(tangent) = known.get(&parts.as_ptr()).filter(|_| is_nested) {
+                    return tangent.clone();
+                }
+                let others: Vec<Option<Type>> = parts.iter().map(|part| part.other_tangent(known)).collect();
+                let merged = |(other, part): (Option<Type>, &Type)| other.unwrap_or_else(|| part.clone());
+                let is_other = others.iter().any(Option::is_some);
+                let tangent = is_other.then(|| Type::tuple(others.into_iter().zip(parts.iter()).map(merged)));
+                if is_nested {
+                    known.insert(parts.as_ptr(), tangent.clone());
+                }
+                tangent
+            }
+            Type::Tensor(rank, element) => Some(Type::Tensor(*rank, Arc::new(element.other_tangent(known)?))),
+            Type::Lam(s, t) => Some(Type::Lam(s.clone(), Arc::new(t.other_tangent(known)?))),
+            Type::LM(..) | Type::Record(_) => Some(Type::unit()),
         }
+    }
+
+    /// Returns the number of scalars, tensors and other values in this type's tuples, which may be tuples of tuples.
+    ///
+    /// Visits a tuple that occurs often once. Does not exceed the largest number.
+    pub fn component_count(&self) -> usize {
+        fn count(ty: &Type, known: &mut HashMap<*const Type, usize>) -> usize {
+            let Type::Tuple(parts) = ty else { return 1 };
+            if let Some(count) = known.get(&parts.as_ptr()) {
+                return *count;
+            }
+            let total = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(count(part, known)));
+            known.insert(parts.as_ptr(), total);
+            total
+        }
+        count(self, &mut HashMap::new())
     }
 
     /// Returns whether a change to a value of this type can be anything but zero.

@@ -12,6 +12,9 @@ pub struct CheckOptions {
     /// The programs to check; `-` is standard input.
     #[arg(required = true)]
     files: Vec<String>,
+    /// Take the files for one program.
+    #[arg(long, conflicts_with = "stage")]
+    together: bool,
     /// Read stages of a derivation, as `--dump-stages` and `lmc demo --format ks` print them.
     ///
     /// Stages may define derivatives of functions that are not in the file, and derivatives that programs cannot
@@ -20,11 +23,15 @@ pub struct CheckOptions {
     stage: bool,
 }
 
-/// Reads and type-checks each file; shows all errors of all files.
+/// Reads and type-checks each file, or all files as one program; shows all errors of all files.
 pub fn check(options: &CheckOptions, format: ErrorFormat, _: &mut dyn Write) -> Result<(), Failure> {
+    let read = |files: &[String]| Input::read(files, format, &Watch::off()).map(|_| ());
+    if options.together {
+        return read(&options.files);
+    }
     let check = |file: &String| match options.stage {
         true => Input::check_stage(file, format),
-        false => Input::read(file, format, &Watch::off()).map(|_| ()),
+        false => read(std::slice::from_ref(file)),
     };
     let outcomes: Vec<_> = options.files.iter().map(check).collect();
     outcomes.into_iter().collect()

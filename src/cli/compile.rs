@@ -6,8 +6,11 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derive::Derivation;
+use crate::ks::diagnostic::Diagnostic;
 use lm::notation::ks;
 use lm::term::{Derivative, FunName, Program};
+use lm::types::Type;
+use loops::interface::parameters;
 use native::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,8 +18,9 @@ use std::path::{Path, PathBuf};
 /// Options of `lmc compile`.
 #[derive(clap::Args)]
 pub struct CompileOptions {
-    /// The program; `-` is standard input.
-    file: String,
+    /// The files of the program; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
     /// The output file. With several kinds, the file of the first kind; the others get its stem.
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
@@ -57,6 +61,13 @@ enum Emit {
     Ks,
 }
 
+impl Emit {
+    /// Returns whether C calls the functions of the output.
+    fn is_for_c(self) -> bool {
+        !matches!(self, Emit::Ks | Emit::Native(Kind::Loops))
+    }
+}
+
 /// Writes the outputs that the options ask for.
 pub fn compile(options: &CompileOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
     watched(&options.watch, |watch| compile_watched(options, format, watch, out))
@@ -69,8 +80,9 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
-    let entries = entries(&mut input, options)?;
+    let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
+    let is_for_c = outputs.iter().any(|(kind, _)| kind.is_for_c());
+    let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();
     let native = options.native.options(watch);
     let module =
@@ -94,9 +106,12 @@ fn compile_watched(
     Ok(())
 }
 
-/// Makes the derivatives, and returns the functions that get symbols.
-fn entries(input: &mut Input, options: &CompileOptions) -> Result<Vec<FunName>, Failure> {
-    let functions = input.chosen(&options.fun)?;
+/// Makes the derivatives, and returns the functions that get symbols. Leaves out functions without a form in C, where C
+/// calls them and no option names them.
+fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Result<Vec<FunName>, Failure> {
+    let leaves_out = is_for_c && options.fun.is_empty();
+    let mut functions = input.chosen(&options.fun)?;
+    let mut left_out = if leaves_out { leave_out(input, &mut functions) } else { Vec::new() };
     let mut entries = Vec::new();
     for function in functions {
         entries.push(function.clone());
@@ -107,12 +122,39 @@ fn entries(input: &mut Input, options: &CompileOptions) -> Result<Vec<FunName>, 
         entries.extend(options.vjp.then(|| function.derived(Derivative::Vjp)));
     }
     if options.fun.is_empty() {
-        entries.extend(input.requested.iter().filter(|name| !entries.contains(name)).cloned().collect::<Vec<_>>());
+        let is_left_out = |name: &FunName| left_out.iter().any(|(of, _)| *of == name.as_written());
+        let requested = input.requested.iter().filter(|name| !entries.contains(name) && !is_left_out(name));
+        entries.extend(requested.cloned().collect::<Vec<_>>());
     }
     for name in &entries {
         input.require(name)?;
     }
-    Ok(entries)
+    if leaves_out {
+        left_out.extend(leave_out(input, &mut entries));
+    }
+    match left_out.first() {
+        Some((name, ty)) if entries.is_empty() => {
+            Err(input.not_compiled(native::Error::NoInterface(name.clone(), ty.clone())))
+        }
+        _ => {
+            input.warn_of(left_out.into_iter().map(|(name, ty)| (name.clone(), without_c_form(&name, &ty))));
+            Ok(entries)
+        }
+    }
+}
+
+/// Removes functions without a form in C. Returns each with a type that has none.
+fn leave_out(input: &Input, names: &mut Vec<FunName>) -> Vec<(FunName, Type)> {
+    let program = input.pipeline.program();
+    let without = |name: &FunName| parameters(program, program.defs.get(name)?).err();
+    let left_out = names.iter().filter_map(|name| Some((name.clone(), without(name)?))).collect();
+    names.retain(|name| without(name).is_none());
+    left_out
+}
+
+fn without_c_form(name: &FunName, ty: &Type) -> Diagnostic {
+    Diagnostic::warning("W405", format!("`{name}` is left out: `{ty}` has no form in C"))
+        .remedy("use vectors of vectors for tensors that hold tensors, or name the functions to compile by `--fun`")
 }
 
 /// Returns the entries and the functions that they call, as a program.
@@ -158,7 +200,7 @@ fn outputs(options: &CompileOptions) -> Result<Vec<(Emit, PathBuf)>, Failure> {
         outputs.push((kind, path));
     }
     distinct(&outputs)?;
-    spare_the_program(&options.file, &outputs)?;
+    options.files.iter().try_for_each(|file| spare_the_program(file, &outputs))?;
     Ok(outputs)
 }
 

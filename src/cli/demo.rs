@@ -18,8 +18,9 @@ use std::io::Write;
 /// Options of `lmc demo`.
 #[derive(clap::Args)]
 pub struct DemoOptions {
-    /// The name of a demo, or a file; `-` is standard input.
-    name: Option<String>,
+    /// The name of a demo, or the files of a program; `-` is standard input.
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
     /// The function to derive. Default: the function that the demo is about, or every function of the file.
     #[arg(long = "fun", value_name = "NAME")]
     fun: Vec<String>,
@@ -57,23 +58,20 @@ const RULE: &str = "-----";
 
 /// Prints the stages of derivations, or the list of demos.
 pub fn demo(options: &DemoOptions, format: ErrorFormat, out: &mut dyn Write) -> Result<(), Failure> {
-    match &options.name {
-        None => list(out),
-        Some(name) => watched(&options.watch, |watch| derive(name, options, format, watch, out)),
+    match options.names.as_slice() {
+        [] => list(out),
+        _ => watched(&options.watch, |watch| derive(options, format, watch, out)),
     }
 }
 
-fn derive(
-    name: &str,
-    options: &DemoOptions,
-    format: ErrorFormat,
-    watch: &Watch,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let known = DEMOS.iter().find(|demo| demo.name == name);
-    let (mut input, functions) = match known {
+fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
+    let demo = match options.names.as_slice() {
+        [name] => DEMOS.iter().find(|demo| demo.name == *name),
+        _ => None,
+    };
+    let (mut input, functions) = match demo {
         Some(demo) => of_demo(demo, options, format, watch)?,
-        None => of_file(name, options, format, watch)?,
+        None => of_files(options, format, watch)?,
     };
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
@@ -114,17 +112,12 @@ fn of_demo(
     Ok((input, functions))
 }
 
-fn of_file(
-    name: &str,
-    options: &DemoOptions,
-    format: ErrorFormat,
-    watch: &Watch,
-) -> Result<(Input, Vec<FunName>), Failure> {
-    let is_name = !name.contains(['.', '/', '-']) && !std::path::Path::new(name).exists();
-    if is_name {
+fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result<(Input, Vec<FunName>), Failure> {
+    let is_name = |name: &&String| !name.contains(['.', '/', '-']) && !std::path::Path::new(name).exists();
+    if let Some(name) = options.names.iter().find(is_name) {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read_for(name, options.derivation, format, watch)?;
+    let input = Input::read_for(&options.names, options.derivation, format, watch)?;
     let functions = input.chosen(&options.fun)?;
     Ok((input, functions))
 }

@@ -1,6 +1,7 @@
 //! The failures of commands: their causes, messages and exit statuses.
 
 use super::error_format::ErrorFormat;
+use crate::ks::diagnostic::clipped;
 use crate::ks::render::json_without_code;
 use crate::ks::source::Position;
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ impl Failure {
     /// Prints the failure on stderr, and returns the exit status.
     pub fn report(self, format: ErrorFormat) -> ExitCode {
         let (json, status) = (format == ErrorFormat::Json, self.status());
-        match self {
+        match self.clipped() {
             Failure::Wrong(text) | Failure::Undecided(text) | Failure::Usage(text) if json => {
                 eprint!("{}", json_without_code("error", text.trim_end(), None));
             }
@@ -42,6 +43,17 @@ impl Failure {
             Failure::Shown | Failure::BrokenPipe => {}
         }
         status
+    }
+
+    /// Returns the same without what is too long to read.
+    fn clipped(self) -> Failure {
+        match self {
+            Failure::Wrong(text) => Failure::Wrong(clipped(&text)),
+            Failure::Undecided(text) => Failure::Undecided(clipped(&text)),
+            Failure::Usage(text) => Failure::Usage(clipped(&text)),
+            Failure::WrongAt(file, position, text) => Failure::WrongAt(file, position, clipped(&text)),
+            other @ (Failure::Shown | Failure::BrokenPipe) => other,
+        }
     }
 
     fn status(&self) -> ExitCode {

@@ -14,8 +14,9 @@ use std::io::Write;
 /// Options of `lmc gradcheck`.
 #[derive(clap::Args)]
 pub struct GradcheckOptions {
-    /// The program; `-` is standard input.
-    file: String,
+    /// The files of the program; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
     /// The functions to check. Default: every function whose result can vary. In a file with a function `example`,
     /// only functions that take the value of `example`.
     #[arg(long = "fun", value_name = "NAME")]
@@ -55,7 +56,7 @@ fn gradcheck_watched(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut input = Input::read_for(&options.file, options.derivation, format, watch)?;
+    let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| gradcheck::is_worth_checking(input.pipeline.program(), f));

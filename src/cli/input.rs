@@ -30,16 +30,21 @@ pub struct Input {
 }
 
 impl Input {
-    /// Reads and checks a file, or standard input for `-`.
-    pub fn read(path: &str, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
-        Input::read_for(path, Derivation::default(), format, watch)
+    /// Reads and checks the files of a program; `-` is standard input.
+    pub fn read(paths: &[String], format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        Input::read_for(paths, Derivation::default(), format, watch)
     }
 
     /// Does the same as [`Input::read`], for derivatives by a derivation.
-    pub fn read_for(path: &str, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+    pub fn read_for(
+        paths: &[String],
+        derivation: Derivation,
+        format: ErrorFormat,
+        watch: &Watch,
+    ) -> Result<Input, Failure> {
         let source = watch
             .timings
-            .time("reading", || Source::read(path))
+            .time("reading", || Source::read_all(paths))
             .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
         Input::check(source, derivation, format, watch)
     }
@@ -205,18 +210,33 @@ impl Input {
             native::Error::Loops(loops::Error::Unsupported { span, .. }) if *span != Span::default() => {
                 self.wrong_at(*span, error.to_string())
             }
+            native::Error::NoInterface(name, _) if self.places.contains_key(&name.as_written()) => {
+                self.wrong_at(self.places[&name.as_written()], error.to_string())
+            }
             _ => Failure::Wrong(error.to_string()),
+        }
+    }
+
+    /// Shows warnings about functions, at the places of their names.
+    pub fn warn_of(&self, warnings: impl IntoIterator<Item = (FunName, Diagnostic)>) {
+        let place = |name: &FunName| self.places.get(&without_derivations(name)).copied();
+        let placed = warnings.into_iter().map(|(name, warning)| Diagnostic { span: place(&name), ..warning });
+        let placed: Vec<Diagnostic> = placed.collect();
+        if !placed.is_empty() {
+            shown(&self.source, &placed, self.format);
         }
     }
 
     /// Returns a failure at a place of the program.
     pub fn wrong_at(&self, span: Span, message: String) -> Failure {
-        Failure::WrongAt(self.source.name().into(), self.source.position(span.start), message)
+        let (file, position) = self.source.place(span.start);
+        Failure::WrongAt(file.into(), position, message)
     }
 
     /// Returns the facts about the source that the code generator needs.
     pub fn info(&self) -> SourceInfo {
-        SourceInfo::new(self.source.name(), self.source.text())
+        let files = self.source.files().map(|(start, file)| (start, file.name(), file.text()));
+        SourceInfo::of_files(self.source.name(), files)
     }
 }
 

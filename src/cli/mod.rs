@@ -72,7 +72,8 @@ enum Command {
 pub fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        Err(usage) => usage.exit(),
+        Err(text) if text.use_stderr() => text.exit(),
+        Err(text) => return shown(&text),
     };
     let format = arguments.error_format;
     std::panic::set_hook(Box::new(move |panic| report_bug(panic, format)));
@@ -81,6 +82,14 @@ pub fn main() -> ExitCode {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(failure)) => failure.report(format),
         Err(_) => ExitCode::from(101),
+    }
+}
+
+/// Prints a text that the command line asks for, such as the version.
+fn shown(text: &clap::Error) -> ExitCode {
+    match text.print().and_then(|()| std::io::stdout().flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => Failure::from(error).report(ErrorFormat::Human),
     }
 }
 

@@ -13,8 +13,9 @@ use std::io::Write;
 /// Options of `lmc run`.
 #[derive(clap::Args)]
 pub struct RunOptions {
-    /// The program; `-` is standard input.
-    file: String,
+    /// The files of the program; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
     /// Use the reference interpreter instead of native code.
     #[arg(long)]
     interpret: bool,
@@ -38,7 +39,7 @@ pub fn run(options: &RunOptions, format: ErrorFormat, out: &mut dyn Write) -> Re
 }
 
 fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read(&options.file, format, watch)?;
+    let mut input = Input::read(&options.files, format, watch)?;
     let main = FunName::base("main");
     if !input.places.contains_key(&main) {
         let name = input.source.name();

@@ -3,7 +3,7 @@
 use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
 pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
@@ -62,11 +62,13 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
             graph.add_edge(caller, callee, before || is_derivative);
         }
     }
-    let among_themselves = |group: &Vec<usize>| {
-        graph.all_edges().any(|(a, b, is_derivative)| *is_derivative && group.contains(&a) && group.contains(&b))
-    };
-    let groups = tarjan_scc(&graph).into_iter().filter(among_themselves).flatten();
-    groups.map(|i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
+    let groups = tarjan_scc(&graph);
+    let group_of: HashMap<usize, usize> =
+        groups.iter().enumerate().flat_map(|(number, group)| group.iter().map(move |&i| (i, number))).collect();
+    let inside = graph.all_edges().filter(|(a, b, is_derivative)| **is_derivative && group_of[a] == group_of[b]);
+    let guilty: HashSet<usize> = inside.map(|(a, ..)| group_of[&a]).collect();
+    let members = guilty.into_iter().flat_map(|number| &groups[number]);
+    members.map(|&i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
 }
 
 /// Returns the name without its n outermost derivations.

@@ -225,6 +225,15 @@ mod tests {
         assert_eq!(shown(&[Derivative::Shape]), "[shape f] : (Tuple Float Integer) -> (Tuple)");
     }
 
+    /// Without sharing, these types have 2^40 parts.
+    #[test]
+    fn types_of_nested_derivatives_share_parts() {
+        let f = Fun { name: FunName::base("f"), params: vec![Type::Float, Type::Integer], result: Type::Float };
+        let nested = derive_all(&vec![Derivative::Rev; 40], &f, &mut |_| None).expect("a type");
+        let depth = std::iter::successors(Some(nested.argument()), |ty| ty.as_tuple()?.first().cloned()).count();
+        assert_eq!(depth, 42);
+    }
+
     #[test]
     fn the_argument_of_the_function_is_recovered() {
         let s = Type::tuple([Type::Float, Type::Integer]);

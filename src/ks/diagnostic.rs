@@ -54,7 +54,7 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// Makes an error of the whole file.
     pub fn error(code: &'static str, message: impl Into<String>) -> Diagnostic {
-        let (severity, message) = (Severity::Error, message.into());
+        let (severity, message) = (Severity::Error, clipped(&message.into()));
         Diagnostic { severity, code, message, span: None, label: None, related: Vec::new(), remedy: None }
     }
 
@@ -68,14 +68,20 @@ impl Diagnostic {
         Diagnostic { span: Some(span), ..self }
     }
 
+    /// Changes all places.
+    pub fn placed(self, placed: impl Fn(Span) -> Span) -> Diagnostic {
+        let related = self.related.into_iter().map(|(span, words)| (placed(span), words)).collect();
+        Diagnostic { span: self.span.map(placed), related, ..self }
+    }
+
     /// Adds words beside the marked text.
     pub fn label(self, words: impl Into<String>) -> Diagnostic {
-        Diagnostic { label: Some(words.into()), ..self }
+        Diagnostic { label: Some(clipped(&words.into())), ..self }
     }
 
     /// Adds a remedy.
     pub fn remedy(self, words: impl Into<String>) -> Diagnostic {
-        Diagnostic { remedy: Some(words.into()), ..self }
+        Diagnostic { remedy: Some(clipped(&words.into())), ..self }
     }
 
     /// Adds the name that may have been meant, where there is one.
@@ -93,9 +99,46 @@ impl Diagnostic {
     }
 }
 
+/// The most characters of a word in a message, and of a message.
+const LONGEST_WORD: usize = 200;
+const LONGEST_TEXT: usize = 4_000;
+
+/// Returns a message for people without what is too long to read: names, numbers and types of thousands of characters.
+pub fn clipped(text: &str) -> String {
+    let words = text.split_inclusive(char::is_whitespace).map(|word| cut(word, LONGEST_WORD));
+    cut(&words.collect::<String>(), LONGEST_TEXT)
+}
+
+/// Returns a text that is too long as its beginning, ` ... ` and its last characters, which close quotes and end lines.
+fn cut(text: &str, most: usize) -> String {
+    const END: usize = 20;
+    let count = text.chars().count();
+    if count <= most {
+        return text.into();
+    }
+    let start = text.chars().take(most - END);
+    start.chain(" ... ".chars()).chain(text.chars().skip(count - END)).collect()
+}
+
 /// The message alone, without the place.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut() {
+        let name = "x".repeat(1_000_000);
+        let message = Diagnostic::error("E202", format!("unknown function `{name}`")).message;
+        assert!(message.starts_with("unknown function `xxx") && message.ends_with("xxx`"), "{message}");
+        assert!(message.len() < 250, "{}", message.len());
+        let types = Diagnostic::error("E212", "Float ".repeat(1_000_000)).message;
+        assert!(types.len() < 4_010, "{}", types.len());
+        assert_eq!(clipped("a short\n message "), "a short\n message ");
     }
 }

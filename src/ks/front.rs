@@ -43,7 +43,7 @@ fn record(checked: Checked, f: &FunName) -> Result<Type, Box<Diagnostic>> {
 }
 
 fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read(source.text()));
+    let Reading { forms, errors, structure_is_sound } = timings.time("reading", || read_files(source));
     if !structure_is_sound {
         return Err(errors);
     }
@@ -64,6 +64,20 @@ fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Resul
     Err(all)
 }
 
+/// Reads each file of a program, so that an error in one does not reach into the next.
+fn read_files(source: &Source) -> Reading {
+    let mut all = Reading { structure_is_sound: true, ..Reading::default() };
+    for (start, file) in source.files() {
+        let mut reading = read(file.text());
+        let moved = |span: Span| Span { start: span.start + start, end: span.end + start };
+        reading.forms.iter_mut().for_each(|form| place(form, &moved));
+        all.forms.extend(reading.forms);
+        all.errors.extend(reading.errors.into_iter().map(|error| error.placed(moved)));
+        all.structure_is_sound &= reading.structure_is_sound;
+    }
+    all
+}
+
 /// Returns the definitions of the prelude alone. Their variables are from a supply of their own: a program takes its
 /// own copy from [`Checked::prelude`], by [`Checked::include`].
 pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
@@ -76,13 +90,14 @@ const PRELUDE: &str = include_str!("prelude.ks");
 /// Returns the prelude's forms, without places: spans are of the user's file.
 pub(crate) fn prelude_forms() -> Vec<Sexp> {
     let Reading { mut forms, .. } = read(PRELUDE);
-    forms.iter_mut().for_each(displace);
+    forms.iter_mut().for_each(|form| place(form, &|_| Span::default()));
     forms
 }
 
-fn displace(s: &mut Sexp) {
-    s.span = Span::default();
+/// Changes the places of an s-expression and its parts.
+fn place(s: &mut Sexp, placed: &impl Fn(Span) -> Span) {
+    s.span = placed(s.span);
     if let Shape::List(items) | Shape::Bracket(items) = &mut s.shape {
-        items.iter_mut().for_each(displace);
+        items.iter_mut().for_each(|item| place(item, placed));
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Lexer<'a> {
     /// still open above it was forgotten.
     pub fn starts_definition(&self, at: Span) -> bool {
         let start = at.start as usize;
-        if start > 0 && self.text.as_bytes()[start - 1] != b'\n' {
+        if start > 0 && !matches!(self.text.as_bytes()[start - 1], b'\n' | b'\r') {
             return false;
         }
         let after = &self.text[at.end as usize..];
@@ -110,7 +110,7 @@ impl<'a> Lexer<'a> {
         self.skip_while(char::is_whitespace);
         let start = self.at;
         if self.rest().starts_with(';') {
-            self.skip_while(|c| c != '\n');
+            self.skip_while(|c| c != '\n' && c != '\r');
         } else if self.rest().starts_with("#|") {
             if !self.skip_block_comment() {
                 self.at = self.text.len();

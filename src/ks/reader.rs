@@ -66,7 +66,8 @@ pub fn read(text: &str) -> Reading {
     let limit = (NESTING_LIMIT as u64 * stack_size() as u64 / LARGE_STACK as u64) as usize;
     let reading = Reading { structure_is_sound: true, ..Reading::default() };
     let lexer = Lexer::new(text);
-    let mut reader = Reader { lexer, open: Vec::new(), depth: 0, limit, is_swallowed: false, reading };
+    let mut reader =
+        Reader { lexer, open: Vec::new(), depth: 0, limit, is_after_stray: false, is_swallowed: false, reading };
     while reader.step() {}
     reader.reading.errors.sort_by_key(|e| e.span.map(|s| s.start));
     reader.reading
@@ -86,6 +87,8 @@ struct Reader<'a> {
     depth: usize,
     /// The greatest depth of a text.
     limit: usize,
+    /// Whether the last token was a bracket that closes nothing.
+    is_after_stray: bool,
     /// Whether a string or comment without end was read.
     is_swallowed: bool,
     reading: Reading,
@@ -100,6 +103,7 @@ impl Reader<'_> {
             return false;
         }
         let (token, span) = self.lexer.next_token();
+        let is_after_stray = std::mem::take(&mut self.is_after_stray);
         match token {
             Token::End => {
                 // A string or comment without end has swallowed the closing parentheses.
@@ -109,6 +113,8 @@ impl Reader<'_> {
                 return false;
             }
             Token::Open(bracket) => self.opens(bracket, span),
+            // Of several brackets in a row that close nothing, the first is reported.
+            Token::Close(_) if is_after_stray && self.open.is_empty() => self.is_after_stray = true,
             Token::Close(bracket) => self.closes(bracket, span),
             Token::Atom(shape) => self.push(Sexp { shape, span }),
             Token::Wrong(error, rest) => {
@@ -141,6 +147,7 @@ impl Reader<'_> {
         }
         let Some(list) = self.open.pop() else {
             self.error(SyntaxError::Stray(bracket), at);
+            self.is_after_stray = true;
             return;
         };
         self.depth -= 1;
@@ -248,6 +255,8 @@ mod tests {
     fn parentheses_are_matched() {
         assert_eq!(errors("(a (b)"), ["this `(` is never closed"]);
         assert_eq!(errors("a) b"), ["this `)` closes nothing"]);
+        assert_eq!(errors(&")]\n ".repeat(1_000_000)), ["this `)` closes nothing"]);
+        assert_eq!(errors("a)) (b) )"), ["this `)` closes nothing", "this `)` closes nothing"]);
         assert_eq!(errors("(a]"), ["`(` is closed by `]`"]);
         assert_eq!(errors("(def f (\n(def g (a))\n(def h b"), ["this `(` is never closed", "this `(` is never closed"]);
         assert_eq!(errors("\"abc"), ["this string is never closed"]);

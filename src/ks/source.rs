@@ -1,4 +1,4 @@
-//! Source texts: a name, a text, and where its lines start.
+//! Source texts: a name, a text, and where its lines start. The text of a program may be that of several files.
 //!
 //! Offsets are bytes, as in [`Span`]; people are shown lines and columns, both from 1, columns
 //! counted in characters.
@@ -15,6 +15,8 @@ pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     line_starts: Vec<usize>,
+    /// The files that make up the text, each with the offset where it starts; empty for a single file.
+    files: Vec<(u32, Source)>,
 }
 
 /// A line and a column, both from 1; the column counts characters.
@@ -70,8 +72,37 @@ pub struct Unreadable {
 impl Source {
     /// Returns a source with a given text.
     pub fn new(name: &str, text: &str) -> Source {
-        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        Source { name: name.into(), text: text.into(), line_starts }
+        let line_starts = std::iter::once(0).chain(line_ends(text).map(|i| i + 1)).collect();
+        Source { name: name.into(), text: text.into(), line_starts, files: Vec::new() }
+    }
+
+    /// Reads the files of one program.
+    ///
+    /// Errors: those of [`Source::read`]; all files together have 4 GiB or more.
+    pub fn read_all(paths: &[String]) -> Result<Source, Box<Unreadable>> {
+        let mut files = paths.iter().map(|path| Source::read(path)).collect::<Result<Vec<Source>, _>>()?;
+        if files.len() == 1 {
+            return Ok(files.remove(0));
+        }
+        let name = files.iter().map(Source::name).collect::<Vec<_>>().join(", ");
+        let size: u64 = files.iter().map(|file| file.text.len() as u64 + 1).sum();
+        if u32::try_from(size).is_err() {
+            return Err(Unreadable::without_text(&name, SourceError::TooLarge(name.clone(), size)));
+        }
+        Ok(Source::joined(&name, files))
+    }
+
+    /// Returns the texts of several files as one. Each file ends with a line feed.
+    fn joined(name: &str, files: Vec<Source>) -> Source {
+        let mut text = String::new();
+        let mut placed = Vec::new();
+        for file in files {
+            let start = text.len() as u32;
+            text.push_str(&file.text);
+            text.push('\n');
+            placed.push((start, file));
+        }
+        Source { files: placed, ..Source::new(name, &text) }
     }
 
     /// Reads a file, or standard input when the path is `-`.
@@ -109,8 +140,31 @@ impl Source {
         &self.text
     }
 
-    /// Returns the line and column of a byte; of the end, when the offset lies beyond it.
+    /// Returns the files that make up the text, in order, each with the offset where it starts.
+    pub fn files(&self) -> impl Iterator<Item = (u32, &Source)> {
+        let alone = self.files.is_empty().then_some((0, self));
+        alone.into_iter().chain(self.files.iter().map(|(start, file)| (*start, file)))
+    }
+
+    /// Returns the file that has a byte, and the offset where the file starts.
+    pub fn file(&self, offset: u32) -> (u32, &Source) {
+        match self.files.partition_point(|(start, _)| *start <= offset) {
+            0 => (0, self),
+            n => (self.files[n - 1].0, &self.files[n - 1].1),
+        }
+    }
+
+    /// Returns the name of the file that has a byte, and the position in that file.
+    pub fn place(&self, offset: u32) -> (&str, Position) {
+        let (start, file) = self.file(offset);
+        (&file.name, file.position(offset - start))
+    }
+
+    /// Returns the line and column of a byte in its file; of the end, when the offset lies beyond it.
     pub fn position(&self, offset: u32) -> Position {
+        if !self.files.is_empty() {
+            return self.place(offset).1;
+        }
         let offset = (offset as usize).min(self.text.len());
         let line = self.line_starts.partition_point(|&start| start <= offset);
         let start = self.line_starts[line - 1];
@@ -124,6 +178,12 @@ impl Source {
         let end = start(lines.end() + 1).map_or(self.text.len(), |next| next - 1);
         start(*lines.start()).unwrap_or(end)..end
     }
+}
+
+/// Returns where lines end: a line feed, or a carriage return without a line feed behind it.
+pub(super) fn line_ends(text: &str) -> impl Iterator<Item = usize> {
+    let is_end = |(i, end): &(usize, &str)| *end == "\n" || text.as_bytes().get(i + 1) != Some(&b'\n');
+    text.match_indices(['\n', '\r']).filter(is_end).map(|(i, _)| i)
 }
 
 impl Unreadable {
@@ -167,6 +227,29 @@ mod tests {
         assert_eq!(source.position(99), Position { line: 3, column: 1 });
         assert_eq!(&source.text()[source.lines(2..=2)], "λx y");
         assert_eq!(&source.text()[source.lines(1..=3)], "ab\nλx y\n");
+    }
+
+    #[test]
+    fn lines_may_end_with_a_carriage_return() {
+        let source = Source::new("a.ks", "ab\rc\r\nd\re");
+        let lines: Vec<&str> = (1..=4).map(|line| source.text()[source.lines(line..=line)].trim_end()).collect();
+        assert_eq!(lines, ["ab", "c", "d", "e"]);
+        assert_eq!(source.position(7), Position { line: 3, column: 2 });
+    }
+
+    #[test]
+    fn places_are_in_files() {
+        let files = vec![Source::new("a.ks", "ab\ncd"), Source::new("b.ks", ""), Source::new("c.ks", "e\nf")];
+        let source = Source::joined("a.ks, b.ks, c.ks", files);
+        assert_eq!(source.text(), "ab\ncd\n\ne\nf\n");
+        assert_eq!(source.place(4), ("a.ks", Position { line: 2, column: 2 }));
+        assert_eq!(source.place(5), ("a.ks", Position { line: 2, column: 3 }));
+        assert_eq!(source.place(6), ("b.ks", Position { line: 1, column: 1 }));
+        assert_eq!(source.place(9), ("c.ks", Position { line: 2, column: 1 }));
+        assert_eq!(source.files().map(|(start, _)| start).collect::<Vec<_>>(), [0, 6, 7]);
+        let alone = Source::new("d.ks", "x");
+        assert_eq!(alone.place(0), ("d.ks", Position { line: 1, column: 1 }));
+        assert_eq!(alone.files().count(), 1);
     }
 
     #[test]

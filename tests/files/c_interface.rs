@@ -1,5 +1,5 @@
-//! Programs in C call functions on arrays: `c_interface/arrays.c` functions of its own, `c_interface/gmm.c` the
-//! gradient of `demos/gmm.ks`; also under valgrind; without it these tests are ignored.
+//! Programs in C call functions on arrays: `c_interface/arrays.c` and `c_interface/deep.c` functions of their own,
+//! `c_interface/gmm.c` the gradient of `demos/gmm.ks`; also under valgrind; without it these tests are ignored.
 
 use super::each::{self, Outcome, alone};
 use libtest_mimic::Trial;
@@ -27,7 +27,11 @@ const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wsha
 type Host = (&'static str, &'static [&'static str]);
 
 /// The programs.
-const PROGRAMS: [Host; 2] = [("arrays", &["tests/c_interface/arrays.ks"]), ("gmm", &["demos/gmm.ks", "--fun", "gmm"])];
+const PROGRAMS: [Host; 3] = [
+    ("arrays", &["tests/c_interface/arrays.ks"]),
+    ("deep", &["tests/c_interface/deep.ks"]),
+    ("gmm", &["demos/gmm.ks", "--fun", "gmm"]),
+];
 
 /// The standard output of a command that goes well.
 fn run(command: &mut Command) -> String {

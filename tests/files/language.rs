@@ -1,5 +1,6 @@
-//! The language, row by row: each `language/*.ks` asserts what it says of itself, and prints
-//! `language/*.out`; each `language/errors/*.ks` stops with the message beside it.
+//! The language, row by row: each `language/*.ks` asserts what it says of itself, and prints `language/*.out`. So does
+//! each `language/compat/*.ks`, a program in the style of another compiler. Each `language/errors/*.ks` stops with the
+//! message beside it.
 //!
 //! Programs run interpreted and natively, with the same text and the same errors. Each is printed as KS and read back.
 
@@ -21,6 +22,7 @@ use std::path::Path;
 /// The tests.
 pub fn tests() -> Vec<Trial> {
     let mut tests = each::program("language::programs_do_what_they_say", "tests/language", does_what_it_says);
+    tests.extend(each::program("language::programs_of_others", "tests/language/compat", does_what_it_says));
     let failing = "language::failing_programs_say_why_and_where";
     tests.extend(each::program(failing, "tests/language/errors", says_why_and_where));
     let derivations = "language::derivations_say_what_they_lack";

@@ -92,8 +92,8 @@ fn of_demo(demo: &Demo) -> Outcome {
     let point = point_of_demo(&case.pipeline, &case.f);
     let args = arguments(&case.pipeline, &case.f, &point);
     let taken = ways().iter().map(|way| case.agrees(&case.jit(way, 0), &args)).sum::<usize>();
-    // The others are those of numbers alone.
-    assert_eq!(taken > 0, !demo.name.starts_with("ex"), "{taken} calls take memory");
+    // The others are those of numbers alone; the records of ex10 are large.
+    assert_eq!(taken > 0, !demo.name.starts_with("ex") || demo.name == "ex10", "{taken} calls take memory");
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! Tests `lmc compile` on output files that exist already, and on programs with nothing to compile.
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -82,4 +83,88 @@ fn a_file_with_main_alone_is_told_from_an_empty_one() {
     assert!(said("main.ks").starts_with("error: `main.ks` defines no function but `main`, which"));
     let named = lmc(&directory, &["compile", "-o", "x.so", "--fun", "main", "main.ks"]);
     assert!(named.status.success() && directory.join("x.so").exists());
+}
+
+/// The derivative of `inner` is left out with it; `outer` calls `inner`.
+#[test]
+fn functions_without_a_form_in_c_are_left_out() {
+    let directory = directory("functions_without_a_form_in_c_are_left_out");
+    let inner = "(def inner (Tensor 2 (Vec Float)) (x : Float)
+  (constVec (tuple 1 1) (constVec 1 x)))\n";
+    let outer = "(def outer Float (x : Float) (index 0 (index (tuple 0 0) (inner x))))\n";
+    fs::write(directory.join("q.ks"), format!("{outer}(gdef vjp inner)\n(gdef jac inner)\n{inner}")).unwrap();
+    fs::write(directory.join("r.ks"), inner).unwrap();
+    let run = |args: &str| {
+        let output = lmc(&directory, &args.split(' ').collect::<Vec<_>>());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, header, warning) = run("compile q.ks --rev --emit header -o -");
+    let expected = "warning[W405]: `inner` is left out: `(Tensor 2 (Vec Float))` has no form in C\n --> q.ks:4:6\n";
+    assert!(status == Some(0) && warning.starts_with(expected) && warning.matches("W405").count() == 1, "{warning}");
+    assert!(header.contains(" rev_outer(") && !header.contains("inner("), "{header}");
+    // Outputs that C does not read have all functions.
+    let (status, loops, warning) = run("compile q.ks --emit loops -o -");
+    assert!(status == Some(0) && loops.contains("inner") && warning.is_empty(), "{warning}");
+    let refused = "`inner` cannot be called from C: `(Tensor 2 (Vec Float))` has no form there";
+    for (args, place) in [("q.ks --fun inner", "q.ks:4:6"), ("r.ks", "r.ks:1:6")] {
+        let (status, _, error) = run(&format!("compile {args} -o x.so"));
+        assert!(status == Some(1) && error.starts_with(&format!("{place}: {refused}")), "{error}");
+    }
+}
+
+#[test]
+fn functions_that_want_one_name_in_c_are_refused() {
+    let directory = directory("functions_that_want_one_name_in_c_are_refused");
+    let text = "(def a.b Float (x : Float) x)\n(def a_b Float (x : Float) (sin x))
+(def f Float (x : Float) x)\n(def rev_f Float ((x : Float) (dr : Float)) 2.0)\n";
+    fs::write(directory.join("p.ks"), text).expect("the directory for tests can be written to");
+    let compile = |args: &[&str]| {
+        let output = lmc(&directory, &[&["compile", "p.ks", "--rev", "--emit", "so=p.so,header=p.h"], args].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, message) = compile(&["--fun", "a.b", "--fun", "a_b"]);
+    assert_eq!(status, Some(1));
+    assert!(message.contains("`a.b` and `a_b`"), "{message}");
+    let (status, message) = compile(&["--fun", "f", "--fun", "rev_f"]);
+    assert_eq!(status, Some(1));
+    assert!(message.contains("`[rev f]` and `rev_f` have one name in C, `rev_f`"), "{message}");
+    assert!(!directory.join("p.so").exists());
+    assert_eq!(compile(&["--fun", "a.b", "--fun", "f"]), (Some(0), String::new()));
+}
+
+/// The linker of this test waits until a signal ends it.
+#[test]
+fn an_interrupted_compile_leaves_no_temporary_files() {
+    let directory = directory("an_interrupted_compile_leaves_no_temporary_files");
+    let temporary = directory.join("tmp");
+    fs::create_dir(&temporary).expect("the directory for tests can be written to");
+    let linker = directory.join("cc");
+    fs::write(&linker, "#!/bin/sh\ntouch started\nexec sleep 600\n").expect("the directory can be written to");
+    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).expect("the file is there");
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        let path = format!("{}:/usr/bin:/bin", directory.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+        command.args(["compile", "p.ks", "-o", "p.so"]).current_dir(&directory);
+        let mut child = command.env("PATH", path).env("TMPDIR", &temporary).spawn().expect("lmc starts");
+        while !directory.join("started").exists() {
+            assert_eq!(child.try_wait().expect("it is a child"), None, "lmc ends before the linker starts");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+        let kill = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+        assert!(kill.expect("kill starts").success());
+        assert_eq!(child.wait().expect("it is a child").signal(), Some(number));
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+        fs::remove_file(directory.join("started")).expect("the linker made it");
+    }
+    assert!(!directory.join("p.so").exists());
+}
+
+#[test]
+fn a_version_that_cannot_be_written_is_an_error() {
+    let full = fs::File::options().write(true).open("/dev/full").expect("the system has it");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lmc"));
+    let output = command.arg("--version").stdout(full).stderr(std::process::Stdio::piped()).output();
+    assert_eq!(output.expect("lmc starts").status.code(), Some(1));
 }

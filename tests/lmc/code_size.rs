@@ -59,14 +59,33 @@ fn double_calls(n: usize) -> String {
     layers(n, &|f| format!("(add (mul ({f} x) x) ({f} (cos x)))"))
 }
 
+/// Conditionals in let position, one in the other.
+fn deep_conditionals(n: usize) -> String {
+    let inner = "(mul x (sin x))".to_string();
+    let body = (0..n).fold(inner, |e, i| {
+        format!("(let (a{i} (if (gt x {i}.5) (mul x {e}) (cos (mul x {i}.0)))) (mul a{i} (sin a{i})))")
+    });
+    format!("(def f Float (x : Float) {body})")
+}
+
+/// Checks that twice as much text gives at most a little over twice as much code. Code that grows with the square of
+/// the text adds four times as much.
+fn grows_linearly(program: &dyn Fn(usize) -> String, fewest: usize) {
+    let [few, twice, more] = [fewest, 2 * fewest, 4 * fewest].map(|n| counted(&program(n), "@lmc.").0);
+    let added = (more - twice) as f64 / (twice - few) as f64;
+    assert!(added < 2.3, "{fewest}: {few}, twice that: {twice}, four times: {more}");
+}
+
 #[test]
 fn code_grows_with_the_program() {
     for program in [checks, allocations, single_calls, double_calls] {
-        let [few, twice, more] = [20, 40, 80].map(|n| counted(&program(n), "@lmc.").0);
-        // The last forty add no more than twice what the second twenty add.
-        let added = (more - twice) as f64 / (twice - few) as f64;
-        assert!(added < 2.1, "20: {few}, 40: {twice}, 80: {more}");
+        grows_linearly(&program, 20);
     }
+}
+
+#[test]
+fn code_grows_with_the_depth_of_conditionals() {
+    grows_linearly(&deep_conditionals, 16);
 }
 
 #[test]

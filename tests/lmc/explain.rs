@@ -13,15 +13,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Codes of which no program is an example, and why.
-const WITHOUT_EXAMPLE: [(&str, &str); 8] = [
+const WITHOUT_EXAMPLE: [(&str, &str); 9] = [
     ("E001", "about a file, not a program"),
     ("E002", "about a file, not a program"),
     ("E003", "about a file, not a program"),
     ("E004", "this text is UTF-8"),
     ("E005", "4 GiB"),
-    ("E111", "20,000 parentheses; see tests/errors.rs"),
+    ("E111", "20,000 parentheses; see tests/files/errors.rs"),
     ("E303", "a mistake of the laws"),
     ("E304", "only for users of the library"),
+    ("W405", "given by `lmc compile`; see tests/lmc/cli_files.rs"),
 ];
 
 /// The codes that the sources of the compiler give.

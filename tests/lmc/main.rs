@@ -28,6 +28,7 @@ mod prelude;
 mod recipes;
 mod recursion;
 mod robust;
+mod several_files;
 mod shell;
 mod specialise;
 mod threads;

@@ -21,6 +21,17 @@ pub enum Error {
     /// Two functions need the same symbol, and its escaped form is taken, too.
     #[error("`{0}` has no free symbol: `{1}` is taken; rename one of the functions")]
     SymbolTaken(String, String),
+    /// Two functions want one name in C.
+    #[error(
+        "{} and {} have one name in C, `{name}`: rename one of the functions, or leave it out (`--fun` chooses functions)",
+        owners[0], owners[1]
+    )]
+    OneCName {
+        /// The two functions.
+        owners: [String; 2],
+        /// The name.
+        name: String,
+    },
     /// There is no such pass over loops.
     #[error("there is no pass `{name}` over loops; the passes are {known}")]
     UnknownPass {

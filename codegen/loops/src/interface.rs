@@ -8,12 +8,21 @@
 //!                                       d > 1 the sizes of all elements
 //! ```
 //!
-//! Where T has no components, one tensor without data gives the size. Other types have no form in C.
+//! Where T has no components, one tensor without data gives the size. Deeper tensors come in pieces:
+//!
+//! ```text
+//! (Tensor d (T1, .., Tn))               n tensors: one for each component
+//! (Vec (Vec T))                         the offsets of the inner vectors, a (Vec Integer), and a (Vec T) that has
+//!                                       their elements one after the other
+//! ```
+//!
+//! Other types have no form in C.
 
 use crate::ir::{FunId, Scalar};
 use crate::labels::{Label, Labels};
 use lm::term::{Def, Fun, Program};
 use lm::types::Type;
+use std::sync::Arc;
 
 /// The C form of one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,15 +181,49 @@ pub fn external_parameters(fun: &Fun) -> Option<[Vec<Parameter>; 2]> {
     inputs.iter().chain(&outputs).all(has_form).then_some([inputs, outputs])
 }
 
-/// Adds the components of a tuple by their own names, everything else by one name.
+/// Adds the components of a tuple by their own names, everything else by one name, and in pieces where it is too deep.
 fn push_labelled(label: &Label, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
     match (label, ty) {
         (Label::Parts(labels), Type::Tuple(parts)) if labels.len() == parts.len() => {
             labels.iter().zip(parts.iter()).try_for_each(|(label, part)| push_labelled(label, part, out))
         }
-        (Label::Parts(_), ty) => push("out", ty, out),
-        (Label::Name(name), ty) => push(name, ty, out),
+        (Label::Parts(_), ty) => push_pieces("out", ty, out),
+        (Label::Name(name), ty) => push_pieces(name, ty, out),
     }
+}
+
+fn push_pieces(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
+    pieces(name, ty)?.iter().try_for_each(|(name, piece)| push(name, piece, out))
+}
+
+/// Returns the pieces in which C gets a type, with their names: one for a type that is not too deep, else several.
+///
+/// Errors: a part of the type that has no form in C.
+pub fn pieces(name: &str, ty: &Type) -> Result<Vec<(String, Type)>, Type> {
+    let part = |i: usize, ty: &Type| pieces(&format!("{name}_{}", i + 1), ty);
+    let all = |parts: Vec<Result<Vec<_>, Type>>| Ok(parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat());
+    match ty {
+        _ if !is_deep(ty) => Ok(vec![(name.to_string(), ty.clone())]),
+        Type::Tuple(parts) => all(parts.iter().enumerate().map(|(i, ty)| part(i, ty)).collect()),
+        Type::Tensor(rank, element) => match (rank, &**element) {
+            (_, Type::Tuple(parts)) => {
+                let column = |ty: &Type| Type::Tensor(*rank, Arc::new(ty.clone()));
+                all(parts.iter().enumerate().map(|(i, ty)| part(i, &column(ty))).collect())
+            }
+            (1, Type::Tensor(1, inner)) => {
+                let offsets = (format!("{name}_offsets"), Type::vec(Type::Integer));
+                let elements = pieces(&format!("{name}_each"), &Type::Tensor(1, inner.clone()))?;
+                Ok([vec![offsets], elements].concat())
+            }
+            _ => Err(ty.clone()),
+        },
+        _ => Err(ty.clone()),
+    }
+}
+
+/// Returns whether C cannot get a type in one piece.
+pub fn is_deep(ty: &Type) -> bool {
+    push("", ty, &mut Vec::new()).is_err()
 }
 
 /// Adds `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.

@@ -1,5 +1,7 @@
 //! Lists the errors between loops and a file of native code.
 
+use lm::term::FunName;
+use lm::types::Type;
 use std::path::PathBuf;
 
 /// Why there is no native code.
@@ -10,9 +12,9 @@ pub enum Error {
     Loops(#[from] loops::Error),
     /// A type of an entry has no form in C.
     #[error(
-        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold scalars, and vectors also tensors of scalars (`--fun` chooses functions)"
+        "`{0}` cannot be called from C: `{1}` has no form there; tensors may hold tuples and scalars, and vectors also tensors of these, and vectors (`--fun` chooses functions)"
     )]
-    NoInterface(String, String),
+    NoInterface(FunName, Type),
     /// LLVM does not know the processor.
     #[error("`{0}` is no processor of the target; try `native`, `x86-64` or `x86-64-v3`")]
     UnknownCpu(String),

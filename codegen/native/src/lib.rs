@@ -13,6 +13,7 @@ mod elf;
 mod emit;
 mod error;
 mod header;
+mod interrupt;
 mod jit;
 mod libmvec;
 mod link;

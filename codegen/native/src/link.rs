@@ -1,6 +1,7 @@
 //! Links an object to a shared library, with the first linker found.
 
 use crate::error::Error;
+use crate::interrupt::Deferred;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,17 @@ const LINKERS: &[(&str, &[&str])] = &[("cc", &["-Wl,--no-undefined"]), ("ld", &[
 /// Links `object`, and what it needs, with libraries of the system, to the shared library `output`.
 ///
 /// Errors: [`Error::NoLinker`], [`Error::Link`].
-pub(crate) fn link(object: &Path, needed: &[PathBuf], libraries: &[&str], output: &Path) -> Result<(), Error> {
+pub(crate) fn link(
+    object: &Path,
+    needed: &[PathBuf],
+    libraries: &[&str],
+    output: &Path,
+    deferred: &Deferred,
+) -> Result<(), Error> {
     for (linker, flags) in LINKERS {
         let arguments = [OsStr::new("-shared"), OsStr::new("-o"), output.as_os_str(), object.as_os_str()];
-        let ran =
-            Command::new(linker).env("LC_ALL", "C").args(*flags).args(arguments).args(needed).args(libraries).output();
+        let mut command = Command::new(linker);
+        let ran = deferred.output(command.env("LC_ALL", "C").args(*flags).args(arguments).args(needed).args(libraries));
         let failed = |stderr: String| Error::Link { linker: (*linker).to_string(), stderr };
         match ran {
             Ok(ran) if ran.status.success() => return Ok(()),

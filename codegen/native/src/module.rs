@@ -15,7 +15,7 @@ use loops::ir::FunId;
 use loops::lower::{Outside, lower};
 use loops::passes;
 use loops::specialise::specialise;
-use loops::symbol::{Symbol, symbols};
+use loops::symbol::{Symbol, check_c_names, symbols};
 use std::sync::Arc;
 
 /// A function that the outside can call.
@@ -117,14 +117,17 @@ impl Module {
 
     /// Returns the entries as C calls them.
     ///
-    /// Errors: [`Error::NoInterface`].
+    /// Errors: [`Error::NoInterface`], and two functions of one name in C.
     pub(crate) fn interfaces(&self) -> Result<Vec<&Interface>, Error> {
         let interface = |(entry, outside): (&Entry, &'_ Outside)| match outside {
             Ok(_) => Ok(()),
-            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.to_string(), ty.to_string())),
+            Err(ty) => Err(Error::NoInterface(entry.def.fun.name.clone(), ty.clone())),
         };
         self.entries.iter().zip(&self.outside).try_for_each(interface)?;
-        Ok(self.outside.iter().flatten().collect())
+        let interfaces: Vec<&Interface> = self.outside.iter().flatten().collect();
+        let names = self.entries.iter().map(|entry| &entry.def.fun.name);
+        check_c_names(names.zip(interfaces.iter().map(|i| i.has_tensors())), &self.loops.externals())?;
+        Ok(interfaces)
     }
 
     /// Returns where the program came from.

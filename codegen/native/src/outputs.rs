@@ -6,6 +6,7 @@
 use crate::archive::archive;
 use crate::error::Error;
 use crate::header::header;
+use crate::interrupt::Deferred;
 use crate::libmvec;
 use crate::link::link;
 use crate::llvm_codegen::OutputForm;
@@ -83,9 +84,10 @@ impl Module {
         let object = self.code(OutputForm::Object, false)?;
         let libraries: &[&str] = if libmvec::is_needed(&object) { &["-lmvec", "-lm"] } else { &["-lm"] };
         let directory = Scratch::new()?;
-        let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.0.join(name));
+        let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.path.join(name));
         fs::write(&input, object).map_err(|error| refused(&input, &error))?;
-        let linked = self.options().timings.time("linking", || link(&input, &self.options().link, libraries, &output));
+        let linking = || link(&input, &self.options().link, libraries, &output, &directory.deferred);
+        let linked = self.options().timings.time("linking", linking);
         linked.map_err(|error| self.missing(error))?;
         fs::read(&output).map_err(|error| refused(&output, &error))
     }
@@ -112,6 +114,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
     if fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir()) {
         return fs::write(path, content).map_err(|error| refused(path, &error));
     }
+    let _deferred = Deferred::new();
     let temporary = path.with_file_name(format!(".lmc-{}", unique()));
     let written = fs::write(&temporary, content).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
@@ -122,20 +125,25 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
 }
 
 /// A directory that goes away.
-struct Scratch(PathBuf);
+struct Scratch {
+    path: PathBuf,
+    // Dropped after the directory is gone.
+    deferred: Deferred,
+}
 
 impl Scratch {
     fn new() -> Result<Scratch, Error> {
+        let deferred = Deferred::new();
         let path = std::env::temp_dir().join(format!("lmc-{}", unique()));
         fs::create_dir(&path).map_err(|error| refused(&path, &error))?;
-        Ok(Scratch(path))
+        Ok(Scratch { path, deferred })
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // A directory left in the system's place for temporary files harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 

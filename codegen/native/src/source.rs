@@ -2,9 +2,17 @@
 
 use std::sync::Arc;
 
-/// The file that a program was read from.
+/// The files that a program was read from.
 #[derive(Clone, Debug)]
 pub struct SourceInfo {
+    name: Arc<str>,
+    files: Vec<File>,
+}
+
+/// A file, whose first byte has the offset `start` among the bytes of all files.
+#[derive(Clone, Debug)]
+struct File {
+    start: u32,
     name: Arc<str>,
     text: Arc<str>,
     line_starts: Vec<usize>,
@@ -13,22 +21,32 @@ pub struct SourceInfo {
 impl SourceInfo {
     /// Returns a file name as errors show it, and the text that spans point into.
     pub fn new(name: &str, text: &str) -> SourceInfo {
-        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        SourceInfo { name: name.into(), text: text.into(), line_starts }
+        SourceInfo::of_files(name, [(0, name, text)])
     }
 
-    /// Returns the file name.
+    /// Returns the files that spans point into: the offset of the first byte of each, its name and its text. Takes them
+    /// in order. The first offset is 0.
+    pub fn of_files<'a>(name: &str, files: impl IntoIterator<Item = (u32, &'a str, &'a str)>) -> SourceInfo {
+        let files = files.into_iter().map(|(start, name, text)| {
+            let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+            File { start, name: name.into(), text: text.into(), line_starts }
+        });
+        SourceInfo { name: name.into(), files: files.collect() }
+    }
+
+    /// Returns the name of the program: that of its file, or the names of all.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Returns the line and the column (in characters) of a byte, both from 1.
-    pub fn position(&self, offset: u32) -> (i32, i32) {
-        let offset = (offset as usize).min(self.text.len());
-        let line = self.line_starts.partition_point(|&start| start <= offset);
-        let before = self.text[self.line_starts[line - 1]..].char_indices();
-        let column = 1 + before.take_while(|(i, _)| self.line_starts[line - 1] + i < offset).count();
-        (line as i32, column as i32)
+    /// Returns the file of a byte, and its line and column (in characters), both from 1.
+    pub fn position(&self, offset: u32) -> (&Arc<str>, i32, i32) {
+        let file = &self.files[self.files.partition_point(|file| file.start <= offset) - 1];
+        let offset = ((offset - file.start) as usize).min(file.text.len());
+        let line = file.line_starts.partition_point(|&start| start <= offset);
+        let start = file.line_starts[line - 1];
+        let column = 1 + file.text[start..].char_indices().take_while(|(i, _)| start + i < offset).count();
+        (&file.name, line as i32, column as i32)
     }
 }
 

@@ -11,6 +11,7 @@ use native::{Kind, Module, Options, SourceInfo, abi, compile};
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// A directory for one test.
 fn directory(test: &str) -> PathBuf {
@@ -30,7 +31,6 @@ fn odd_names() -> Module {
     b.def("malloc", &[("n", integer())], |_, xs| Expr::prim(Prim::Add, [xs[0].clone(), Expr::integer(22)]));
     b.def("llvm.sqrt", &[("x", float())], |_, xs| Expr::prim(Prim::Neg, [xs[0].clone()]));
     b.def("a.b/c*/", &[("x'", float()), ("int", float())], |_, xs| Expr::prim(Prim::Mul, xs.to_vec()));
-    b.def("rev_f2", &[], |_, _| Expr::integer(1));
     let pair = tuple(&[float(), tuple(&[Type::Bool, integer()])]);
     b.def("f2", &[("t", pair), ("ctx", Type::String)], |_, xs| {
         let t = &xs[0];
@@ -186,7 +186,7 @@ fn a_program_in_rust_passes_tensors() {
 #[test]
 fn what_has_no_form_in_c_is_refused() {
     let mut b = Build::default();
-    let deep = Type::vec(Type::vec(Type::vec(float())));
+    let deep = Type::Tensor(2, Arc::new(Type::vec(float())));
     b.def("deep", &[("v", deep.clone())], |_, xs| xs[0].clone());
     let module = compile(&b.program, &[FunName::base("deep")], &SourceInfo::default(), &Options::default());
     let module = module.expect("compiles");

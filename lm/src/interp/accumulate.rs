@@ -114,7 +114,7 @@ impl Interpreter<'_> {
             },
             _ => {
                 let value = self.eval(e, env)?;
-                self.distribute(value, target).map_err(|error| located(error, e.span()))
+                self.distribute(value, target)
             }
         }
     }

@@ -27,6 +27,8 @@ pub struct FunName {
 pub enum Version {
     /// The function that C calls: `[c f]`.
     CInterface,
+    /// The function on the pieces that C knows of its argument and its result: `[pieces f]`.
+    Pieces,
     /// The copy for tensors whose rows differ in size: `[jagged f]`.
     Jagged,
     /// The function that tells how much memory f needs: `[workspace f]`.
@@ -39,6 +41,7 @@ impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Version::CInterface => "c",
+            Version::Pieces => "pieces",
             Version::Jagged => "jagged",
             Version::Workspace => "workspace",
             Version::Destinations(parts) => parts,

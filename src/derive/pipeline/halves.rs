@@ -10,17 +10,13 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
+use crate::derive::figures::records::{FLAT_RECORD, components};
 use crate::derive::passes::dce;
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
-use lm::types::Type;
 use std::collections::HashSet;
 use std::sync::Arc;
-
-/// How many values a record passes up one by one. A larger record is one value with a name, as that of a recursive
-/// function is. Otherwise a function that calls another twice would have a record twice as large, at each level.
-const FLAT_RECORD: usize = 32;
 
 /// The two halves of a reverse derivative.
 pub(in crate::derive) struct Halves {
@@ -147,12 +143,4 @@ impl Pipeline {
         let forward = dce::dce(&Def::new(of.derived(Derivative::SufFwdPass), fresh, body), &self.effects);
         self.finished(&forward)
     }
-}
-
-/// Returns the number of values in a record, those in tuples one by one.
-pub(super) fn components(record: &[Var]) -> usize {
-    fn of_type(ty: &Type) -> usize {
-        ty.as_tuple().map_or(1, |parts| parts.iter().map(of_type).sum())
-    }
-    record.iter().map(|x| of_type(x.ty())).sum()
 }

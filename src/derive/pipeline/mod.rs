@@ -14,6 +14,7 @@ mod conditions;
 mod error;
 mod halves;
 mod maps;
+mod nesting;
 mod pairs;
 mod pass;
 mod records;

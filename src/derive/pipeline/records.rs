@@ -10,14 +10,14 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
-use super::halves::{Halves, components};
+use super::halves::Halves;
 use super::maps::whole_argument;
 use super::pass::Work;
 use super::share::MERGE_ROUNDS;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
 use crate::derive::figures::records::plan::plan_elsewhere;
-use crate::derive::figures::records::{Callees, Failure, Record, Recorded, recorded};
+use crate::derive::figures::records::{Callees, Failure, Record, Recorded, components, recorded};
 use crate::derive::forms;
 use crate::derive::partial_eval::{self, depends_on};
 use crate::derive::passes::{anf, cse, dce, dead_components, literal_zeros, transpose};

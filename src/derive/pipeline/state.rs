@@ -1,5 +1,6 @@
 //! Holds the state of the pipeline: the program, its choices, and the functions made so far.
 
+use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
 use crate::derive::Derivation;
 use crate::derive::call_order;
@@ -20,7 +21,7 @@ pub struct Pipeline {
     pub(in crate::derive) effects: Effects,
     /// The derivation by which derivatives are made, where the program does not choose one.
     pub(super) derivation: Derivation,
-    /// The functions for which it does.
+    /// The functions for which it does, and those whose conditionals nest deep (`nesting`).
     pub(super) chosen: IndexMap<FunName, Derivation>,
     pub(super) trace: bool,
     pub(in crate::derive) watch: Watch,
@@ -39,7 +40,8 @@ pub struct Pipeline {
 impl Pipeline {
     /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, chosen, .. } = checked;
+        let Checked { program, prelude, derivation, mut chosen, .. } = checked;
+        choose_for_deep(&program, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         let deriving_themselves = call_order::deriving_themselves(&program);

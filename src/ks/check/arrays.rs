@@ -64,7 +64,8 @@ impl Checker {
         let mut sums = Vec::new();
         for (i, ty) in tensors.iter().enumerate() {
             let part = |e: &Expr| get(i + 1, tensors.len(), e, span);
-            let zeros = self.zeros(ty, part(&named[0]), span)?;
+            let shape = self.shorter_shape(ty, part(&named[0]), span);
+            let zeros = self.zeros(ty, shape, span)?;
             sums.push(apply(Op::Prim(Prim::AddAt), vec![zeros, part(&named[1])], span));
         }
         Some(Expr::block(bindings, apply(Op::Tuple, sums, span)))
@@ -87,7 +88,13 @@ impl Checker {
     }
 
     /// Returns `build bounds (lam i. f(i))`, a tensor of the rank of `like`.
-    fn over(&mut self, like: &Type, bounds: Expr, span: Span, f: impl FnOnce(&mut Checker, Expr) -> Expr) -> Expr {
+    pub(super) fn over(
+        &mut self,
+        like: &Type,
+        bounds: Expr,
+        span: Span,
+        f: impl FnOnce(&mut Checker, Expr) -> Expr,
+    ) -> Expr {
         let Type::Tensor(rank, _) = like else { panic!("checker: {like} is no tensor") };
         let i = self.supply.fresh("i", Type::index(*rank));
         let body = f(self, Expr::var(&i).at(span));

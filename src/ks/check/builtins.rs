@@ -5,6 +5,7 @@
 //! A name may have several rows; the first that fits is taken. The definitions of `arrays.ks` and the
 //! functions of the C library have rows, too, made from their text and from the rows of [`lm::libm`].
 
+use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::argument_type;
 use crate::ks::check::written;
 use lm::libm::{self, Libm};
@@ -13,6 +14,7 @@ use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// The term that a built-in becomes.
@@ -221,32 +223,48 @@ impl Builtin {
     }
 }
 
+/// The rows of each name, by their places in `BUILTINS`.
+static PLACES: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, (row, _)) in BUILTINS.iter().enumerate() {
+        places.entry(&row.name).or_default().push(place);
+    }
+    places
+});
+
+fn named(name: &str) -> impl Iterator<Item = &'static (Builtin, Vec<Rule>)> {
+    PLACES.get(name).into_iter().flatten().map(|&place| &BUILTINS[place])
+}
+
 /// Returns the rows of a name.
 pub fn rows(name: &str) -> impl Iterator<Item = &'static Builtin> {
-    BUILTINS.iter().map(|(row, _)| row).filter(move |row| row.name == name)
+    named(name).map(|(row, _)| row)
+}
+
+/// Returns whether a name is that of a built-in whose result may be a tuple: its type is one, or depends on arguments.
+pub fn may_give_tuple(name: &str) -> bool {
+    let never = ["Float", "Integer", "Bool", "String", "(Vec", "(Tensor", "(LM"];
+    let mut results = rows(name).flat_map(|row| row.typings()).filter_map(|text| text.rsplit("-> ").next());
+    results.any(|result| !never.iter().any(|start| result.starts_with(start)))
 }
 
 /// Returns the typings of a name, in order.
 pub fn rules(name: &str) -> impl Iterator<Item = &'static Rule> {
-    BUILTINS.iter().filter(move |(row, _)| row.name == name).flat_map(|(_, rules)| rules)
+    named(name).flat_map(|(_, rules)| rules)
 }
 
 /// Returns the row of a name that takes arguments of these types.
 pub fn select(name: &str, args: &[Type]) -> Option<&'static Builtin> {
     let fits = |(row, rules): &&(Builtin, Vec<Rule>)| {
-        row.name == name
-            && row.admits(args)
-            && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
+        row.admits(args) && rules.iter().any(|rule| rule.says_functions(args) && rule.result(args).is_some())
     };
-    BUILTINS.iter().find(fits).map(|(row, _)| row)
+    named(name).find(fits).map(|(row, _)| row)
 }
 
 /// Returns whether a built-in of that name would take such arguments if functions were values.
 pub fn takes_no_functions(name: &str, args: &[Type]) -> bool {
-    let fits = |(row, rules): &(Builtin, Vec<Rule>)| {
-        row.name == name && rules.iter().any(|rule| !rule.says_functions(args) && rule.result(args).is_some())
-    };
-    BUILTINS.iter().any(fits)
+    let fits = |rule: &Rule| !rule.says_functions(args) && rule.result(args).is_some();
+    rules(name).any(fits)
 }
 
 /// Every name with each of its typings; those of `$prim$` apart.
@@ -295,7 +313,7 @@ pub fn sparse_parts(function: &Type) -> Option<Vec<Type>> {
 
 fn is_sparse(args: &[Type]) -> bool {
     let [shapes, n, f] = args else { return false };
-    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| Type::tuple(parts).shape() == *shapes)
+    n.rank_of_index().is_some() && sparse_parts(f).is_some_and(|parts| is_shape_of(&Type::tuple(parts), shapes))
 }
 
 fn is_numeric(ty: &Type) -> bool {
@@ -307,12 +325,13 @@ fn is_numeric(ty: &Type) -> bool {
     }
 }
 
-/// Returns the built-in as a function of the argument type `s`.
+/// Returns the built-in as a function `[base s]` of the argument type `s`.
 pub fn builtin_function(base: &str, s: &Type) -> Option<Fun> {
     let parts = s.as_tuple().filter(|parts| parts.len() != 1).map(<[Type]>::to_vec);
     parts.into_iter().chain([vec![s.clone()]]).find_map(|params| {
         let result = select(base, &params)?.result(&params)?;
-        Some(Fun { name: FunName::base(base), params, result })
+        let name = FunName { overload: Some(s.clone()), ..FunName::base(base) };
+        Some(Fun { name, params, result })
     })
 }
 

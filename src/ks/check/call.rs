@@ -10,12 +10,12 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
 use crate::ks::check::error;
 use crate::ks::check::names::{is_projection, old_spelling, projection};
-use crate::ks::check::suggest::closest;
 use crate::ks::check::terms::{apply, argument_type, gather, types};
 use crate::ks::reader::Sexp;
 use lm::prim::Prim;
 use lm::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span};
 use lm::types::Type;
+use std::sync::Arc;
 
 impl Checker {
     /// Checks `(name args)`.
@@ -24,6 +24,7 @@ impl Checker {
         let Some(name) = self.known_name(name) else {
             return if self.functions.is_broken(&name.base) { None } else { self.unknown(&name.base, name_span) };
         };
+        let name = self.not_too_deep(name, name_span)?;
         let args = args.into_iter().collect::<Option<Vec<Argument>>>()?;
         let args = self.with_functions(&name, args, span)?;
         self.call_of(&name, args, span)
@@ -40,10 +41,9 @@ impl Checker {
 
     /// Returns the name, its old spelling resolved; `None` when no function has it.
     pub(super) fn known_name(&self, name: &FunName) -> Option<FunName> {
-        let is_known = |name: &FunName| {
-            let orphans = self.functions.derivatives(&name.derivations, &name.base).next();
-            self.is_function(&name.base) || (!name.derivations.is_empty() && orphans.is_some())
-        };
+        let has_orphan = |name: &FunName| self.functions.derivatives(&name.derivations, &name.base).next().is_some();
+        let is_known =
+            |name: &FunName| self.is_function(&name.base) || (!name.derivations.is_empty() && has_orphan(name));
         if is_known(name) {
             return Some(name.clone());
         }
@@ -62,8 +62,9 @@ impl Checker {
 
     /// Reports a name that is no function's.
     pub(super) fn unknown<T>(&mut self, name: &str, span: Span) -> Option<T> {
-        let builtins: Vec<&str> = builtins::names().collect();
-        let suggestion = closest(name, self.functions.names().chain(builtins));
+        // As long as the borrow of the other names.
+        let builtins = builtins::names().map(|name| -> &str { name });
+        let suggestion = self.suggestions.closest(name, self.functions.names().chain(builtins));
         self.fail(error::unknown_function(name, suggestion), span)
     }
 
@@ -96,6 +97,7 @@ impl Checker {
             let params = fun.params.clone();
             return Some(self.fit(args, &params, span, |args| apply(Op::Call(fun), args, span)));
         }
+        self.has_few_components(name, &types, span)?;
         if let Some(row) = builtins::select(&name.base, &types) {
             return self.builtin(row, args, span);
         }
@@ -109,8 +111,33 @@ impl Checker {
         }
     }
 
-    /// Returns a built-in applied to arguments that its row admits.
-    pub(super) fn builtin(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+    /// Reports a tuple of too many components, where code for each of them would be made. Tuples of tuples may be small
+    /// to write and have any number.
+    fn has_few_components(&mut self, name: &FunName, types: &[Type], span: Span) -> Option<()> {
+        const MOST: usize = 1_024;
+        let count = types.iter().map(Type::component_count).max().unwrap_or(0);
+        match &*name.base {
+            "eq" | "ne" | "print" | "shape" | "$trace" if count > MOST => {
+                self.fail(error::too_many_components(&name.base, MOST, count), span)
+            }
+            _ => Some(()),
+        }
+    }
+
+    /// Returns a built-in applied to arguments that its row admits. If a derivative of it is written by hand, this is a
+    /// call of a definition, for which that derivative counts.
+    pub(super) fn builtin(&mut self, row: &Builtin, args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let argument = argument_type(&types(&args));
+        if !self.functions.has_derivative(&row.name, &argument) {
+            return self.body_of(row, args, span);
+        }
+        let fun = self.defined_builtin(&builtin_function(&row.name, &argument)?, span)?;
+        let params = fun.params.clone();
+        Some(self.fit(args, &params, span, |args| apply(Op::Call(Arc::new(fun)), args, span)))
+    }
+
+    /// Returns what a call of a built-in stands for.
+    pub(super) fn body_of(&mut self, row: &Builtin, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
         #[cfg(test)]
         if self.expansion.is_none() && span != Span::default() {
             self.called.push((row.name.to_string(), types(&args)));
@@ -231,18 +258,20 @@ impl Checker {
         if name.derivations.is_empty() && builtins::takes_no_functions(&name.base, &types(args)) {
             return self.fail(error::lambda_as_argument(name), span);
         }
-        let (expected, arities) = self.alternatives(name);
+        let found = types(args);
+        let (expected, arities) = self.alternatives(name, &found);
         let error = match arities.first() {
             Some(&Some(expected)) if expected != args.len() && arities.iter().all(|&n| n == Some(expected)) => {
                 error::wrong_arity(name, expected, args.len())
             }
-            _ => error::wrong_arguments(name, &expected, &types(args)),
+            _ => error::wrong_arguments(name, &expected, &found),
         };
         self.fail(error, span)
     }
 
-    /// Returns the argument types that functions of the name take, as text, and how many each.
-    fn alternatives(&self, name: &FunName) -> (Vec<String>, Vec<Option<usize>>) {
+    /// Returns the argument types that functions of the name take, as text, and how many each: as many as were found,
+    /// where only a tuple lies between.
+    fn alternatives(&self, name: &FunName, found: &[Type]) -> (Vec<String>, Vec<Option<usize>>) {
         let shown = |params: &[Type]| match params {
             [] => "(Tuple)".to_string(),
             _ => params.iter().map(Type::to_string).collect::<Vec<_>>().join(" "),
@@ -255,8 +284,14 @@ impl Checker {
         }
         let known = |f: &Fun| self.records.get(&f.name).cloned().flatten();
         let derived = funs.iter().filter_map(|fun| typing::derive_all(&name.derivations, fun, &mut { known }));
-        let mut expected: Vec<(String, Option<usize>)> =
-            derived.map(|fun| (shown(&fun.params), Some(fun.params.len()))).collect();
+        let taken = |fun: Fun| match (fun.params.as_slice(), found) {
+            ([Type::Tuple(parts)], _) if parts.len() == found.len() => (shown(parts), Some(found.len())),
+            (params, [Type::Tuple(parts)]) if parts.len() == params.len() => {
+                (Type::tuple(params.iter().cloned()).to_string(), Some(1))
+            }
+            (params, _) => (shown(params), Some(params.len())),
+        };
+        let mut expected: Vec<(String, Option<usize>)> = derived.map(taken).collect();
         if name.derivations.is_empty() && name.overload.is_none() {
             let rows = builtins::rows(&name.base);
             expected.extend(rows.flat_map(|row| row.alternatives().map(|text| (text, row.arity()))));

@@ -4,6 +4,7 @@ use crate::ks::check::checked::{CheckOptions, Checked};
 use crate::ks::check::copies::Copies;
 use crate::ks::check::functions::Functions;
 use crate::ks::check::scope::Scope;
+use crate::ks::check::suggest::Suggestions;
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::scheme::Named;
@@ -25,6 +26,7 @@ pub struct Checker {
     pub(super) unsound: IndexSet<FunName>,
     /// The records that were asked for; none where there is an error.
     pub(super) records: IndexMap<FunName, Option<Type>>,
+    pub(super) suggestions: Suggestions,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) warnings: Vec<Diagnostic>,
     /// The built-ins that the program calls in its own text, with the types of their arguments.
@@ -45,6 +47,7 @@ impl Checker {
             checked: Checked::default(),
             unsound: IndexSet::new(),
             records: IndexMap::new(),
+            suggestions: Suggestions::default(),
             errors: Vec::new(),
             warnings: Vec::new(),
             #[cfg(test)]

@@ -9,12 +9,13 @@ use crate::derive::Derivation;
 use crate::derive::typing;
 use crate::ks::check::builtins::PRIMITIVE_PREFIX;
 use crate::ks::check::checker::Checker;
+use crate::ks::check::declared::is_of_builtin;
 use crate::ks::check::error;
 use crate::ks::check::head::{Header, Item, Param, RuleHead};
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::types::is_constructor;
 use crate::ks::reader::{Sexp, Shape};
-use lm::term::{FunName, Span};
+use lm::term::{Fun, FunName, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ const RULE: &str = "(rule \"name\" ((x : Type) ...) template replacement)";
 const GDEF: &str = "(gdef derivative [name Type])";
 
 impl Checker {
-    /// Checks a top-level form; `None` when it defines nothing that can be checked, which is reported.
+    /// Checks a top-level form; `None` when it says nothing new, or nothing that can be checked, which is reported.
     pub(super) fn declaration<'a>(&mut self, form: &'a Sexp, is_prelude: bool) -> Option<Item<'a>> {
         let Shape::List(items) = &form.shape else {
             let is_reported = form.shape == Shape::Bad;
@@ -62,7 +63,7 @@ impl Checker {
         Some(header)
     }
 
-    /// Checks `(edef name T (S1 .. Sn))`, `(edef name T S)`.
+    /// Checks `(edef name T (S1 .. Sn))`, `(edef name T S)`; `None` also when it declares what is built in.
     fn edef<'a>(&mut self, items: &'a [Sexp], span: Span) -> Option<Header<'a>> {
         let [_, name, result, params] = items else {
             self.disown(items);
@@ -72,14 +73,19 @@ impl Checker {
             Shape::List(items) if !items.first().is_some_and(is_constructor) => items,
             _ => std::slice::from_ref(params),
         };
-        let mut supported = |s: &Sexp| {
-            let ty = self.ty(s);
-            self.supported_type(ty, s.span)
-        };
-        let result = supported(result);
-        let params = params.iter().map(|s| Param { name: "x".into(), ty: supported(s) }).collect();
+        let types: Vec<Option<Type>> = params.iter().map(|s| self.ty(s)).collect();
+        let result_type = self.ty(result);
         let name_span = name.span;
         let name = self.defined_name(name);
+        if let (Some(name), Some(params), Some(result)) = (&name, types.iter().cloned().collect(), &result_type)
+            && is_of_builtin(&Fun { name: name.clone(), params, result: result.clone() })
+        {
+            return None;
+        }
+        let result = self.supported_type(result_type, result.span);
+        let supported =
+            |(ty, s): (Option<Type>, &Sexp)| Param { name: "x".into(), ty: self.supported_type(ty, s.span) };
+        let params = types.into_iter().zip(params).map(supported).collect();
         let header = Header { name, result, params: Some(params), body: None, span: name_span, is_prelude: false };
         if header.result.is_none() || header.types().is_none() {
             self.disown(items);
@@ -164,7 +170,7 @@ impl Checker {
         let Some(word) = symbol(derivative) else { return self.malformed("`gdef`", GDEF, span) };
         let name = self.fun_name(name)?;
         let Ok(derived) = word.parse() else {
-            let suggestion = super::suggest::closest(word, typing::words());
+            let suggestion = self.suggestions.closest(word, typing::words());
             return self.fail(error::unknown_derivation(word, suggestion), derivative.span);
         };
         let derivation = match way.map(|way| (way.span, symbol(way))) {
@@ -172,13 +178,14 @@ impl Checker {
             Some((_, None)) => return self.malformed("`gdef`", GDEF, span),
             Some((place, Some(word))) => match Derivation::named(word) {
                 None => {
-                    let suggestion = super::suggest::closest(word, Derivation::ALL.into_iter().map(Derivation::name));
+                    let known = Derivation::ALL.into_iter().map(Derivation::name);
+                    let suggestion = self.suggestions.closest(word, known);
                     return self.fail(error::unknown_derivation(word, suggestion), place);
                 }
                 known => known,
             },
         };
-        Some(Item::Gdef(name.derived(derived), derivation, span))
+        Some(Item::Gdef(self.not_too_deep(name.derived(derived), span)?, derivation, span))
     }
 
     /// Checks `(rule "name" params template replacement)`.

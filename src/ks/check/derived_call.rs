@@ -37,7 +37,9 @@ impl Checker {
             return if is_reported { None } else { self.wrong_arguments(name, &args, span) };
         };
         let is_builtin = self.functions.select(&base.name.base, &base.argument()).is_none();
-        if is_builtin && self.functions.derivative(&fun.name).is_none() {
+        if is_builtin && self.functions.derivative(&fun.name).is_some() {
+            self.defined_builtin(&base, span)?;
+        } else if is_builtin {
             let is_jacobian = matches!(name.derivations[0], Derivative::D | Derivative::Dt);
             let fits = is_jacobian && builtins::select(&name.base, &types(&args)).is_some();
             let base = if fits { Fun { params: types(&args), ..base } } else { base };
@@ -60,10 +62,8 @@ impl Checker {
 
     fn call_derivative(&mut self, name: &FunName, base: &Fun, fun: Fun, args: Vec<Expr>, span: Span) -> Expr {
         let params = fun.params.clone();
-        // A Jacobian by hand of a built-in is a function like any other: there is no function to take it of.
-        let is_function = base.name.overload.is_some() || !self.functions.overloads(&base.name.base).is_empty();
         let inner = name.derivations.get(1..).unwrap_or_default();
-        let op = if name.derivations[0] == Derivative::D && is_function {
+        let op = if name.derivations[0] == Derivative::D {
             let mut record = |f: &Fun| self.record(f, span);
             let inner = typing::derive_all(inner, base, &mut record);
             Op::JacobianOfFun(Arc::new(inner.expect("its Jacobian has a type")))
@@ -121,11 +121,13 @@ impl Checker {
         }
     }
 
-    /// Returns `[D p]` and `[Dt p]` of a primitive, which are its Jacobian; other derivatives of built-ins as those of
-    /// functions that call them.
+    /// Returns `[D p]` and `[Dt p]` of a primitive, which are its Jacobian unless a derivative of it is written by hand;
+    /// other derivatives of built-ins as those of functions that call them.
     fn builtin_derivative(&mut self, name: &FunName, base: &Fun, args: Vec<Expr>, span: Span) -> Option<Expr> {
         let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
-        let body = match (name.derivations.as_slice(), row.primitive(&base.params)) {
+        let is_given = self.functions.has_derivative(&base.name.base, &base.argument());
+        let primitive = row.primitive(&base.params).filter(|_| !is_given);
+        let body = match (name.derivations.as_slice(), primitive) {
             ([Derivative::D], Some(prim)) => self.jacobian(prim, base, args, span),
             ([Derivative::Dt], Some(prim)) => {
                 let jacobian = self.jacobian(prim, base, args, span);
@@ -143,12 +145,12 @@ impl Checker {
 
     /// Returns `(def [p S] T ((x : S) ..) (p x ..))`, a definition that derivatives can be made from.
     pub(super) fn defined_builtin(&mut self, base: &Fun, span: Span) -> Option<Fun> {
-        let name = FunName { overload: Some(base.argument()), ..base.name.clone() };
+        let name = FunName { overload: Some(base.argument()), ..FunName::base(&base.name.base) };
         let fun = Fun { name: name.clone(), ..base.clone() };
         if !self.checked.prelude.contains_key(&name) {
             let params: Vec<Var> = base.params.iter().map(|ty| self.supply.fresh("x", ty.clone())).collect();
             let row = builtins::select(&base.name.base, &base.params).expect("the base was found among the built-ins");
-            let body = self.builtin(row, params.iter().map(|x| Expr::var(x).at(span)).collect(), span)?;
+            let body = self.body_of(row, params.iter().map(|x| Expr::var(x).at(span)).collect(), span)?;
             self.checked.prelude.insert(name.clone(), Def { fun: Arc::new(fun.clone()), params, body });
         }
         Some(fun)

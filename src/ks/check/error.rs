@@ -187,6 +187,18 @@ pub fn no_gradient(name: impl Display, of: impl Display, result: &Type) -> Diagn
         ))
 }
 
+/// Makes the error for a name that asks for too many derivatives of derivatives of a function.
+pub fn nested_derivatives(of: impl Display, limit: usize) -> Diagnostic {
+    Diagnostic::error("E233", format!("derivatives of `{of}` are nested deeper than {limit}"))
+        .remedy("define a function that gives what is needed of an inner derivative, and differentiate that one")
+}
+
+/// Makes the error for a built-in that goes through all components of a tuple, and a tuple of too many.
+pub fn too_many_components(name: impl Display, limit: usize, found: usize) -> Diagnostic {
+    Diagnostic::error("E234", format!("`{name}` takes tuples of at most {limit} components, but this has {found}"))
+        .remedy("take the tuple apart, or put what is alike into a vector")
+}
+
 /// Makes a warning about a negative index.
 pub fn negative_index(index: i64) -> Diagnostic {
     Diagnostic::warning("W402", format!("the index {index} is out of range in every tensor"))
@@ -199,6 +211,13 @@ pub fn division_by_zero() -> Diagnostic {
     Diagnostic::warning("W403", "this division fails whenever it runs")
         .label("the divisor is zero")
         .remedy("divide by another Integer, or by a Float: `(div x 0.0)` is infinite or no number")
+}
+
+/// Makes a warning about a variable with the name of a function.
+pub fn hidden_function(name: impl Display) -> Diagnostic {
+    Diagnostic::warning("W404", format!("the variable `{name}` has the name of a function"))
+        .label("calls of this name still mean the function")
+        .remedy("give the variable another name")
 }
 
 fn plural(count: usize) -> &'static str {

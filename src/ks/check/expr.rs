@@ -6,7 +6,6 @@ use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
-use crate::ks::check::suggest::closest;
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Constant, Expr, FunName, Op, Span};
 use std::sync::Arc;
@@ -41,7 +40,7 @@ impl Checker {
             word if is_reserved(word) => self.fail(error::reserved(word), span),
             word if self.is_function(word) => self.fail(error::function_as_value(word), span),
             word => {
-                let suggestion = number_meant(word).or_else(|| closest(word, self.scope.names()));
+                let suggestion = number_meant(word).or_else(|| self.suggestions.closest(word, self.scope.names()));
                 self.fail(error::unknown_variable(word, suggestion), span)
             }
         }

@@ -3,6 +3,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A function and where it is defined (nowhere for the prelude's).
@@ -19,10 +20,20 @@ pub struct Entry {
 /// All functions: those as written by name, and derivatives written by hand.
 #[derive(Debug, Default)]
 pub struct Functions {
-    written: IndexMap<Arc<str>, Vec<Entry>>,
+    written: IndexMap<Arc<str>, Overloads>,
     derived: IndexMap<FunName, Entry>,
+    /// The places in `derived` of the derivatives of a base name.
+    derived_of: HashMap<Arc<str>, Vec<usize>>,
     /// Names whose definition has an error in its types: calls of them are not judged.
     broken: IndexSet<Arc<str>>,
+}
+
+/// The functions of one name.
+#[derive(Debug, Default)]
+struct Overloads {
+    entries: Vec<Entry>,
+    /// The place in `entries` of the function of an argument type.
+    by_argument: HashMap<Type, usize>,
 }
 
 impl Functions {
@@ -30,8 +41,9 @@ impl Functions {
     ///
     /// A user's function replaces the prelude's of the same argument type.
     pub fn add(&mut self, entry: Entry) -> Result<(), Entry> {
-        let entries = self.written.entry(entry.fun.name.base.clone()).or_default();
-        match entries.iter_mut().find(|e| e.fun.argument() == entry.fun.argument()) {
+        let Overloads { entries, by_argument } = self.written.entry(entry.fun.name.base.clone()).or_default();
+        let place = *by_argument.entry(entry.fun.argument()).or_insert(entries.len());
+        match entries.get_mut(place) {
             Some(old) if old.is_prelude => *old = entry,
             Some(old) => return Err(old.clone()),
             None => entries.push(entry),
@@ -44,6 +56,7 @@ impl Functions {
         match self.derived.get(&entry.fun.name) {
             Some(old) => Err(old.clone()),
             None => {
+                self.derived_of.entry(entry.fun.name.base.clone()).or_default().push(self.derived.len());
                 self.derived.insert(entry.fun.name.clone(), entry);
                 Ok(())
             }
@@ -62,12 +75,13 @@ impl Functions {
 
     /// Returns the functions of a name, in source order.
     pub fn overloads(&self, base: &str) -> &[Entry] {
-        self.written.get(base).map_or(&[], Vec::as_slice)
+        self.written.get(base).map_or(&[], |overloads| &overloads.entries)
     }
 
     /// Returns the function of a name that takes an argument of that type.
     pub fn select(&self, base: &str, argument: &Type) -> Option<&Entry> {
-        self.overloads(base).iter().find(|e| e.fun.argument() == *argument)
+        let Overloads { entries, by_argument } = self.written.get(base)?;
+        entries.get(*by_argument.get(argument)?)
     }
 
     /// Returns the derivative written by hand of that full name.
@@ -77,7 +91,14 @@ impl Functions {
 
     /// Returns the derivatives written by hand of those derivations and base name.
     pub fn derivatives(&self, derivations: &[Derivative], base: &str) -> impl Iterator<Item = &Entry> {
-        self.derived.values().filter(move |e| e.fun.name.derivations == derivations && *e.fun.name.base == *base)
+        let of_base = self.derived_of.get(base).into_iter().flatten().map(|&place| &self.derived[place]);
+        of_base.filter(move |e| e.fun.name.derivations == derivations)
+    }
+
+    /// Returns whether a derivative of `[base argument]` is written by hand.
+    pub fn has_derivative(&self, base: &str, argument: &Type) -> bool {
+        let mut of_base = self.derived_of.get(base).into_iter().flatten().map(|&place| &self.derived[place].fun.name);
+        of_base.any(|name| name.overload.as_ref() == Some(argument))
     }
 
     /// Returns the second halves of reverse derivatives written by hand, each with its place.

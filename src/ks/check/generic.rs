@@ -17,6 +17,7 @@ use crate::ks::check::builtins::Builtin;
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
 use crate::ks::check::scope::Meaning;
+use crate::ks::check::shapes::is_shape_of;
 use crate::ks::check::terms::types;
 use crate::ks::check::written::DEFINITIONS;
 use crate::ks::reader::{Sexp, Shape};
@@ -76,10 +77,11 @@ impl Checker {
             }
             ("$zeros", [ty, shape]) => {
                 let (ty, shape) = (self.ty(ty)?, self.expr(shape)?);
-                if ty.shape() != *shape.ty() {
+                if !is_shape_of(&ty, shape.ty()) {
                     let found = shape.ty().clone();
                     return self.fail(error::wrong_shape(&ty, &found), span);
                 }
+                let shape = self.shorter_shape(&ty, shape, span);
                 self.zeros(&ty, shape, span)
             }
             _ => panic!("arrays.ks: malformed `{word}`"),

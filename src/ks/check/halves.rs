@@ -13,6 +13,7 @@ use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Checker {
@@ -61,16 +62,9 @@ impl Checker {
     }
 
     /// Reports halves by hand without the other half, or for another record.
-    pub(super) fn check_halves(&mut self, headers: &[Header]) {
-        let written: Vec<(FunName, Span)> = headers.iter().filter_map(|h| Some((h.name.clone()?, h.span))).collect();
-        for (name, span) in &written {
-            let Some(half) = name.derivative().and_then(Derivative::other_half) else { continue };
-            let mut partner = name.clone();
-            partner.derivations[0] = half;
-            if !written.iter().any(|(name, _)| *name == partner) && !self.options.orphan_derivatives {
-                let (written, missing) = (name.to_string(), partner.to_string());
-                self.fail::<()>(error::one_half(written, missing), *span);
-            }
+    pub(super) fn check_halves(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
+        if !self.options.orphan_derivatives {
+            self.check_pairs(headers, funs);
         }
         let seconds: Vec<(Arc<Fun>, Span)> = self.functions.second_halves().collect();
         for (second, span) in seconds {
@@ -85,43 +79,49 @@ impl Checker {
             }
         }
     }
+
+    /// Reports halves by hand without the other half. `[suffwdpass f]` and `[sufrevpass [f T]]` make a pair, if f of T
+    /// is the function that both mean. A wrong half counts as written.
+    fn check_pairs(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
+        let meant: HashSet<&FunName> = funs.iter().flatten().map(|fun| &fun.name).collect();
+        let wrong = headers.iter().zip(funs).filter(|(_, fun)| fun.is_none());
+        let wrong: HashSet<_> = wrong.filter_map(|(h, _)| h.name.as_ref()).map(|n| (&n.base, &n.derivations)).collect();
+        for (header, fun) in headers.iter().zip(funs) {
+            let Some(fun) = fun else { continue };
+            let Some(half) = fun.name.derivative().and_then(Derivative::other_half) else { continue };
+            let mut partner = fun.name.clone();
+            partner.derivations[0] = half;
+            if !meant.contains(&partner) && !wrong.contains(&(&partner.base, &partner.derivations)) {
+                self.fail::<()>(error::one_half(&fun.name, partner), header.span);
+            }
+        }
+    }
 }
 
-/// Returns the definitions in the order of checking: source order, except for definitions that call halves.
+/// Returns the definitions in the order of checking: source order, but definitions that call halves come last, each
+/// after all that the functions of these halves need. Those that need themselves come in any order.
 pub fn order(headers: &[Header]) -> Vec<usize> {
     let mentions: Vec<Mentions> = headers.iter().map(|h| h.body.map(Mentions::of).unwrap_or_default()).collect();
-    let named = |name: &Arc<str>| {
-        let has_name = move |i: &usize| headers[*i].name.as_ref().is_some_and(|n| n.base == *name);
-        (0..headers.len()).filter(has_name).collect::<Vec<usize>>()
-    };
-    let needed: Vec<IndexSet<usize>> = mentions
-        .iter()
-        .map(|m| {
-            let mut reached: IndexSet<usize> = m.halves.iter().flat_map(named).collect();
-            let mut next = 0;
-            while let Some(&i) = reached.get_index(next) {
-                reached.extend(mentions[i].names.iter().flat_map(named));
-                next += 1;
-            }
-            reached
-        })
-        .collect();
-    let mut done: IndexSet<usize> = IndexSet::new();
-    loop {
-        let ready = |i: &usize| !done.contains(i) && needed[*i].iter().all(|j| done.contains(j));
-        let next: Vec<usize> = (0..headers.len()).filter(ready).collect();
-        if next.is_empty() {
-            // The others depend on themselves.
-            return (0..headers.len())
-                .fold(done, |mut all, i| {
-                    all.insert(i);
-                    all
-                })
-                .into_iter()
-                .collect();
-        }
-        done.extend(next);
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, header) in headers.iter().enumerate() {
+        header.name.iter().for_each(|name| named.entry(&name.base).or_default().push(i));
     }
+    let calls_halves = |i: &usize| mentions[*i].halves.iter().any(|name| named.contains_key(&**name));
+    let (last, first): (Vec<usize>, Vec<usize>) = (0..headers.len()).partition(calls_halves);
+    let mut done: IndexSet<usize> = first.into_iter().collect();
+    let mut visited: HashSet<usize> = HashSet::new();
+    // A definition is on the stack twice: to be entered, then to be left, when all that it mentions is done.
+    let mut stack: Vec<(usize, bool)> = last.into_iter().rev().map(|i| (i, false)).collect();
+    while let Some((i, is_left)) = stack.pop() {
+        if is_left {
+            done.insert(i);
+        } else if visited.insert(i) {
+            stack.push((i, true));
+            let needed = mentions[i].names.iter().filter_map(|name| named.get(&**name)).flatten();
+            stack.extend(needed.filter(|j| !visited.contains(*j)).map(|&j| (j, false)));
+        }
+    }
+    done.into_iter().collect()
 }
 
 /// The names in a body, and the functions whose halves occur in it.

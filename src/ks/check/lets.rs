@@ -7,15 +7,16 @@
 //! A chain of lets, each the body of the one before, becomes one flat block.
 
 use crate::ks::check::checker::Checker;
-use crate::ks::check::error;
 use crate::ks::check::expr::form_of;
 use crate::ks::check::names::{is_reserved, symbol};
 use crate::ks::check::scope::Meaning;
+use crate::ks::check::{builtins, error};
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{Binding, Expr, Pattern, Span};
 use lm::types::Type;
 use std::sync::Arc;
 
+const TWO_BINDINGS: &str = "write two bindings as `(let (x a) (let (y b) body))`, if that is what is meant";
 const GRAMMAR: &str = "(let ((x1 e1) ... (xn en)) body)";
 
 impl Checker {
@@ -84,8 +85,8 @@ impl Checker {
                 Shape::List(_) => false,
                 Shape::Symbol(word) => {
                     let second = symbol(second).expect("all names are symbols");
-                    is_reserved(word)
-                        || (self.is_function(word) && (self.scope.get(second).is_none() || self.may_give_pair(word)))
+                    let is_no_binding = self.is_function(word) && self.scope.get(second).is_none();
+                    is_reserved(word) || self.may_give_pair(word) || is_no_binding
                 }
                 Shape::Float(_) | Shape::Integer(_) | Shape::String(_) | Shape::Bracket(_) | Shape::Bad => true,
             },
@@ -120,22 +121,38 @@ impl Checker {
         symbol(head).is_none_or(|word| is_reserved(word) || self.is_function(word) || self.scope.get(word).is_some())
     }
 
+    /// Returns whether a name is that of a function whose result may be a pair.
     fn may_give_pair(&self, function: &str) -> bool {
         let is_pair = |ty: &Type| ty.as_tuple().is_some_and(|parts| parts.len() == 2);
-        self.functions.overloads(function).iter().any(|e| is_pair(&e.fun.result))
+        let overloads = self.functions.overloads(function);
+        match self.scope.get(function) {
+            Some(Meaning::Function(f)) => matches!(f.ty(), Type::Lam(_, result) if is_pair(result)),
+            _ if overloads.is_empty() => builtins::may_give_tuple(function),
+            _ => overloads.iter().any(|e| is_pair(&e.fun.result)),
+        }
     }
 
     fn binding(&mut self, pattern: &Sexp, rhs: &Sexp) -> Option<Binding> {
+        let may_be_binding = matches!(&rhs.shape, Shape::List(parts) if parts.len() == 2);
         let rhs = self.expr(rhs);
         let ty = rhs.as_ref().map(|e| e.ty().clone());
         let pattern = match &pattern.shape {
-            Shape::List(names) => self.tuple_pattern(names, ty, pattern.span),
+            Shape::List(names) => self.tuple_pattern(names, ty, pattern.span, may_be_binding),
             _ => {
-                let name = self.binder(pattern);
+                let name = self.let_binder(pattern);
                 name.and_then(|name| self.bind(&name, ty)).map(Pattern::Var)
             }
         };
         Some(Binding { pattern: pattern?, rhs: rhs? })
+    }
+
+    /// Returns the name of a variable that a `let` binds. Warns if it is the name of a function.
+    fn let_binder(&mut self, s: &Sexp) -> Option<Arc<str>> {
+        let name = self.binder(s)?;
+        if self.expansion.is_none() && !self.options.orphan_derivatives && self.is_function(&name) {
+            self.warnings.push(error::hidden_function(&name).at(s.span));
+        }
+        Some(name)
     }
 
     /// Brings a variable into scope; without a type, as one with an error.
@@ -153,7 +170,8 @@ impl Checker {
         }
     }
 
-    fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span) -> Option<Pattern> {
+    /// `may_be_binding`: the term that is taken apart looks like a binding, too.
+    fn tuple_pattern(&mut self, names: &[Sexp], ty: Option<Type>, span: Span, may_be_binding: bool) -> Option<Pattern> {
         if let Some(inner) = names.iter().find(|name| matches!(name.shape, Shape::List(_)) && is_pattern(name)) {
             names.iter().for_each(|name| self.bind_unknown(name));
             return self.fail(error::nested_pattern(), inner.span);
@@ -161,12 +179,12 @@ impl Checker {
         let parts = ty.as_ref().and_then(Type::as_tuple).filter(|parts| parts.len() == names.len());
         if let (Some(found), None) = (&ty, parts) {
             let error = error::wrong_pattern(names.len(), found);
-            self.fail::<()>(error, span);
+            self.fail::<()>(if names.len() == 2 && may_be_binding { error.remedy(TWO_BINDINGS) } else { error }, span);
         }
         let mut bound = Vec::new();
         let mut vars = Vec::new();
         for (i, name) in names.iter().enumerate() {
-            let word = self.binder(name);
+            let word = self.let_binder(name);
             let ty = parts.map(|parts| parts[i].clone());
             vars.push(word.as_ref().and_then(|word| self.bind(word, ty)));
             bound.extend(word.map(|word| (word, name.span)));
@@ -187,5 +205,9 @@ fn is_pattern(s: &Sexp) -> bool {
 // Note [Two readings of a let]
 //
 // `(let ((a b) (c d)) e)` is either the tuple pattern `a b` for the call `(c d)`, or the two
-// bindings `a = b` and `c = d`. We read a tuple pattern when c is a function, unless b is a
-// variable in scope; but even then when c is known to give pairs.
+// bindings `a = b` and `c = d`. It is a tuple pattern when c is a function that may give a pair: a built-in whose result
+// type is a tuple or depends on its arguments, or a function of the program that gives pairs. What else is in scope does
+// not matter, so a new variable around a `let` does not change what it means.
+//
+// When c is another function, the pattern is an error. So is the second reading if b is no variable; the error is then
+// that of the pattern.

@@ -12,6 +12,7 @@ mod checked;
 mod checker;
 mod copies;
 mod declaration;
+mod declared;
 mod derived_call;
 mod error;
 mod expr;
@@ -25,6 +26,7 @@ mod names;
 mod program;
 mod scope;
 mod second_order;
+mod shapes;
 mod signatures;
 mod suggest;
 mod terms;
@@ -49,10 +51,12 @@ pub fn check(forms: &[Sexp], prelude: &[Sexp], options: CheckOptions) -> Result<
 
 /// Sorts by place. A body that is checked for several calls has its mistakes once.
 fn each_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    found.sort_by_key(|e| e.span.map(|s| s.start));
+    let start = |e: &Diagnostic| e.span.map(|s| s.start);
+    found.sort_by_key(start);
     let mut reported: Vec<Diagnostic> = Vec::new();
     for diagnostic in found {
-        if !reported.contains(&diagnostic) {
+        let here = reported.iter().rev().take_while(|other| start(other) == start(&diagnostic));
+        if !here.into_iter().any(|other| *other == diagnostic) {
             reported.push(diagnostic);
         }
     }

@@ -9,7 +9,6 @@
 use crate::derive::typing;
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
-use crate::ks::check::suggest::closest;
 use crate::ks::check::types::looks_like_type;
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::{FunName, Span};
@@ -18,6 +17,10 @@ use std::sync::Arc;
 
 const RESERVED: [&str; 13] =
     ["def", "edef", "gdef", "rule", "let", "if", "assert", "lam", "tuple", "true", "false", ":", "$dummy"];
+
+/// The most derivatives of derivatives that one name may ask for. The types of each have twice the parts of those of the
+/// one before.
+pub const MOST_DERIVATIVES: usize = 12;
 
 /// Returns whether a name is a word of the grammar.
 pub fn is_reserved(name: &str) -> bool {
@@ -59,10 +62,18 @@ impl Checker {
         }
         let inner = self.fun_name(second);
         let Ok(derivative) = head.parse() else {
-            let suggestion = closest(head, typing::words());
+            let suggestion = self.suggestions.closest(head, typing::words());
             return self.fail(error::unknown_derivation(head, suggestion), first.span);
         };
-        Some(inner?.derived(derivative))
+        self.not_too_deep(inner?.derived(derivative), span)
+    }
+
+    /// Reports a name that asks for too many derivatives of derivatives.
+    pub(super) fn not_too_deep(&mut self, name: FunName, span: Span) -> Option<FunName> {
+        match name.derivations.len() {
+            0..=MOST_DERIVATIVES => Some(name),
+            _ => self.fail(error::nested_derivatives(&name.base, MOST_DERIVATIVES), span),
+        }
     }
 
     fn malformed_name<T>(&mut self, span: Span) -> Option<T> {
@@ -73,13 +84,21 @@ impl Checker {
 
 /// Returns the function an old spelling means: `fwd$f`, `add@ff`, `rev$mul@ff`.
 pub fn old_spelling(name: &str) -> Option<FunName> {
-    if let Some((word, rest)) = name.split_once('$')
+    let mut derivations = Vec::new();
+    let mut rest = name;
+    while let Some((word, inner)) = rest.split_once('$')
         && let Ok(derivative) = word.parse()
-        && !rest.is_empty()
+        && !inner.is_empty()
     {
-        let inner = old_spelling(rest).unwrap_or_else(|| FunName::base(rest));
-        return Some(inner.derived(derivative));
+        derivations.push(derivative);
+        rest = inner;
     }
+    let inner = overloaded(rest).or_else(|| (!derivations.is_empty()).then(|| FunName::base(rest)))?;
+    Some(FunName { derivations, ..inner })
+}
+
+/// Returns the function that `add@ff` means.
+fn overloaded(name: &str) -> Option<FunName> {
     let (base, mangled) = name.rsplit_once('@')?;
     let overload = Some(unmangle(mangled)?);
     (!base.is_empty()).then(|| FunName { overload, ..FunName::base(base) })

@@ -3,6 +3,7 @@
 use crate::ks::check::checked::{Checked, callees};
 use crate::ks::check::checker::Checker;
 use crate::ks::check::copies::takes_functions;
+use crate::ks::check::declared::without_repeated;
 use crate::ks::check::error;
 use crate::ks::check::halves::order;
 use crate::ks::check::head::{Header, Item, RuleHead};
@@ -26,6 +27,7 @@ impl Checker {
                 Item::Rule(head) => rules.push(head),
             }
         }
+        let headers = without_repeated(headers);
         let funs = self.signatures(&headers);
         self.checked.derivation = self.options.derivation;
         requests.iter().for_each(|(name, derivation, span)| self.choose(name, *derivation, *span));
@@ -42,7 +44,7 @@ impl Checker {
 
     /// Checks the bodies of all definitions.
     fn bodies(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
-        self.check_halves(headers);
+        self.check_halves(headers, funs);
         for (header, fun) in headers.iter().zip(funs) {
             self.keep_second_order(header, fun.as_ref());
         }

@@ -54,6 +54,6 @@ impl Scope {
 
     /// Returns the names in scope.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().filter(|(_, meanings)| !meanings.is_empty()).map(|(name, _)| &**name)
+        self.order.iter().map(|name| &**name)
     }
 }

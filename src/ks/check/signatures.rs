@@ -10,12 +10,14 @@ use crate::ks::check::head::Header;
 use crate::ks::check::terms::argument_type;
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 impl Checker {
     /// Enters all definitions; for each, its function when it is a good one.
     pub(super) fn signatures(&mut self, headers: &[Header]) -> Vec<Option<Arc<Fun>>> {
-        let mut funs: Vec<Option<Arc<Fun>>> = headers.iter().map(|h| self.written(h, headers)).collect();
+        let groups = groups(headers);
+        let mut funs: Vec<Option<Arc<Fun>>> = headers.iter().map(|h| self.written(h, &groups)).collect();
         for (header, fun) in headers.iter().zip(&mut funs) {
             if fun.is_none() {
                 *fun = self.derivative(header);
@@ -25,12 +27,13 @@ impl Checker {
     }
 
     /// Returns the function of a definition that is no derivative.
-    fn written(&mut self, header: &Header, all: &[Header]) -> Option<Arc<Fun>> {
+    fn written(&mut self, header: &Header, groups: &Groups) -> Option<Arc<Fun>> {
         let name = header.name.as_ref().filter(|name| name.derivations.is_empty())?;
         let (params, result) = (header.types()?, header.result.clone()?);
         let fun = Fun { name: name.clone(), params, result };
         self.fits_overload(&fun, header.span)?;
-        let overload = name.overload.clone().or_else(|| is_overloaded(header, all).then(|| fun.argument()));
+        let overload =
+            name.overload.clone().or_else(|| is_overloaded(header, &groups[&name.base]).then(|| fun.argument()));
         let fun = Arc::new(Fun { name: FunName { overload, ..name.clone() }, ..fun });
         if *name.base == *"main" && (!fun.params.is_empty() || fun.result != Type::Integer) {
             self.fail::<()>(error::wrong_main(), header.span);
@@ -83,11 +86,15 @@ impl Checker {
             return self.fail(error::derivative_of_second_order(&name.base), span);
         }
         let base = typing::base_argument(&name.derivations, &found.argument());
-        let base = base.and_then(|s| self.base_function(name, &s)).or_else(|| self.only_overload(name));
+        let base = base
+            .and_then(|s| self.base_function(name, &s))
+            .or_else(|| self.only_overload(name))
+            .or_else(|| only_builtin(name));
         // The record of a half is what its user says; whether both halves agree is seen later.
-        let said = match (found.params.as_slice(), &found.result) {
-            (_, Type::Tuple(parts)) if is_first_half(name) => parts.get(1),
-            ([_, record], _) => Some(record),
+        let argument = found.argument();
+        let said = match (argument.as_tuple(), found.result.as_tuple()) {
+            (_, Some(parts)) if is_first_half(name) => parts.get(1),
+            (Some([_, record]), _) => Some(record),
             _ => None,
         };
         let said = said.cloned().unwrap_or(Type::unit());
@@ -191,19 +198,42 @@ impl Checker {
     }
 }
 
+/// Returns the built-in that a name means when there is no choice.
+fn only_builtin(name: &FunName) -> Option<Fun> {
+    match builtin_arguments(name).as_slice() {
+        [argument] => builtin_function(&name.base, argument),
+        _ => None,
+    }
+}
+
+/// The definitions of each name that are no derivatives.
+type Groups<'a> = HashMap<Arc<str>, Group<'a>>;
+
+#[derive(Default)]
+struct Group<'a> {
+    size: usize,
+    of_prelude: Vec<&'a Header<'a>>,
+}
+
+fn groups<'a>(headers: &'a [Header]) -> Groups<'a> {
+    let mut groups = Groups::new();
+    for header in headers {
+        let Some(name) = header.name.as_ref().filter(|name| name.derivations.is_empty()) else { continue };
+        let group: &mut Group = groups.entry(name.base.clone()).or_default();
+        group.size += 1;
+        group.of_prelude.extend(header.is_prelude.then_some(header));
+    }
+    groups
+}
+
 /// Returns whether several functions share the name, so that it needs the argument type.
 ///
 /// The prelude's functions, and those that replace them, keep the plain name: derivatives of
 /// primitives refer to them by it.
-fn is_overloaded(header: &Header, all: &[Header]) -> bool {
-    let name = header.name.as_ref();
-    let same = || {
-        all.iter()
-            .filter(|h| h.name.as_ref().map(|n| (&n.base, &n.derivations)) == name.map(|n| (&n.base, &n.derivations)))
-    };
+fn is_overloaded(header: &Header, group: &Group) -> bool {
     let argument = |h: &Header| h.types().map(|types| argument_type(&types));
-    let stands_for_prelude = same().any(|h| h.is_prelude && argument(h) == argument(header));
-    !stands_for_prelude && same().count() > 1
+    let stands_for_prelude = group.of_prelude.iter().any(|h| argument(h) == argument(header));
+    !stands_for_prelude && group.size > 1
 }
 
 /// Returns whether a name's outermost derivation is the first half.

@@ -1,15 +1,36 @@
 //! Suggestions for misspelt names.
 
-/// Returns the known name closest to `name`, when it is close; of equally close ones, the first.
-pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
-    let ranked = known.into_iter().filter(|k| k.len().abs_diff(name.len()) <= 12);
-    let ranked = ranked.map(|k| (distance(name, k), k)).filter(|(d, k)| *d <= limit && *d < k.chars().count());
-    ranked.min().map(|(_, k)| k.to_string())
+/// The search for suggestions of one check.
+#[derive(Debug, Default)]
+pub struct Suggestions {
+    compared: usize,
 }
 
-/// Returns the edit distance: insertions, deletions, replacements and swaps of neighbours.
-fn distance(a: &str, b: &str) -> usize {
+/// The most pairs of names that one check looks at. Later errors come without suggestions.
+const MOST_COMPARED: usize = 400_000;
+
+/// The most bytes of a name that gets a suggestion.
+const LONGEST: usize = 100;
+
+/// The most differences between a name and a suggestion.
+const MOST_DIFFERENCES: usize = 3;
+
+impl Suggestions {
+    /// Returns the known name closest to `name`, when it is close; of equally close ones, the first.
+    pub fn closest<'a>(&mut self, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        let limit = (name.chars().count() / 3).clamp(1, MOST_DIFFERENCES);
+        let may_fit = |k: &&str| k.len().abs_diff(name.len()) <= 4 * MOST_DIFFERENCES;
+        let left = if name.len() <= LONGEST { MOST_COMPARED - self.compared } else { 0 };
+        let candidates = known.into_iter().take(left).inspect(|_| self.compared += 1).filter(may_fit);
+        let ranked =
+            candidates.map(|k| (distance(name, k, limit), k)).filter(|(d, k)| *d <= limit && *d < k.chars().count());
+        ranked.min().map(|(_, k)| k.to_string())
+    }
+}
+
+/// Returns the edit distance: insertions, deletions, replacements and swaps of neighbours. Stops at a prefix of `a` from
+/// which on it is beyond the limit.
+fn distance(a: &str, b: &str, limit: usize) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();
@@ -23,6 +44,9 @@ fn distance(a: &str, b: &str) -> usize {
             }
             row.push(best);
         }
+        if row.iter().chain(&above).all(|&d| d > limit) {
+            return limit + 1;
+        }
         before = std::mem::replace(&mut above, row);
     }
     above[b.len()]
@@ -32,6 +56,10 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
+    fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        Suggestions::default().closest(name, known)
+    }
+
     #[test]
     fn close_names_are_found() {
         let known = ["sin", "sinh", "lgamma", "to_float"];
@@ -39,5 +67,15 @@ mod tests {
         assert_eq!(closest("to_flaot", known), Some("to_float".into()));
         assert_eq!(closest("frobnicate", known), None);
         assert_eq!(closest("x", ["y"]), None);
+    }
+
+    #[test]
+    fn comparisons_are_bounded() {
+        let known: Vec<String> = (0..1_000).map(|i| format!("f{i}")).collect();
+        let mut suggestions = Suggestions::default();
+        let found = (0..1_000).map(|_| suggestions.closest("f1234", known.iter().map(String::as_str)));
+        let found = found.filter(Option::is_some).count();
+        assert_eq!((suggestions.compared, found), (MOST_COMPARED, MOST_COMPARED / known.len()));
+        assert_eq!(closest(&"x".repeat(LONGEST + 1), [&*"x".repeat(LONGEST)]), None);
     }
 }

@@ -18,9 +18,8 @@ pub fn gather(mut args: Vec<Expr>, span: Span) -> Expr {
 
 /// Returns the operator applied to arguments that were checked to fit it.
 pub fn apply(op: Op, args: Vec<Expr>, span: Span) -> Expr {
-    let shown = format!("{op:?}");
-    Expr::try_app(op, args, span)
-        .unwrap_or_else(|| panic!("checker: {shown} does not take the arguments it was chosen for"))
+    Expr::try_app(op.clone(), args, span)
+        .unwrap_or_else(|| panic!("checker: {op:?} does not take the arguments it was chosen for"))
 }
 
 /// Returns the type of the one argument, or of the tuple of all.

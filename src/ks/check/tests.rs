@@ -134,6 +134,14 @@ fn both_readings_of_a_let() {
     assert_eq!(sizes("(def f Float (x : Float) (let ((a x) (b a)) b))"), [1, 1]);
     assert_eq!(sizes("(def f Float (x : Float) (let ((a x) (sin a)) sin))"), [1, 1]);
     assert_eq!(sizes(&format!("(def f Float (x : Float) (let ((a x) (p x)) a)) {pair}")), [2]);
+    let unzip = |y: &str| {
+        format!("(def f (Vec Float) ((v : Vec (Tuple Float Float)) ({y} : Float)) (let ((a w) (unzip v)) w))")
+    };
+    assert_eq!([sizes(&unzip("w")), sizes(&unzip("x"))], [[2], [2]]);
+    program(
+        "(def f Float ((g : Lam Float (Tuple Float Float)) (x : Float)) (let ((a x) (g x)) (add a x)))
+         (def h Float (x : Float) (f (lam (y : Float) (tuple y y)) x))",
+    );
     assert_eq!(sizes("(def f Float (x : Float) (let (((a b) (tuple x x))) b))"), [2]);
     assert_eq!(sizes("(def f Float (t : Tuple Float Float) (let ((a b) t) b))"), [2]);
 }
@@ -145,6 +153,16 @@ fn vector_operations_leave_discrete_parts() {
     assert_eq!(sum.args_of(&Op::Tuple).map(<[Expr]>::len), Some(2));
     let dense = body("(def f (Tuple Float Float) (x : Tuple Float Float) (ts_scale 2.0 x))");
     assert!(dense.args_of_prim(lm::prim::Prim::Mul).is_some());
+}
+
+#[test]
+fn variables_with_names_of_functions_are_warned_of() {
+    let codes = |text: &str| program(text).warnings.iter().map(|w| w.code).collect::<Vec<_>>();
+    assert_eq!(
+        codes("(def f Float (x : Float) (let (sin x) sin)) (def g Float (x : Float) (let ((a f) (tuple x x)) f))"),
+        ["W404", "W404"]
+    );
+    assert_eq!(codes("(def f Float (x : Float) (let (y x) y))"), [""; 0]);
 }
 
 #[test]
@@ -199,4 +217,22 @@ fn the_language_tests_call_every_builtin() {
         }
         assert!(untried.is_empty(), "no program of tests/language calls {untried:#?}");
     });
+}
+
+/// A check whose time grows with the square of the number of definitions takes minutes here.
+#[test]
+fn many_definitions_are_checked() {
+    let definition = |i: usize| format!("(def f{i} Float (x : Float) (f{} (mul x 2.0)))\n", i.saturating_sub(1));
+    let overload = |i: usize| format!("(def g Float (x : {}Float{}) 1.0)\n", "(Vec ".repeat(i), ")".repeat(i));
+    let derivative = |i: usize| format!("(def [rev f{i}] Float ((x : Float) (dr : Float)) dr)\n");
+    let text: String = (0..30_000).map(definition).chain((0..60).map(overload)).collect();
+    let text = text + &(0..10_000).map(derivative).collect::<String>();
+    with_large_stack(|| assert_eq!(program(&text).program.defs.len(), 40_060));
+}
+
+#[test]
+fn many_errors_are_found() {
+    let definition = |i: usize| format!("(def f{i} Float (x : Float) (g{i} y))\n");
+    let text: String = (0..3_000).map(definition).collect();
+    with_large_stack(|| assert_eq!(errors(&text).len(), 6_000));
 }

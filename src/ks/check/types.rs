@@ -6,7 +6,6 @@
 
 use crate::ks::check::checker::Checker;
 use crate::ks::check::error;
-use crate::ks::check::suggest::closest;
 use crate::ks::reader::{Sexp, Shape};
 use lm::term::Span;
 use lm::types::Type;
@@ -30,6 +29,10 @@ pub fn is_constructor(s: &Sexp) -> bool {
     matches!(&s.shape, Shape::Symbol(name) if CONSTRUCTORS.contains(&&**name))
 }
 
+fn is_word(s: &Sexp, word: &str) -> bool {
+    matches!(&s.shape, Shape::Symbol(name) if **name == *word)
+}
+
 impl Checker {
     /// Checks a type; `None` when it is wrong, which is reported.
     pub(super) fn ty(&mut self, s: &Sexp) -> Option<Type> {
@@ -41,10 +44,10 @@ impl Checker {
         }
     }
 
-    /// Checks a type with or without its outer parentheses: `Vec Float`, `(Vec Float)`.
+    /// Checks a type with or without its outer parentheses: `Vec Float`, `(Vec Float)`, `Tuple`, `(Tuple)`.
     pub(super) fn type_in_row(&mut self, items: &[Sexp], span: Span) -> Option<Type> {
         match items {
-            [one] => self.ty(one),
+            [one] if !is_word(one, "Tuple") => self.ty(one),
             _ => self.compound(items, span),
         }
     }
@@ -77,7 +80,7 @@ impl Checker {
             return self.malformed_type(span);
         }
         let known = SCALARS.iter().map(|(scalar, _)| *scalar).chain(CONSTRUCTORS);
-        let suggestion = closest(name, known);
+        let suggestion = self.suggestions.closest(name, known);
         self.fail(error::unknown_type(name, suggestion), span)
     }
 

@@ -4,6 +4,7 @@
 //! Note [Whose comment].
 
 use crate::ks::lexer::{Lexer, Token};
+use crate::ks::source::line_ends;
 use lm::term::Span;
 
 /// The number of line feeds between two pieces of text. More than 2 count as 2.
@@ -130,7 +131,7 @@ fn comments<'a>(text: &'a str, lexer: &mut Lexer, last_end: &mut usize) -> Vec<C
 }
 
 fn gap(text: &str, last_end: usize, next: Span) -> Gap {
-    text[last_end..next.start as usize].matches('\n').count().min(BLANK)
+    line_ends(&text[last_end..next.start as usize]).count().min(BLANK)
 }
 
 /// Comments that belong to the item before them, and those that do not. See Note [Whose comment].

@@ -1,7 +1,7 @@
 //! The form for people: the message, the source with the marked text, and what to do.
 
 use crate::ks::diagnostic::{Diagnostic, Severity};
-use crate::ks::source::{Position, Source};
+use crate::ks::source::{Position, Source, line_ends};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use lm::term::Span;
@@ -39,17 +39,22 @@ fn excerpts<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Vec<Element<'a>> {
     }
 }
 
-/// Returns the lines from the first place to the last, marked; `None` where there is no place, or too much text.
+/// Returns the lines from the first place to the last, marked; `None` where there is no place, or too much text, or
+/// places are in several files.
 fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
-    let line = |offset: u32| source.position(offset).line;
+    let (file_start, file) = source.file(marks.first()?.1.start);
+    if marks.iter().any(|(_, span, _)| source.file(span.start).0 != file_start) {
+        return None;
+    }
+    let line = |offset: u32| file.position(offset - file_start).line;
     let first = marks.iter().map(|(_, span, _)| line(span.start)).min()?;
     let last = marks.iter().map(|(_, span, _)| line(span.end)).max()?;
-    let bytes = source.lines(first..=last);
+    let bytes = file.lines(first..=last);
     if bytes.len() > MOST_TEXT {
         return None;
     }
-    let text = &source.text()[bytes.clone()];
-    let offset = |at: u32| (at as usize).clamp(bytes.start, bytes.end) - bytes.start;
+    let text = with_line_feeds(&file.text()[bytes.clone()]);
+    let offset = |at: u32| ((at - file_start) as usize).clamp(bytes.start, bytes.end) - bytes.start;
     // A place in a file that is not UTF-8 may end within a character.
     let whole = |at: &usize| text.is_char_boundary(*at);
     let annotations = marks.iter().map(|(kind, span, words)| {
@@ -57,11 +62,19 @@ fn excerpt<'a>(source: &'a Source, marks: &[Mark<'a>]) -> Option<Element<'a>> {
         let end = (offset(span.end)..text.len()).find(whole).unwrap_or(text.len());
         kind.span(start..end).label(*words)
     });
-    Some(Snippet::source(text).line_start(first).path(source.name()).annotations(annotations).into())
+    let annotations: Vec<_> = annotations.collect();
+    Some(Snippet::source(text).line_start(first).path(file.name()).annotations(annotations).into())
+}
+
+/// Returns a text with a line feed for each carriage return that ends a line alone, which the renderer does not know.
+fn with_line_feeds(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    line_ends(text).for_each(|i| bytes[i] = b'\n');
+    String::from_utf8(bytes).expect("one character of one byte is put for another")
 }
 
 /// Returns the place without its text.
 fn origin<'a>(source: &'a Source, span: Span) -> Element<'a> {
-    let Position { line, column } = source.position(span.start);
-    Origin::path(source.name()).line(line).char_column(column).into()
+    let (file, Position { line, column }) = source.place(span.start);
+    Origin::path(file).line(line).char_column(column).into()
 }

@@ -19,12 +19,15 @@ struct Line<'a> {
 #[derive(Serialize)]
 struct Note<'a> {
     kind: &'static str,
+    /// The file of the place, if the diagnostic is about another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     #[serde(flatten)]
     place: Option<Place>,
     message: &'a str,
 }
 
-/// A place: lines and columns count from 1, bytes from 0.
+/// A place in a file: lines and columns count from 1, bytes from 0.
 #[derive(Default, Serialize)]
 struct Place {
     line: Option<usize>,
@@ -44,7 +47,14 @@ struct Extent {
 /// Returns the diagnostic as one line.
 pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
     let place = |span: Span| Place::of(source, span);
-    let note = |kind: &'static str, span: Option<Span>, message| Note { kind, place: span.map(place), message };
+    let file = |span: Span| source.file(span.start).1.name();
+    let own = diagnostic.span.map_or(source.name(), file);
+    let note = |kind: &'static str, span: Option<Span>, message| Note {
+        kind,
+        file: span.map(file).filter(|file| *file != own),
+        place: span.map(place),
+        message,
+    };
     let label = diagnostic.label.iter().map(|words| note("label", None, words));
     let related = diagnostic.related.iter().map(|(span, words)| note("related", Some(*span), words));
     let help = diagnostic.remedy.iter().map(|words| note("help", None, words));
@@ -52,7 +62,7 @@ pub fn json(source: &Source, diagnostic: &Diagnostic) -> String {
         severity: diagnostic.severity.name(),
         code: Some(diagnostic.code),
         message: &diagnostic.message,
-        file: Some(source.name()),
+        file: Some(own),
         place: diagnostic.span.map(place).unwrap_or_default(),
         notes: label.chain(related).chain(help).collect(),
     })
@@ -74,8 +84,10 @@ pub fn json_without_code(severity: &str, message: &str, place: Option<(&str, Pos
 
 impl Place {
     fn of(source: &Source, span: Span) -> Place {
-        let (start, end) = (source.position(span.start), source.position(span.end));
-        let extent = Extent { end_line: end.line, end_column: end.column, start: span.start, end: span.end };
+        let (file_start, file) = source.file(span.start);
+        let bytes = Span { start: span.start - file_start, end: span.end - file_start };
+        let (start, end) = (file.position(bytes.start), file.position(bytes.end));
+        let extent = Extent { end_line: end.line, end_column: end.column, start: bytes.start, end: bytes.end };
         Place { line: Some(start.line), column: Some(start.column), extent: Some(extent) }
     }
 }

@@ -42,8 +42,8 @@ pub fn render_all(source: &Source, diagnostics: &[Diagnostic], format: Format, c
 fn place(source: &Source, span: Option<Span>) -> String {
     match span {
         Some(span) => {
-            let Position { line, column } = source.position(span.start);
-            format!("{}:{line}:{column}", source.name())
+            let (file, Position { line, column }) = source.place(span.start);
+            format!("{file}:{line}:{column}")
         }
         None => source.name().into(),
     }

@@ -22,6 +22,7 @@ mod facts;
 mod interface;
 mod into;
 mod keep;
+mod pieces;
 mod planned;
 mod prim;
 mod records;
@@ -39,7 +40,7 @@ use crate::ir::{FunId, Module};
 use body::Body;
 use indexmap::IndexMap;
 use lm::effect::Effects;
-use lm::term::{FunName, Program};
+use lm::term::{Def, FunName, Program, Version};
 use lm::types::Type;
 use sink::SinkForm;
 use std::collections::HashSet;
@@ -58,12 +59,16 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
         wanted.id(name, SinkForm::Own);
     });
     let mut module = Module::default();
+    let pieces = in_pieces(program, entries);
+    pieces.keys().for_each(|name| {
+        wanted.id(name, SinkForm::Own);
+    });
     while let Some(((name, form), _)) = wanted.functions.get_index(module.functions.len()) {
-        let (form, def) = (form.clone(), program.defs.get(name));
+        let (form, def) = (form.clone(), program.defs.get(name).or_else(|| pieces.get(name)));
         let def = def.ok_or_else(|| Error::Undefined(name.to_string()))?;
         module.functions.push(Body::lower_function(def, &form, &mut wanted)?);
     }
-    let outside = add_interfaces(program, entries, &mut module, &mut wanted)?;
+    let outside = add_interfaces(program, entries, &pieces, &mut module, &mut wanted)?;
     let called = outside.iter().flatten().map(|interface| interface.function);
     module.exported = (0..entries.len()).map(FunId).chain(called).collect();
     module.mark();
@@ -74,20 +79,30 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
     Ok((module, outside))
 }
 
+/// Returns the functions for C of entries on deep tensors.
+fn in_pieces(program: &Program, entries: &[FunName]) -> IndexMap<FunName, Def> {
+    let mut supply = program.supply.clone();
+    let defs = entries.iter().filter_map(|name| pieces::in_pieces(program.defs.get(name)?, &mut supply));
+    defs.map(|def| (def.fun.name.clone(), def)).collect()
+}
+
 fn add_interfaces(
     program: &Program,
     entries: &[FunName],
+    pieces: &IndexMap<FunName, Def>,
     module: &mut Module,
     wanted: &mut Worklist,
 ) -> Result<Vec<Outside>, Error> {
     let mut outside = Vec::new();
-    for (i, name) in entries.iter().enumerate() {
-        let def = &program.defs[name];
-        outside.push(match parameters(program, def) {
+    for name in entries {
+        let whole = &program.defs[name];
+        let def = pieces.get(&name.version(Version::Pieces)).unwrap_or(whole);
+        outside.push(match parameters(program, whole) {
             Err(ty) => Err(ty),
             Ok(parameters) => {
                 let next = FunId(module.functions.len());
-                let (interface, function) = interface::interface(def, parameters, FunId(i), next, wanted)?;
+                let direct = wanted.id(&def.fun.name, SinkForm::Own);
+                let (interface, function) = interface::interface(def, parameters, direct, next, wanted)?;
                 module.functions.extend(function);
                 Ok(interface)
             }

@@ -14,6 +14,8 @@
 //! want one symbol, the one with fewer derivations has it (then the earlier one), and the other gets
 //! `lmc$` in front. An alias that is a symbol already, or an earlier alias, is not given out.
 //!
+//! Files for C refuse functions that want one name in C (`check_c_names`). Code in memory needs no names in C.
+//!
 //! The names that C uses are those that glibc 2.36 exports from libc and libm (see `reserved.txt`), with the keywords
 //! and common macros of C and C++. A library that exports `exp` would replace the `exp` of libm in the whole process
 //! that loads it.
@@ -114,6 +116,27 @@ fn literal(function: &FunName) -> String {
     if is_reserved(&name) { format!("lmc${name}") } else { name }
 }
 
+/// Checks that no two functions want one name in C. Each function comes with whether it has a query of its workspace.
+///
+/// Errors: [`Error::OneCName`].
+pub fn check_c_names<'a>(
+    functions: impl IntoIterator<Item = (&'a FunName, bool)>,
+    externals: &IndexSet<Arc<str>>,
+) -> Result<(), Error> {
+    let external = |name: &Arc<str>| (name.to_string(), format!("the external function `{name}`"));
+    let mut owners: IndexMap<String, String> = externals.iter().map(external).collect();
+    for (function, has_query) in functions {
+        let name = c_symbol(function);
+        let query = has_query.then(|| (format!("{name}_workspace"), format!("the workspace of `{function}`")));
+        for (name, owner) in [(name, format!("`{function}`"))].into_iter().chain(query) {
+            if let Some(first) = owners.insert(name.clone(), owner.clone()) {
+                return Err(Error::OneCName { owners: [first, owner], name });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the name in C of a function that is implemented elsewhere: `f`, `rev_f`, `dot_aff`.
 pub fn c_symbol(function: &FunName) -> String {
     plain(&literal(function))
@@ -206,6 +229,25 @@ mod tests {
         let symbols = symbols(&names, &externals).expect("no clash");
         let symbols: Vec<_> = symbols.into_iter().map(|s| (s.name, s.alias)).collect();
         assert_eq!(symbols, [pair("rev$f", None), pair("lmc$g", Some("lmc_g"))]);
+    }
+    #[test]
+    fn no_two_functions_have_one_name_in_c() {
+        let [f, rev] = [FunName::base("f"), FunName::base("f").derived(Derivative::Rev)];
+        let check = |names: &[(&FunName, bool)], externals: &[&str]| {
+            let externals = externals.iter().map(|&name| name.into()).collect();
+            check_c_names(names.iter().copied(), &externals).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&[(&f, true), (&rev, true), (&FunName::base("rev"), false)], &["g"]), Ok(()));
+        for (other, owner) in [("rev_f", "`[rev f]`"), ("rev$f", "`[rev f]`"), ("f_workspace", "the workspace of `f`")]
+        {
+            let refused = check(&[(&f, true), (&rev, false), (&FunName::base(other), false)], &[]);
+            assert!(
+                refused.is_err_and(|e| e.starts_with(&format!("{owner} and `{other}` have one name in C"))),
+                "{other}"
+            );
+        }
+        let refused = check(&[(&rev, false)], &["rev_f"]);
+        assert!(refused.is_err_and(|e| e.starts_with("the external function `rev_f` and `[rev f]` have one name")));
     }
     #[test]
     fn queries_of_the_workspace_take_no_name_from_others() {

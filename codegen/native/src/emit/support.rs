@@ -114,13 +114,14 @@ impl<'ctx> Emitter<'ctx, '_> {
             return *site;
         }
         let known = span != Span::default();
-        let (line, column) = if known { self.request.source.position(span.start) } else { (0, 0) };
+        let source = self.request.source;
+        let (file, line, column) = if known { source.position(span.start) } else { (source.name(), 0, 0) };
         let places = [failure as u32, line as u32, column as u32, span.start, span.end, numbers as u32];
         let mut fields: Vec<BasicValueEnum> =
             places.iter().map(|place| self.i32().const_int(u64::from(*place), false).into()).collect();
         fields.push(self.numbers_type().const_zero().into());
         fields.push(self.text(&failure.message().into()).into());
-        fields.push(self.text(self.request.source.name()).into());
+        fields.push(self.text(file).into());
         let site = self.module.add_global(self.error_type(), None, "lmc.site");
         site.set_initializer(&self.context.const_struct(&fields, false));
         site.set_linkage(Linkage::Private);

@@ -18,7 +18,7 @@ const PRELUDE: &str = include_str!("prelude.h");
 
 /// Returns the text of the header.
 ///
-/// Errors: [`Error::NoInterface`].
+/// Errors: [`Error::NoInterface`], and two functions of one name in C.
 pub(crate) fn header(module: &Module) -> Result<String, Error> {
     let interfaces = module.interfaces()?;
     let name = module.source().name();
@@ -65,14 +65,10 @@ fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> St
     let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
     let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
     let params = c_parameters(&interface.inputs, Some(&interface.outputs));
-    match symbol.c_name() {
-        Some(name) => {
-            out.push_str(&format!("int32_t {name}({params});\n"));
-            if let Some(query) = symbol.workspace_c_name() {
-                out.push_str(&format!("int32_t {query}({});\n", c_parameters(&interface.inputs, None)));
-            }
-        }
-        None => out.push_str("/* No name that C can write: look the symbol up by dlsym. */\n"),
+    let name = symbol.c_name().expect("only functions that want one name in C have none, and they are refused");
+    out.push_str(&format!("int32_t {name}({params});\n"));
+    if let Some(query) = symbol.workspace_c_name() {
+        out.push_str(&format!("int32_t {query}({});\n", c_parameters(&interface.inputs, None)));
     }
     let dollar =
         symbol.name.contains('$') && symbol.name.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));

@@ -183,7 +183,7 @@ impl Recorder<'_, '_> {
     ) -> Result<Step, String> {
         let state = self.cx.supply.fresh("state", r.start.ty().clone());
         let cx = self.cx.step(r, i, Expr::var(&state))?;
-        let mut inner = Recorder { cx, callees: self.callees, unknown: &mut *self.unknown };
+        let mut inner = Recorder { name: self.name, cx, callees: self.callees, unknown: &mut *self.unknown };
         let (maps, header) = apart(std::mem::take(&mut inner.cx.out));
         let mut parts = inner.parts(function(r.f).1, false)?;
         let (inside, map) = parts.map.as_block();

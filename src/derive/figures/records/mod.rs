@@ -70,13 +70,15 @@ pub enum Failure {
 pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
     let mut unknown = Vec::new();
     let cx = Nabla::of_parameters(def, supply, callees.by_hand);
-    let mut recorder = Recorder { cx, callees, unknown: &mut unknown };
+    let mut recorder = Recorder { name: &def.fun.name, cx, callees, unknown: &mut unknown };
     let parts = recorder.parts(&def.body, true).map_err(|reason| Failure::NotDifferentiable(refused(def, reason)))?;
     is_between_values(def).map_err(Failure::NotDifferentiable)?;
     if unknown.is_empty() { Ok(parts) } else { Err(Failure::Unknown(unknown)) }
 }
 
 struct Recorder<'a, 'b> {
+    /// The function.
+    name: &'b FunName,
     cx: Nabla<'a>,
     callees: &'b Callees<'b>,
     unknown: &'b mut Vec<FunName>,
@@ -177,17 +179,47 @@ impl Recorder<'_, '_> {
         if is_zero(&map) || slots.vars().is_empty() {
             self.plainly(b);
         } else {
-            let mut branch = |branch: Recorded, record: Vec<Expr>| {
-                let result = Expr::tuple([vec![branch.value], record].concat());
-                renamed(&Expr::block(branch.values, result), self.cx.supply)
-            };
-            let (yes, no) = (branch(yes, slots.of_first()), branch(no, slots.of_second()));
-            let pattern = Pattern::Tuple([vec![y.clone()], slots.vars()].concat());
-            self.cx.out.push(Binding { pattern, rhs: Expr::conditional(c.clone(), yes, no).at(b.rhs.span()) });
+            self.branches_with_records(y, b, c, [(yes, slots.of_first()), (no, slots.of_second())], slots.vars());
         }
         let map = if y.ty().has_fixed_shape() { map } else { Expr::prim(Prim::LmTo, [value, map]) };
         self.cx.bind_map(y, map);
         Ok(())
+    }
+
+    /// Binds the value of a conditional, and the record of the branch that is taken: the variables `slots`. A large
+    /// record is one value with a name, so that records of conditionals that nest do not grow with the depth.
+    fn branches_with_records(
+        &mut self,
+        y: &Var,
+        b: &Binding,
+        c: &Expr,
+        branches: [(Recorded, Vec<Expr>); 2],
+        slots: Vec<Var>,
+    ) {
+        let name = (components(&slots) > FLAT_RECORD).then(|| Arc::new(self.record_name(y)));
+        let [yes, no] = branches.map(|(branch, record)| {
+            let record = match &name {
+                Some(name) => vec![Expr::app(Op::Pack(name.clone()), vec![Expr::tuple(record)])],
+                None => record,
+            };
+            let result = Expr::tuple([vec![branch.value], record].concat());
+            renamed(&Expr::block(branch.values, result), self.cx.supply)
+        });
+        let rhs = Expr::conditional(c.clone(), yes, no).at(b.rhs.span());
+        let Some(name) = name else {
+            self.cx.out.push(Binding { pattern: Pattern::Tuple([vec![y.clone()], slots].concat()), rhs });
+            return;
+        };
+        let r = self.cx.supply.fresh("r", Type::Record(name));
+        let unpacked = Type::tuple(slots.iter().map(|x| x.ty().clone()));
+        let unpack = Expr::app(Op::Unpack(unpacked), vec![Expr::var(&r)]);
+        self.cx.out.push(Binding { pattern: Pattern::Tuple(vec![y.clone(), r]), rhs });
+        self.cx.out.push(Binding { pattern: Pattern::Tuple(slots), rhs: unpack });
+    }
+
+    /// Returns a name for the record of a conditional, which gives `y`.
+    fn record_name(&self, y: &Var) -> FunName {
+        FunName::base(&format!("{}$if{}", self.name.as_written(), y.id()))
     }
 
     /// Only what can change is differentiated, as in `jacobian`; derivatives by hand are taken whole.
@@ -266,6 +298,18 @@ impl Recorded {
         bindings.retain(|b| b.pattern.vars().iter().all(bound));
         bindings
     }
+}
+
+/// The most values that a record passes up one by one. A larger record is one value with a name, as that of a recursive
+/// function is. Otherwise a function that calls another twice would have a record twice as large, at each level.
+pub const FLAT_RECORD: usize = 32;
+
+/// Returns the number of values in a record, those in tuples one by one.
+pub fn components(record: &[Var]) -> usize {
+    fn of_type(ty: &Type) -> usize {
+        ty.as_tuple().map_or(1, |parts| parts.iter().map(of_type).sum())
+    }
+    record.iter().map(|x| of_type(x.ty())).sum()
 }
 
 /// A record, as a caller sees it.

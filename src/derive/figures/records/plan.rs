@@ -4,7 +4,7 @@
 //!
 //! | weight | terms | |
 //! | --- | --- | --- |
-//! | `Nothing` | constants, other names, tuples | remade from parts, recorded if needed |
+//! | `Nothing` | constants, other names, tuples, the values of a record with a name | remade from parts, recorded if needed |
 //! | `Little` | components, elements, sizes, integer arithmetic, comparisons; conditionals of such | recomputed |
 //! | `Work` | all else: arithmetic, calls, loops, conditionals | recorded |
 //!
@@ -96,7 +96,7 @@ fn weight(b: &Binding) -> Weight {
         Kind::Const(_) | Kind::App(Op::Dummy, _) => Weight::Nothing,
         Kind::Var(_) if b.pattern.vars().len() == 1 => Weight::Nothing,
         Kind::Var(_) | Kind::App(Op::Get(..), _) => Weight::Little,
-        Kind::App(Op::Tuple, _) => Weight::Nothing,
+        Kind::App(Op::Tuple | Op::Unpack(_), _) => Weight::Nothing,
         Kind::App(Op::Prim(p), args) if is_light(*p, args) => Weight::Little,
         Kind::App(Op::If, args) if args[1..].iter().all(is_light_block) => Weight::Little,
         Kind::App(..) | Kind::Let(..) | Kind::Lam(..) => Weight::Work,
