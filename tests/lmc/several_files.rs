@@ -45,6 +45,11 @@ fn commands_take_several_files_for_one_program() {
     let (status, out, _) = lmc(&directory, &["compile", "b.ks", "a.ks", "--rev", "--emit", "header", "-o", "-"]);
     assert!(status == Some(0) && out.contains("b.ks, a.ks") && out.contains("rev_f("), "{out}");
     assert_eq!(lmc(&directory, &["compile", "b.ks", "a.ks", "-o", "a.ks"]).0, Some(2));
+    let bench = ["bench", "b.ks", "a.ks", "--fun", "f", "--input", "0.5", "--samples", "1", "--time", "0"];
+    let (status, out, errors) = lmc(&directory, &bench);
+    assert!(status == Some(0) && out.contains("vjp") && errors.is_empty(), "{out} {errors}");
+    let plot = ["--input", "to_float n", "--sizes", "1,2", "--plot", "a.ks"];
+    assert_eq!(lmc(&directory, &[&bench[..5], &plot[..]].concat()).0, Some(2));
 }
 
 #[test]

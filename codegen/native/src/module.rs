@@ -9,7 +9,7 @@ use crate::source::SourceInfo;
 use crate::target::Target;
 use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
-use loops::interface::Interface;
+use loops::interface::{Interface, Parameter, external_parameters};
 use loops::ir;
 use loops::ir::FunId;
 use loops::lower::{Outside, lower};
@@ -27,13 +27,16 @@ pub struct Entry {
     pub symbol: Symbol,
 }
 
+/// A function that others define, with its inputs and outputs where C knows them.
+pub(crate) type External = (Arc<Fun>, Option<[Vec<Parameter>; 2]>);
+
 /// A program on its way to native code.
 #[derive(Clone, Debug)]
 pub struct Module {
     loops: ir::Module,
     entries: Vec<Entry>,
     outside: Vec<Outside>,
-    externals: Vec<Arc<Fun>>,
+    externals: Vec<External>,
     source: SourceInfo,
     options: Options,
 }
@@ -69,7 +72,8 @@ pub fn compile(
     }
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
-    let externals = program.externals.values().cloned().collect();
+    let external = |fun: &Arc<Fun>| (fun.clone(), external_parameters(program, fun));
+    let externals = program.externals.values().map(external).collect();
     Ok(Module { loops, entries, outside, externals, source: source.clone(), options: options.clone() })
 }
 
@@ -85,7 +89,7 @@ impl Module {
     }
 
     /// Returns the functions that the program declares and others define.
-    pub fn externals(&self) -> &[Arc<Fun>] {
+    pub(crate) fn externals(&self) -> &[External] {
         &self.externals
     }
 

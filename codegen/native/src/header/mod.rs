@@ -5,14 +5,19 @@
 //! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
 //! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
 
+mod names;
+
+pub(crate) use names::parameter_names;
+
 use crate::error::Error;
 use crate::module::{Entry, Module};
 use indexmap::IndexSet;
 use lm::term::Fun;
 use lm::types::Type;
-use loops::interface::{CForm, Interface, Parameter, c_type, external_parameters};
+use loops::interface::{CForm, Interface, Parameter, c_type};
 use loops::ir::{Block, Failure, Function, Memory, Stmt};
-use loops::symbol::{c_symbol, is_reserved};
+use loops::symbol::c_symbol;
+use names::Names;
 
 const PRELUDE: &str = include_str!("prelude.h");
 
@@ -27,7 +32,7 @@ pub(crate) fn header(module: &Module) -> Result<String, Error> {
     let externals: Vec<External> = module
         .externals()
         .iter()
-        .filter_map(|fun| external_parameters(fun).map(|parameters| (&**fun, parameters)))
+        .filter_map(|(fun, parameters)| parameters.as_ref().map(|parameters| (&**fun, parameters)))
         .collect();
     let needed = interfaces.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
     let needed = needed.chain(externals.iter().flat_map(|(_, parameters)| parameters.iter().flatten()));
@@ -43,7 +48,7 @@ pub(crate) fn header(module: &Module) -> Result<String, Error> {
 }
 
 /// An external function, with its inputs and outputs.
-type External<'a> = (&'a Fun, [Vec<Parameter>; 2]);
+type External<'a> = (&'a Fun, &'a [Vec<Parameter>; 2]);
 
 fn external_declaration((fun, [inputs, outputs]): &External) -> String {
     let params = c_parameters(inputs, Some(outputs));
@@ -81,39 +86,27 @@ fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> St
 /// Inputs by value, tensors as constant structures; results through pointers, or in place of them the number of
 /// bytes.
 fn c_parameters(inputs: &[Parameter], outputs: Option<&[Parameter]>) -> String {
-    let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
+    let mut names = Names::default();
     let mut out = vec!["lmc_context *ctx".to_string()];
     for Parameter { name, form } in inputs {
-        let name = unused(name, &mut taken);
+        let name = names.unused(name);
         out.push(match form {
             CForm::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
             form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
         });
     }
     let Some(outputs) = outputs else {
-        out.push(format!("int64_t *{}", unused("bytes", &mut taken)));
+        out.push(format!("int64_t *{}", names.unused("bytes")));
         return out.join(", ");
     };
     for Parameter { name, form } in outputs {
-        let name = unused(name, &mut taken);
+        let name = names.unused(name);
         out.push(match form {
             CForm::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
             form => format!("{} *{name}", form.structure().expect("tensors are structures")),
         });
     }
     out.join(", ")
-}
-
-/// Returns an identifier of C, not used before in the declaration.
-fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
-    let mut name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if is_reserved(&name) {
-        name = format!("x_{name}");
-    }
-    while !taken.insert(name.clone()) {
-        name.push('_');
-    }
-    name
 }
 
 /// Returns the failures of each function: its own and those of what it calls.
