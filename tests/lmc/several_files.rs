@@ -90,6 +90,13 @@ fn run_time_errors_are_in_the_right_file() {
         let (status, _, error) = lmc(&directory, args);
         assert!(status == Some(1) && error.starts_with("a.ks:4:3: "), "{error}");
     }
+    // Lines may end with carriage returns.
+    let old = "(def f Float (v : Vec Float)\r  (index 5 v))\r(def main Integer () (print (f (Vec_init 1.0))))";
+    fs::write(directory.join("c.ks"), old).expect("the file can be written");
+    for args in [&["run", "c.ks"][..], &["run", "c.ks", "--interpret"]] {
+        let (status, _, error) = lmc(&directory, args);
+        assert!(status == Some(1) && error.starts_with("c.ks:2:3: "), "{error}");
+    }
     let (_, code, _) = lmc(&directory, &["compile", "b.ks", "a.ks", "--emit", "llvm-ir", "-o", "-"]);
     assert!(code.contains("a.ks\\00"), "the library does not name the file");
 }
