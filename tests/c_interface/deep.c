@@ -84,6 +84,9 @@ static void vectors_of_tuples_of_vectors(lmc_context *ctx) {
   CHECK(d_biases[1] == 7 * 3 && d_biases[4] == 9 * 18 && d_weights[0] == 7 * 3 && d_weights[1] == 0);
   CHECK(d_weights[7] == 9 * 12);
 
+  CHECK(fwd_total(ctx, &layers_1, &layers_2, &layers_3, &layers_1, &layers_3, &y) == LMC_OK);
+  CHECK(y == 2 * (7 * 3 * 3 + 9 * 12 * 18));
+
   layers_2.size[0] = 1;
   CHECK(total(ctx, &layers_1, &layers_2, &layers_3, &y) == LMC_SIZE_MISMATCH);
 }

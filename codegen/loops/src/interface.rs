@@ -272,7 +272,14 @@ pub fn is_whole(ty: &Type, is_tangent: bool) -> bool {
 pub fn has_constant(ty: &Type) -> bool {
     match ty {
         Type::Tuple(parts) => parts.iter().any(has_constant),
-        Type::Tensor(_, element) => is_constant(ty) || has_constant(element),
+        Type::Tensor(..) if is_constant(ty) => true,
+        Type::Tensor(rank, element) => match &**element {
+            // A tensor for each component.
+            Type::Tuple(parts) if !element.has_fixed_shape() => {
+                parts.iter().any(|part| has_constant(&Type::Tensor(*rank, Arc::new(part.clone()))))
+            }
+            element => has_constant(element),
+        },
         Type::Float | Type::Integer | Type::Bool | Type::String => false,
         Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
     }
