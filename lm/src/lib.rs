@@ -7,6 +7,7 @@ pub mod eval;
 pub mod interp;
 pub mod law;
 pub mod libm;
+pub mod lines;
 pub mod map;
 pub mod notation;
 pub mod prim;

@@ -54,11 +54,11 @@ impl Written {
             name.push('_');
         }
         let (open, close) = if is_called { ("(", ")") } else { ("", "") };
-        let before = format!("{}\n(def {name} {ty} ({SIZE} : Integer)\n{open}", program.text());
+        let before = format!("\n(def {name} {ty} ({SIZE} : Integer)\n{open}");
         // The text may end with a comment.
-        let all = format!("{before}{}\n{close})\n", text.text());
-        let (name, program) = (FunName::base(&name), Source::new(program.name(), &all));
-        Ok(Written { name, program, text: text.clone(), start: before.len() })
+        let argument = Source::new(text.name(), &format!("{before}{}\n{close})\n", text.text()));
+        let start = program.text().len() + before.len();
+        Ok(Written { name: FunName::base(&name), program: program.followed_by(argument), text: text.clone(), start })
     }
 
     /// Returns a place of the program as one of the argument's text; None for places outside of it.

@@ -10,7 +10,7 @@ use crate::ks::diagnostic::Diagnostic;
 use lm::notation::ks;
 use lm::term::{Derivative, FunName, Program};
 use lm::types::Type;
-use loops::interface::parameters;
+use loops::interface::{needed_shapes, parameters};
 use native::Kind;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -129,6 +129,9 @@ fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Resul
     }
     for name in &entries {
         input.require(name)?;
+        if is_for_c {
+            require_shapes(input, name)?;
+        }
     }
     if leaves_out {
         left_out.extend(leave_out(input, &mut entries));
@@ -144,10 +147,18 @@ fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Resul
     }
 }
 
+/// Makes the functions for the shapes of cotangents that C does not give.
+fn require_shapes(input: &mut Input, name: &FunName) -> Result<(), Failure> {
+    let program = input.pipeline.program();
+    let needed = program.defs.get(name).map_or(Vec::new(), |def| needed_shapes(program, def));
+    let defined: Vec<FunName> = needed.into_iter().filter(|name| program.defs.contains_key(name)).collect();
+    defined.iter().try_for_each(|name| input.require(&name.derived(Derivative::Shape)))
+}
+
 /// Removes functions without a form in C. Returns each with a type that has none.
 fn leave_out(input: &Input, names: &mut Vec<FunName>) -> Vec<(FunName, Type)> {
-    let defs = &input.pipeline.program().defs;
-    let without = |name: &FunName| parameters(defs.get(name)?).err();
+    let program = input.pipeline.program();
+    let without = |name: &FunName| parameters(program, program.defs.get(name)?).err();
     let left_out = names.iter().filter_map(|name| Some((name.clone(), without(name)?))).collect();
     names.retain(|name| without(name).is_none());
     left_out

@@ -12,7 +12,8 @@ use crate::ks::source::Source;
 use clap::ValueEnum;
 use lm::notation::infix::{self, definition};
 use lm::notation::{ks, names::Names};
-use lm::term::FunName;
+use lm::term::{FunName, Program};
+use loops::interface::names_of_result;
 use std::io::Write;
 
 /// Options of `lmc demo`.
@@ -76,7 +77,8 @@ fn derive(options: &DemoOptions, format: ErrorFormat, watch: &Watch, out: &mut d
     for function in functions {
         let function = input.with_respect_to(function, &options.wrt)?;
         let stages = input.pipeline.stages(&function, options.trace).map_err(|error| input.underivable(error))?;
-        chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, options, out))?;
+        let program = input.pipeline.program();
+        chosen(&stages, options)?.into_iter().try_for_each(|stage| print(stage, program, options, out))?;
     }
     Ok(())
 }
@@ -122,12 +124,15 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
     Ok((input, functions))
 }
 
-fn print(stage: &Stage, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(stage: &Stage, program: &Program, options: &DemoOptions, out: &mut dyn Write) -> Result<(), Failure> {
     // In KS-Lisp the headings are comments, so that the output is a program stage by stage.
     let mark = if options.format == Notation::Ks { "; " } else { "" };
     writeln!(out, "{mark}{RULE}\n{mark}{}\n{mark}{RULE}", stage.heading)?;
     if let Some(record) = &stage.record {
         writeln!(out, "{mark}it records {record}")?;
+    }
+    if let Some(names) = names_of_result(program, &stage.def) {
+        writeln!(out, "{mark}it gives {names}")?;
     }
     if options.trace {
         trace(stage, options, out)?;

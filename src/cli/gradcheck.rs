@@ -6,8 +6,8 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::derive::Derivation;
-use crate::gradcheck::{self, Fault, Outside, Report, Worst};
-use lm::term::FunName;
+use crate::gradcheck::{self, Comparison, Fault, Outside, Report, Worst};
+use lm::term::{FunName, Program};
 use native::Jit;
 use std::io::Write;
 
@@ -66,10 +66,11 @@ fn gradcheck_watched(
     if functions.is_empty() {
         return Err(Failure::Wrong("no function takes and gives Floats; there is nothing to check".into()));
     }
+    let mut entries: Vec<FunName> = Vec::new();
     for f in &functions {
-        gradcheck::prepare(&mut input.pipeline, f).map_err(|error| input.underivable(error))?;
+        let names = gradcheck::prepare(&mut input.pipeline, f).map_err(|error| input.underivable(error))?;
+        entries.extend(names);
     }
-    let entries: Vec<FunName> = functions.iter().flat_map(gradcheck::names).collect();
     let program = input.pipeline.program();
     let native = options.native.options(watch);
     let compiled = || -> Result<Jit, Failure> {
@@ -79,15 +80,15 @@ fn gradcheck_watched(
         Ok(jit)
     };
     let jit = if options.interpret { None } else { Some(compiled()?) };
-    let width = functions.iter().map(|f| f.to_string().chars().count()).max().unwrap_or(0).max("function".len());
-    writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   native  worst point", "function")?;
+    let width = width(input.pipeline.program(), &functions);
+    writeln!(out, "{:<width$}  points  fwd-rev  fwd-fd   rev-fd   native  worst point", "function")?;
     let mut reports = Vec::new();
     for f in &functions {
         let report = watch.timings.time("comparing", || {
             let check = if options.check_finite { gradcheck::check_finite } else { gradcheck::check };
             check(&input.pipeline, jit.as_ref(), f, options.points as usize, options.seed)
         });
-        row(&f.to_string(), width, &report, out)?;
+        rows(f, width, &report, out)?;
         out.flush()?;
         if let Some(error) = &report.stopped {
             input.run_time_error(error).report(format);
@@ -121,11 +122,16 @@ fn outcome(input: &Input, reports: &[(&FunName, Report)]) -> Result<(), Failure>
 
 fn wrong(f: &FunName, report: &Report, fault: Fault) -> String {
     let [_, forward, reverse] = gradcheck::names(f);
+    let by = match report.parameters_with(fault).as_slice() {
+        [] => String::new(),
+        names => format!(" with respect to `{}`", names.join("`, `")),
+    };
     match fault {
         Fault::ForwardReverse => {
-            format!("`{forward}` and `{reverse}` disagree (limit {:e})", gradcheck::FORWARD_REVERSE)
+            format!("`{forward}` and `{reverse}` disagree{by} (limit {:e})", gradcheck::FORWARD_REVERSE)
         }
-        Fault::Differences => format!("`{forward}` disagrees with differences (limit {:e})", gradcheck::DIFFERENCES),
+        Fault::Forward => format!("`{forward}` disagrees with differences{by} (limit {:e})", gradcheck::DIFFERENCES),
+        Fault::Reverse => format!("`{reverse}` disagrees with differences{by} (limit {:e})", gradcheck::DIFFERENCES),
         Fault::Native => {
             format!(
                 "native code of `{f}` or its derivatives disagrees with the interpreter (limit {:e})",
@@ -151,20 +157,47 @@ fn undecided(input: &Input, f: &FunName, report: &Report) -> String {
     format!("`{f}` was compared at no point: {why}; a function `example` can give a point of its domain")
 }
 
-fn row(name: &str, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
-    let worst = |w: &Worst| if w.point.is_some() { format!("{:.1e}", w.error) } else { "-".into() };
+/// Returns the width of the column of names.
+fn width(program: &Program, functions: &[FunName]) -> usize {
+    let parameters = functions.iter().flat_map(|f| gradcheck::ways(program, f));
+    let parameters = parameters.map(|(name, _)| INDENT + name.chars().count());
+    let names = functions.iter().map(|f| f.to_string().chars().count());
+    names.chain(parameters).max().unwrap_or(0).max("function".len())
+}
+
+/// The number of blanks before the name of a parameter.
+const INDENT: usize = 2;
+
+/// Writes the row of a function, and one for each of several parameters.
+fn rows(f: &FunName, width: usize, report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
     let native = match report.native.error {
         _ if report.native.point.is_none() => "-".into(),
         0.0 => "equal".into(),
         error => format!("{error:.1e}"),
     };
-    let point = report.native.point.as_ref().filter(|_| report.native.error > report.native_limit);
-    let point = point.or(report.differences.point.as_ref());
-    let point = point.or(report.forward_reverse.point.as_ref());
-    let point = point.map_or(nowhere(report), shortened);
-    let (fr, fd) = (worst(&report.forward_reverse), worst(&report.differences));
-    writeln!(out, "{name:<width$}  {:>6}  {fr:>7}  {fd:>7}  {native:<7} {point}", report.points)?;
+    let whole = columns(&report.whole);
+    let (name, points, point) = (f.to_string(), report.points, worst_point(report));
+    writeln!(out, "{name:<width$}  {points:>6}  {whole}  {native:<7} {point}")?;
+    for parameter in report.parameters.iter().filter(|_| report.points > 0) {
+        let columns = columns(&parameter.comparison);
+        writeln!(out, "{:INDENT$}{:<rest$}  {:>6}  {columns}", "", parameter.name, "", rest = width - INDENT)?;
+    }
     Ok(())
+}
+
+fn columns(comparison: &Comparison) -> String {
+    let worst = |w: &Worst| if w.point.is_some() { format!("{:.1e}", w.error) } else { "-".into() };
+    let Comparison { forward_reverse, differences, reverse_differences } = comparison;
+    let [fr, fd, rd] = [forward_reverse, differences, reverse_differences].map(worst);
+    format!("{fr:>7}  {fd:>7}  {rd:>7}")
+}
+
+/// Returns the point at which native code fails, or else that of the largest error of a derivative.
+fn worst_point(report: &Report) -> String {
+    let Comparison { forward_reverse, differences, reverse_differences } = &report.whole;
+    let native = Some(&report.native).filter(|native| native.error > report.native_limit);
+    let all = native.into_iter().chain([differences, reverse_differences, forward_reverse]);
+    all.into_iter().find_map(|worst| worst.point.as_ref()).map_or_else(|| nowhere(report), shortened)
 }
 
 /// Returns the words of a row without a point.

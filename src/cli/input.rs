@@ -200,8 +200,8 @@ impl Input {
 
     /// Returns an error of the running program as text with its place.
     pub fn placed(&self, error: &RuntimeError) -> String {
-        let Position { line, column } = self.source.position(error.span.start);
-        format!("{}:{line}:{column}: {}", self.source.name(), self.explained(error))
+        let (file, Position { line, column }) = self.source.place(error.span.start);
+        format!("{file}:{line}:{column}: {}", self.explained(error))
     }
 
     /// Returns a failure of the code generator, at its place if it has one.

@@ -1,8 +1,9 @@
 //! Checks one function, point by point.
 
 use super::compare::{dot, magnitude, native_distance, relative, size};
-use super::tangent::{moved, shifted, varied};
-use super::{Random, Report, example, names, native_limit, stops_gradients};
+use super::report::{Errors, Report};
+use super::tangent::{moved, part_that_varies, shifted, varied};
+use super::{Random, calls_externals, example, names, native_limit, stops_gradients, ways};
 use crate::derive::pipeline::Pipeline;
 use lm::interp::{ErrorKind, Interpreter, RuntimeError};
 use lm::term::FunName;
@@ -13,6 +14,9 @@ use std::mem::discriminant;
 /// A derivative smaller than this, for directions of size one, is what cancelling terms left: its last
 /// bits say nothing.
 const CANCELLED: f64 = 1e-6;
+
+/// The number of points at which each parameter is looked at by itself.
+const BY_PARAMETER: usize = 3;
 
 /// Checks a function at `points` random points. `jit` has its three [`names`] as entries; without it,
 /// native code is not looked at.
@@ -40,6 +44,10 @@ struct Check<'a> {
     f: &'a FunName,
     random: Random,
     report: Report,
+    /// At so many points each parameter is looked at by itself, too.
+    by_parameter: usize,
+    /// Whether only native code can call the function, since it calls an external one.
+    is_native_only: bool,
 }
 
 /// The vectors at one point.
@@ -52,20 +60,23 @@ struct Vectors {
     dr: Value,
     /// The value.
     y: Value,
-    /// The forward derivative.
-    dy: Value,
-    /// The reverse derivative.
-    back: Value,
+    /// The forward derivative, if there is one.
+    dy: Option<Value>,
+    /// The reverse derivative, if there is one.
+    back: Option<Value>,
 }
 
 impl<'a> Check<'a> {
     fn new(pipeline: &'a Pipeline, jit: Option<&'a Jit>, f: &'a FunName, seed: u64) -> Check<'a> {
-        let report = Report::new(native_limit(jit), stops_gradients(pipeline.program(), f));
-        Check { pipeline, jit, f, random: Random::new(seed), report }
+        let program = pipeline.program();
+        let report = Report::new(native_limit(jit), stops_gradients(program, f), ways(program, f));
+        let is_native_only = jit.is_some() && names(f).iter().any(|name| calls_externals(program, name));
+        Check { pipeline, jit, f, random: Random::new(seed), report, by_parameter: 0, is_native_only }
     }
 
     /// Checks at so many points: the example and others, or random ones.
     fn at_points(mut self, points: usize) -> Report {
+        self.by_parameter = BY_PARAMETER;
         let program = self.pipeline.program();
         let example = example(program, self.f).map(|name| Interpreter::new(program).call(&name, &[]));
         let example = match example {
@@ -103,16 +114,15 @@ impl<'a> Check<'a> {
     }
 
     fn at(&mut self, whole: Value) {
-        let program = self.pipeline.program();
-        let fun = program.defs[self.f].fun.clone();
+        let one = self.pipeline.program().defs[self.f].params.len() == 1;
         let parts = match &whole {
-            Value::Tuple(parts) if fun.params.len() != 1 => parts.clone(),
+            Value::Tuple(parts) if !one => parts.clone(),
             _ => vec![whole.clone()],
         };
         let direction = self.random.direction(&whole);
         let (ds, direction) = match self.f.varying() {
             None => (direction.clone(), direction),
-            Some(varying) => varied(&direction, fun.params.len() == 1, varying),
+            Some(varying) => varied(&direction, one, varying),
         };
         let y = match self.call(self.f, &parts, &whole) {
             Ok(y) => y,
@@ -124,13 +134,13 @@ impl<'a> Check<'a> {
         let dr = self.random.direction(&y);
         let [_, forward, reverse] = names(self.f);
         let (to_forward, to_reverse) = (vec![whole.clone(), ds.clone()], vec![whole.clone(), dr.clone()]);
-        let derived = self.call(&forward, &to_forward, &whole);
-        let derived = derived.and_then(|dy| Ok((dy, self.call(&reverse, &to_reverse, &whole)?)));
+        let derived = self.call_if_there(&forward, &to_forward, &whole);
+        let derived = derived.and_then(|dy| Ok((dy, self.call_if_there(&reverse, &to_reverse, &whole)?)));
         let (dy, back) = match derived {
             Ok(both) => both,
             Err(error) => return self.report.stopped = Some(error),
         };
-        let has_derivative = is_finite(&dy) && is_finite(&back);
+        let has_derivative = [&dy, &back].into_iter().flatten().all(is_finite);
         if self.report.checks_finite || (is_finite(&y) && !has_derivative) {
             self.find_not_finite(&whole, [(self.f, &parts), (&forward, &to_forward), (&reverse, &to_reverse)]);
         }
@@ -141,19 +151,50 @@ impl<'a> Check<'a> {
             return;
         }
         self.report.points += 1;
-        self.compare(&whole, &parts, &Vectors { ds, direction, dr, y, dy, back });
+        let vectors = Vectors { ds, direction, dr, y, dy, back };
+        let errors = self.errors(&parts, &vectors);
+        self.report.whole.keep_worse(errors, &whole);
+        if self.report.points <= self.by_parameter {
+            self.compare_parameters(&whole, &parts, vectors);
+        }
     }
 
-    /// Compares forward with reverse mode and with differences.
-    fn compare(&mut self, whole: &Value, parts: &[Value], v: &Vectors) {
-        let (one, other) = (dot(&v.dr, &v.dy), dot(&v.back, &v.ds));
-        let scale = magnitude(&v.dr, &v.dy).max(magnitude(&v.back, &v.ds)).max(CANCELLED * size(&v.dr) * size(&v.ds));
-        self.report.forward_reverse.keep_worse(relative(one - other, scale), whole);
-        if !self.report.stops_gradients {
-            let scale = scale.max(1e-3 * magnitude(&v.dr, &v.y));
-            let closest = self.step_study(parts, &v.direction, &v.dr, one, scale);
-            self.report.differences.keep_worse(closest, whole);
+    /// Compares the derivatives with respect to each parameter that varies.
+    fn compare_parameters(&mut self, whole: &Value, parts: &[Value], mut vectors: Vectors) {
+        let one = parts.len() == 1;
+        let direction = vectors.direction.clone();
+        let forward = names(self.f)[1].clone();
+        for i in 0..self.report.parameters.len() {
+            let way = std::slice::from_ref(&self.report.parameters[i].way);
+            vectors.direction = varied(&direction, one, way).1;
+            vectors.ds = match self.f.varying() {
+                None => vectors.direction.clone(),
+                Some(varying) => part_that_varies(&vectors.direction, one, varying),
+            };
+            let dy = |_| self.value(&forward, &[whole.clone(), vectors.ds.clone()]).ok();
+            vectors.dy = vectors.dy.take().and_then(dy);
+            let errors = self.errors(parts, &vectors);
+            self.report.parameters[i].comparison.keep_worse(errors, whole);
         }
+    }
+
+    /// Returns the errors at a point: forward against reverse mode, and each against differences.
+    fn errors(&self, parts: &[Value], v: &Vectors) -> Errors {
+        let forward = v.dy.as_ref().map(|dy| dot(&v.dr, dy));
+        let reverse = v.back.as_ref().map(|back| dot(back, &v.ds));
+        let scales = [v.dy.as_ref().map(|dy| magnitude(&v.dr, dy)), v.back.as_ref().map(|back| magnitude(back, &v.ds))];
+        let scale = scales.into_iter().flatten().fold(CANCELLED * size(&v.dr) * size(&v.ds), f64::max);
+        let forward_reverse = forward.zip(reverse).map(|(one, other)| relative(one - other, scale));
+        if self.report.stops_gradients {
+            return Errors { forward_reverse, differences: None, reverse_differences: None };
+        }
+        let quotients = self.quotients(parts, &v.direction, &v.dr);
+        let scale = scale.max(1e-3 * magnitude(&v.dr, &v.y));
+        let closest = |exact: f64| {
+            let errors = quotients.iter().map(|quotient| relative(quotient - exact, scale));
+            errors.fold(f64::INFINITY, |best, error| if error < best { error } else { best })
+        };
+        Errors { forward_reverse, differences: forward.map(closest), reverse_differences: reverse.map(closest) }
     }
 
     /// Keeps the first operation of these calls whose result is not finite, unless there is one.
@@ -168,37 +209,46 @@ impl<'a> Check<'a> {
         }
     }
 
+    /// Returns whether the function can be called. A derivative of a function that calls external ones may not be there.
+    fn is_there(&self, name: &FunName) -> bool {
+        !self.is_native_only || self.jit.is_none_or(|jit| jit.module().entry(name).is_some())
+    }
+
+    /// Returns what [`Check::call`] does, and nothing for a derivative that is not there.
+    fn call_if_there(&mut self, name: &FunName, args: &[Value], point: &Value) -> Result<Option<Value>, RuntimeError> {
+        if self.is_there(name) { self.call(name, args, point).map(Some) } else { Ok(None) }
+    }
+
+    /// Returns a call by the interpreter; by native code, where only that can call an external function.
+    fn value(&self, name: &FunName, args: &[Value]) -> Result<Value, RuntimeError> {
+        match self.jit.filter(|_| self.is_native_only) {
+            Some(jit) => jit.call(name, args),
+            None => Interpreter::new(self.pipeline.program()).call(name, args),
+        }
+    }
+
     /// Returns a call by the interpreter, compared with native code.
     fn call(&mut self, name: &FunName, args: &[Value], point: &Value) -> Result<Value, RuntimeError> {
-        let interpreted = Interpreter::new(self.pipeline.program()).call(name, args);
+        let value = self.value(name, args);
         // Native code would go on until its stack is full.
         let is_too_deep = |error: &RuntimeError| matches!(error.kind, ErrorKind::RecursionTooDeep(_));
-        let Some(jit) = self.jit.filter(|_| !interpreted.as_ref().is_err_and(is_too_deep)) else { return interpreted };
-        let error = match (&interpreted, jit.call(name, args)) {
+        let is_compared = !self.is_native_only && !value.as_ref().is_err_and(is_too_deep);
+        let Some(jit) = self.jit.filter(|_| is_compared) else { return value };
+        let error = match (&value, jit.call(name, args)) {
             (Ok(a), Ok(b)) => native_distance(a, &b),
             // Of several failing parts either may meet another first.
             (Err(a), Err(b)) if discriminant(&a.kind) == discriminant(&b.kind) => 0.0,
             _ => f64::INFINITY,
         };
         self.report.native.keep_worse(error, point);
-        interpreted
+        value
     }
 
-    /// Returns the smallest relative error of central differences over the steps.
-    fn step_study(&mut self, parts: &[Value], ds: &Value, dr: &Value, exact: f64, scale: f64) -> f64 {
+    /// Returns the central differences of all steps.
+    fn quotients(&self, parts: &[Value], ds: &Value, dr: &Value) -> Vec<f64> {
         let steps = (4..=16).map(|k| 10f64.powf(-f64::from(k) / 2.0));
-        let mut best = f64::INFINITY;
-        for h in steps {
-            let along = |h: f64| {
-                let moved = moved(parts, ds, h);
-                Interpreter::new(self.pipeline.program()).call(self.f, &moved).ok().map(|y| dot(dr, &y))
-            };
-            if let (Some(up), Some(down)) = (along(h), along(-h)) {
-                let error = relative((up - down) / (2.0 * h) - exact, scale);
-                best = if error < best { error } else { best };
-            }
-        }
-        best
+        let along = |h: f64| self.value(self.f, &moved(parts, ds, h)).ok().map(|y| dot(dr, &y));
+        steps.filter_map(|h| Some((along(h)? - along(-h)?) / (2.0 * h))).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! <dr, fwd$f(s, ds)> = <rev$f(s, dr), ds>                               forward against reverse
 //! <dr, fwd$f(s, ds)> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h             against central differences
+//! <rev$f(s, dr), ds> ~ <dr, f(s + h ds) - f(s - h ds)> / 2h
 //! interpreter ~ native: the same to the bit with exact arithmetic, but for sums whose terms come in another order
 //! ```
 //!
@@ -11,6 +12,9 @@
 //!
 //! A function that uses `stop_gradient` is not compared with differences. Native code is not run where the interpreter
 //! meets its limit of nested calls: it has no such limit, and would fill its stack first.
+//!
+//! At the first points, each parameter is moved by itself, too. A function that calls external ones is called by native
+//! code only, and may have only one of the two derivatives.
 //!
 //! The step study takes the differences at h = 1e-2 .. 1e-8 and keeps the closest: a large step is
 //! wrong by curvature, a small one by rounding, and the best lies between.
@@ -25,13 +29,13 @@ use crate::derive::call_order::calls;
 use crate::derive::pipeline::{Error, Pipeline};
 use indexmap::IndexSet;
 use lm::prim::Prim;
-use lm::term::{Def, Derivative, FunName, Kind, Op, Program};
+use lm::term::{Def, Derivative, Expr, FunName, Kind, Op, Path, Program};
 use native::{Jit, Math};
 
 pub use check::{check, check_at, check_finite};
 pub use compare::{distance, same_bits};
 pub use random::Random;
-pub use report::{Fault, Outside, Report, Worst};
+pub use report::{Comparison, Fault, Outside, Parameter, Report, Worst};
 pub use tangent::part_that_varies;
 
 /// Largest relative difference between forward and reverse mode that agrees.
@@ -58,9 +62,22 @@ pub fn names(f: &FunName) -> [FunName; 3] {
     [f.clone(), f.derived(Derivative::Fwd), f.derived(Derivative::Rev)]
 }
 
-/// Makes what [`check`] runs.
-pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<(), Error> {
-    names(f).iter().try_for_each(|name| pipeline.require(name))
+/// Makes what [`check`] runs, and returns the names of it. Of a function that calls external ones, only one of the two
+/// derivatives may be there.
+///
+/// Errors: the function, or both of its derivatives, cannot be made; or one for another reason than an external
+/// function.
+pub fn prepare(pipeline: &mut Pipeline, f: &FunName) -> Result<Vec<FunName>, Error> {
+    let [_, forward, reverse] = names(f);
+    pipeline.require(f)?;
+    let made = [&forward, &reverse].map(|name| pipeline.require(name));
+    let there = match made {
+        [Ok(()), Ok(())] => vec![forward, reverse],
+        [Err(Error::External(..)), Ok(())] => vec![reverse],
+        [Ok(()), Err(Error::External(..))] => vec![forward],
+        [forward, reverse] => return Err(forward.and(reverse).expect_err("one of them failed")),
+    };
+    Ok([vec![f.clone()], there].concat())
 }
 
 /// Returns whether there is something to check about a function without being asked: its result can change. Of a
@@ -86,17 +103,40 @@ pub fn example(program: &Program, f: &FunName) -> Option<FunName> {
 /// Returns whether a function uses `stop_gradient`, itself or through its callees. Its derivatives then differ from
 /// differences on purpose.
 pub fn stops_gradients(program: &Program, f: &FunName) -> bool {
-    let mut reached = IndexSet::from([f.unrestricted()]);
+    let stops = |e: &Expr| matches!(e.kind(), Kind::App(Op::Prim(Prim::StopGradient), _));
+    let is_one = |name: &FunName| program.defs.get(name).is_some_and(|def| def.body.any(stops));
+    reached(program, &f.unrestricted()).iter().any(is_one)
+}
+
+/// Returns whether a function calls an external one, itself or through its callees.
+fn calls_externals(program: &Program, f: &FunName) -> bool {
+    reached(program, f).iter().any(|name| program.externals.contains_key(name))
+}
+
+/// Returns a function with its callees, direct or not.
+fn reached(program: &Program, f: &FunName) -> IndexSet<FunName> {
+    let mut reached = IndexSet::from([f.clone()]);
     let mut next = 0;
     while let Some(name) = reached.get_index(next).cloned() {
         next += 1;
         let Some(def) = program.defs.get(&name) else { continue };
-        if def.body.any(|e| matches!(e.kind(), Kind::App(Op::Prim(Prim::StopGradient), _))) {
-            return true;
-        }
         let mut called = Vec::new();
         calls(&def.body, &mut called);
         reached.extend(called);
     }
-    false
+    reached
+}
+
+/// Returns the parts of the argument that vary, with their names; none where it is only one.
+pub fn ways(program: &Program, f: &FunName) -> Vec<(String, Path)> {
+    let params = &program.defs[f].params;
+    let ways = match f.varying() {
+        Some(paths) => paths.to_vec(),
+        None => (1..=params.len()).filter(|i| params[i - 1].ty().is_differentiable()).map(|i| vec![i]).collect(),
+    };
+    let name = |way: Path| {
+        let components: String = way[1..].iter().map(|i| format!(".{i}")).collect();
+        (format!("{}{components}", params[way[0] - 1].name()), way)
+    };
+    if ways.len() > 1 { ways.into_iter().map(name).collect() } else { Vec::new() }
 }

@@ -2,6 +2,7 @@
 
 use super::{DIFFERENCES, FORWARD_REVERSE};
 use lm::interp::RuntimeError;
+use lm::term::Path;
 use lm::value::Value;
 
 /// The largest error of one kind, and where.
@@ -28,6 +29,58 @@ impl Worst {
     }
 }
 
+/// The errors at one point; none for what was not compared.
+pub(super) struct Errors {
+    pub(super) forward_reverse: Option<f64>,
+    pub(super) differences: Option<f64>,
+    pub(super) reverse_differences: Option<f64>,
+}
+
+/// The largest errors of the derivatives. What was never compared has no point.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// Forward against reverse mode.
+    pub forward_reverse: Worst,
+    /// Forward mode against central differences. It has no point where the function uses `stop_gradient`.
+    pub differences: Worst,
+    /// Reverse mode against central differences. It has no point where the function uses `stop_gradient`.
+    pub reverse_differences: Worst,
+}
+
+impl Comparison {
+    pub(super) fn keep_worse(&mut self, errors: Errors, point: &Value) {
+        let rows = [
+            (&mut self.forward_reverse, errors.forward_reverse),
+            (&mut self.differences, errors.differences),
+            (&mut self.reverse_differences, errors.reverse_differences),
+        ];
+        for (worst, error) in rows {
+            error.into_iter().for_each(|error| worst.keep_worse(error, point));
+        }
+    }
+
+    /// Returns the comparisons that fail.
+    pub fn faults(&self) -> Vec<Fault> {
+        let found = [
+            (Fault::ForwardReverse, !self.forward_reverse.is_within(FORWARD_REVERSE)),
+            (Fault::Forward, !self.differences.is_within(DIFFERENCES)),
+            (Fault::Reverse, !self.reverse_differences.is_within(DIFFERENCES)),
+        ];
+        found.into_iter().filter(|(_, is_found)| *is_found).map(|(fault, _)| fault).collect()
+    }
+}
+
+/// A parameter that varies, or a component of one, and the derivatives with respect to it alone.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The name: `x`, or `t.1` for a component.
+    pub name: String,
+    /// The way to it.
+    pub way: Path,
+    /// The errors.
+    pub comparison: Comparison,
+}
+
 /// The first point of each kind at which nothing can be compared.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
@@ -40,12 +93,14 @@ pub struct Outside {
 }
 
 /// A way in which a function fails its check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The forward and the reverse derivative disagree.
     ForwardReverse,
     /// The forward derivative disagrees with differences.
-    Differences,
+    Forward,
+    /// The reverse derivative disagrees with differences.
+    Reverse,
     /// Native code disagrees with the interpreter.
     Native,
     /// An operation has a result that is not finite, and the check looked for that.
@@ -59,10 +114,10 @@ pub enum Fault {
 pub struct Report {
     /// Points at which the function and its derivatives are finite.
     pub points: usize,
-    /// Forward against reverse mode.
-    pub forward_reverse: Worst,
-    /// Forward mode against central differences. It has no point where the function uses `stop_gradient`.
-    pub differences: Worst,
+    /// All parameters at once.
+    pub whole: Comparison,
+    /// Each parameter by itself, at the first points; empty where only one can vary.
+    pub parameters: Vec<Parameter>,
     /// Native code against the interpreter; infinite where one stops or gives another form, and the other
     /// does not.
     pub native: Worst,
@@ -82,13 +137,13 @@ pub struct Report {
 }
 
 impl Report {
-    pub(super) fn new(native_limit: f64, stops_gradients: bool) -> Report {
-        let [forward_reverse, differences, native] = <[Worst; 3]>::default();
+    pub(super) fn new(native_limit: f64, stops_gradients: bool, ways: Vec<(String, Path)>) -> Report {
+        let parameter = |(name, way)| Parameter { name, way, comparison: Comparison::default() };
         Report {
             points: 0,
-            forward_reverse,
-            differences,
-            native,
+            whole: Comparison::default(),
+            parameters: ways.into_iter().map(parameter).collect(),
+            native: Worst::default(),
             native_limit,
             stopped: None,
             not_finite: None,
@@ -105,13 +160,22 @@ impl Report {
 
     /// Returns the ways in which the function fails. A function that was compared at no point may have none.
     pub fn faults(&self) -> Vec<Fault> {
-        let found = [
-            (Fault::ForwardReverse, !self.forward_reverse.is_within(FORWARD_REVERSE)),
-            (Fault::Differences, !self.differences.is_within(DIFFERENCES)),
+        let parts = self.parameters.iter().map(|parameter| &parameter.comparison);
+        let mut found: Vec<Fault> = parts.chain([&self.whole]).flat_map(Comparison::faults).collect();
+        let others = [
             (Fault::Native, !self.native.is_within(self.native_limit)),
             (Fault::NotFinite, self.checks_finite && self.not_finite.is_some()),
             (Fault::Stopped, self.stopped.is_some()),
         ];
-        found.into_iter().filter(|(_, is_found)| *is_found).map(|(fault, _)| fault).collect()
+        found.extend(others.into_iter().filter(|(_, is_found)| *is_found).map(|(fault, _)| fault));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Returns the names of the parameters by which a comparison fails.
+    pub fn parameters_with(&self, fault: Fault) -> Vec<&str> {
+        let failing = self.parameters.iter().filter(|parameter| parameter.comparison.faults().contains(&fault));
+        failing.map(|parameter| &*parameter.name).collect()
     }
 }

@@ -4,6 +4,7 @@
 //! counted in characters.
 
 use crate::ks::diagnostic::Diagnostic;
+use lm::lines::line_ends;
 use lm::term::Span;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -109,6 +110,13 @@ impl Source {
         Source { files: placed, ..Source::new(name, &text) }
     }
 
+    /// Returns the text with another one behind it, which is a file of its own.
+    pub fn followed_by(&self, other: Source) -> Source {
+        let start = self.text.len() as u32;
+        let files = self.files().map(|(start, file)| (start, file.clone())).chain([(start, other.clone())]).collect();
+        Source { files, ..Source::new(&self.name, &format!("{}{}", self.text, other.text)) }
+    }
+
     /// Reads a file, or standard input when the path is `-`.
     ///
     /// Errors: no such file, a directory, no permission, not UTF-8, too large.
@@ -182,12 +190,6 @@ impl Source {
         let end = start(lines.end() + 1).map_or(self.text.len(), |next| next - 1);
         start(*lines.start()).unwrap_or(end)..end
     }
-}
-
-/// Returns where lines end: a line feed, or a carriage return without a line feed behind it.
-pub(super) fn line_ends(text: &str) -> impl Iterator<Item = usize> {
-    let is_end = |(i, end): &(usize, &str)| *end == "\n" || text.as_bytes().get(i + 1) != Some(&b'\n');
-    text.match_indices(['\n', '\r']).filter(is_end).map(|(i, _)| i)
 }
 
 impl Unreadable {

@@ -1,5 +1,5 @@
-/* Calls functions on deep vectors, which come in pieces: offsets, and the elements one after the other. Prints the first
-   thing that is not as it should be. With an argument, makes so many calls and prints how the memory of the process
+/* Calls functions on deep vectors, which come in pieces: offsets, and the elements one after the other; and functions
+   with parts that cannot vary. Prints the first thing that is not as it should be. With an argument, makes so many calls and prints how the memory of the process
    grew. */
 
 #include "deep.h"
@@ -79,11 +79,13 @@ static void vectors_of_tuples_of_vectors(lmc_context *ctx) {
 
   double d_biases[5], d_weights[8];
   lmc_jagged_f64 out_1 = {d_biases, bias_offsets, 2};
-  lmc_tensor_unit_1 out_2 = {NULL, {2}};
   lmc_jagged_f64_2 out_3 = {d_weights, weight_offsets, 2, sizes};
-  CHECK(rev_total(ctx, &layers_1, &layers_2, &layers_3, 1.0, &out_1, &out_2, &out_3) == LMC_OK);
+  CHECK(rev_total(ctx, &layers_1, &layers_2, &layers_3, 1.0, &out_1, &out_3) == LMC_OK);
   CHECK(d_biases[1] == 7 * 3 && d_biases[4] == 9 * 18 && d_weights[0] == 7 * 3 && d_weights[1] == 0);
   CHECK(d_weights[7] == 9 * 12);
+
+  CHECK(fwd_total(ctx, &layers_1, &layers_2, &layers_3, &layers_1, &layers_3, &y) == LMC_OK);
+  CHECK(y == 2 * (7 * 3 * 3 + 9 * 12 * 18));
 
   layers_2.size[0] = 1;
   CHECK(total(ctx, &layers_1, &layers_2, &layers_3, &y) == LMC_SIZE_MISMATCH);
@@ -106,6 +108,49 @@ static void results_and_workspaces(lmc_context *ctx) {
   lmc_jagged_f64 v_each_each = {data, row_offsets, 5};
   double y = 0;
   CHECK(four(ctx, 2.0, &v_offsets, &v_each_offsets, &v_each_each, &y) == LMC_OK && y == 56);
+}
+
+/* Nothing is passed for tangents of labels, which cannot vary. */
+static void vectors_of_integers(lmc_context *ctx) {
+  double w[3] = {1, 2, 3}, gradient[3] = {0}, d_b = 0, y = 0;
+  int64_t numbers[3] = {4, 5, 6}, bytes = -1;
+  lmc_tensor_f64_1 in = {w, {3}}, out = {gradient, {3}};
+  lmc_tensor_i64_1 labels = {numbers, {3}}, none = {NULL, {3}};
+  CHECK(rev_labelled(ctx, &in, &labels, 1.0, 2.0, &out, &d_b) == LMC_OK);
+  CHECK(d_b == 12 && gradient[0] == 10 && gradient[2] == 14);
+  CHECK(rev_labelled_workspace(ctx, &in, &labels, 1.0, 2.0, &bytes) == LMC_OK);
+
+  /* Errors name the parameter. */
+  out.size[0] = 2;
+  CHECK(rev_labelled(ctx, &in, &labels, 1.0, 2.0, &out, &d_b) == LMC_SHAPE_MISMATCH && ctx->error.number[0] == 5);
+  CHECK(strcmp(ctx->error.message, "the result `d_w` has another size than its storage") == 0);
+  CHECK(rev_labelled(ctx, &in, &none, 1.0, 2.0, &out, &d_b) == LMC_BAD_ARGUMENT && ctx->error.number[0] == 2);
+  CHECK(strcmp(ctx->error.message, "the argument `labels` is not valid") == 0);
+
+  /* Nor for the cotangent of a result that cannot vary, whatever its size. */
+  double cotangent[3] = {1, 10, 100};
+  lmc_tensor_f64_1 dr = {cotangent, {3}};
+  out.size[0] = 3;
+  CHECK(rev_kept(ctx, &in, &labels, &dr, &out) == LMC_OK && gradient[1] == 40 && gradient[2] == 600);
+
+  /* What the function prints is printed once, so the size of the cotangent comes from outside. */
+  lmc_tensor_unit_1 units = {NULL, {3}};
+  CHECK(rev_printing(ctx, 3.0, &labels, 1.0, &units, &y) == LMC_OK && y == 6);
+}
+
+static void labels_in_vectors(lmc_context *ctx) {
+  double xs[3] = {1, 2, 3}, d_xs[3] = {0}, y = 0;
+  int64_t numbers[4] = {4, 5, 6, 7}, ends[3] = {0, 2, 4}, lengths[3] = {0, 1, 3}, one_batch[2] = {0, 2};
+  lmc_jagged_i64 rows_1 = {numbers, ends, 2};
+  lmc_jagged_f64 rows_2 = {xs, lengths, 2}, d_rows_2 = {d_xs, lengths, 2};
+  CHECK(rev_batch(ctx, &rows_1, &rows_2, 10.0, &d_rows_2) == LMC_OK);
+  CHECK(d_xs[0] == 40 && d_xs[1] == 60 && d_xs[2] == 70);
+
+  lmc_tensor_i64_1 v_offsets = {one_batch, {2}}, d_v_offsets = {NULL, {0}};
+  CHECK(fwd_batches(ctx, &v_offsets, &rows_1, &rows_2, &v_offsets, &rows_2, &y) == LMC_OK && y == 4 + 12 + 21);
+  d_rows_2.data = NULL;
+  CHECK(rev_batches(ctx, &v_offsets, &rows_1, &rows_2, 1.0, &d_v_offsets, &d_rows_2) == LMC_OK);
+  CHECK(d_v_offsets.size[0] == 2 && d_v_offsets.data[1] == 2 && d_rows_2.offsets[2] == 3 && d_rows_2.data[1] == 6);
 }
 
 static long resident(void) {
@@ -147,6 +192,8 @@ int main(int argc, char **argv) {
     vectors_of_tuples_of_vectors(NULL);
     vectors_of_tuples_of_vectors(&ctx);
     results_and_workspaces(&ctx);
+    vectors_of_integers(&ctx);
+    labels_in_vectors(&ctx);
     lmc_context_free(&ctx);
     CHECK(ctx.arena.base == NULL);
   }

@@ -138,10 +138,10 @@ fn natively(pipeline: &Pipeline, generated: &Generated, source: &Source) -> Resu
 fn judged(name: &FunName, report: Report, generated: &Generated) -> Result<(), String> {
     // An empty sum adds nothing, but a derivative may need its shape, which is unknown.
     let has_stopped = report.stopped.as_ref().is_some_and(|error| error.kind != ErrorKind::ShapeUnknown);
-    let differences = generated.stops_gradients || report.differences.error <= gradcheck::DIFFERENCES;
+    let differences = generated.stops_gradients || report.whole.differences.error <= gradcheck::DIFFERENCES;
     let rest = !has_stopped
         && report.native.error <= report.native_limit
-        && report.forward_reverse.error <= gradcheck::FORWARD_REVERSE;
+        && report.whole.forward_reverse.error <= gradcheck::FORWARD_REVERSE;
     if differences && rest { Ok(()) } else { Err(format!("{name}: {report:?}")) }
 }
 

@@ -19,6 +19,19 @@ const PROGRAM: &str = r#"
 const FAILING: &str = "(edef divmod (Tuple Integer Bool) (Integer Integer))
 (def main Integer () (let ((q even) (divmod 17 0)) (print q)))";
 
+/// Labels cannot vary: C gets and gives nothing for their tangents.
+const LABELLED: &str = "
+(edef picked (Tuple Float (Vec Integer)) ((Vec Float) (Vec Integer)))
+(edef [fwd picked] (Tuple Float (Vec (Tuple)))
+      ((Tuple (Vec Float) (Vec Integer)) (Tuple (Vec Float) (Vec (Tuple)))))
+(edef [rev picked] (Tuple (Vec Float) (Vec (Tuple))) ((Tuple (Vec Float) (Vec Integer)) (Tuple Float (Vec (Tuple)))))
+(def g Float ((v : Vec Float) (labels : Vec Integer))
+  (let ((x again) (picked v labels)) (mul 2.0 x)))
+(def main Integer ()
+  (let ((v (Vec_init 1.0 2.0 3.0)) (labels (Vec_init 0 2 2)))
+    (print (g v labels) \" \" ([rev g] (tuple v labels) 1.0))))
+";
+
 const C: &str = r#"
 #include <stdint.h>
 typedef struct { double *data; int64_t size[1]; } vector;
@@ -28,6 +41,21 @@ int32_t dotc(void *ctx, const vector *a, const vector *b, double *out) {
   double sum = 0;
   for (int64_t i = 0; i < a->size[0]; i++) sum += a->data[i] * b->data[i];
   *out = sum;
+  return 0;
+}
+typedef struct { int64_t *data; int64_t size[1]; } integers;
+int32_t picked(void *ctx, const vector *v, const integers *labels, double *out, integers *again) {
+  *out = 0;
+  for (int64_t i = 0; i < labels->size[0]; i++) *out += v->data[labels->data[i]];
+  *again = *labels;
+  return 0;
+}
+int32_t rev_picked(void *ctx, const vector *v, const integers *labels, double dr, vector *d_v) {
+  static double sums[3];
+  for (int64_t i = 0; i < 3; i++) sums[i] = 0;
+  for (int64_t i = 0; i < labels->size[0]; i++) sums[labels->data[i]] += dr;
+  d_v->data = sums;
+  d_v->size[0] = v->size[0];
   return 0;
 }
 int32_t divmod(void *ctx, int64_t a, int64_t b, int64_t *q, uint8_t *even) {
@@ -45,7 +73,7 @@ impl Folder {
     fn new(name: &str) -> Folder {
         let folder = Folder(std::env::temp_dir().join(format!("lmc-externals-{name}-{}", std::process::id())));
         fs::create_dir_all(&folder.0).expect("the folder can be made");
-        for (file, text) in [("p.ks", PROGRAM), ("failing.ks", FAILING), ("c.c", C)] {
+        for (file, text) in [("p.ks", PROGRAM), ("failing.ks", FAILING), ("labelled.ks", LABELLED), ("c.c", C)] {
             fs::write(folder.0.join(file), text).expect("the file can be written");
         }
         folder.run("cc", &["-fPIC", "-c", "c.c", "-o", "c.o"]);
@@ -78,6 +106,17 @@ fn they_are_called_and_differentiated_by_what_is_given() {
 }
 
 #[test]
+fn they_get_nothing_that_cannot_vary() {
+    let folder = Folder::new("labelled");
+    let expected = (Some(0), "14 [2, 0, 4],[(), (), ()]".to_string());
+    assert_eq!(folder.lmc(&["run", "labelled.ks", "--link", "libc1.so"]), expected);
+    let (_, header) = folder.lmc(&["compile", "labelled.ks", "--emit", "header=-"]);
+    let point = "const lmc_tensor_f64_1 *x_1, const lmc_tensor_i64_1 *x_2";
+    let declared = format!("rev_picked(lmc_context *ctx, {point}, double dr_1, lmc_tensor_f64_1 *d_x_1);");
+    assert!(header.contains(&declared), "{header}");
+}
+
+#[test]
 fn their_errors_have_the_place_of_the_call() {
     let folder = Folder::new("failing");
     let expected = "failing.ks:2:37: an external function failed with status 7\n".to_string();
@@ -94,6 +133,37 @@ fn what_is_missing_is_named() {
     let (status, message) = folder.lmc(&["run", "p.ks", "--link", "c.c"]);
     assert_eq!(status, Some(1));
     assert!(message.contains("cannot load `c.c`"), "{message}");
+}
+
+#[test]
+fn what_is_missing_is_an_error_of_the_compile() {
+    let folder = Folder::new("missing-so");
+    let (status, message) = folder.lmc(&["compile", "p.ks", "-o", "p.so"]);
+    assert_eq!(status, Some(1), "{message}");
+    assert!(message.contains("the external function `") && message.contains("--link"), "{message}");
+    assert_eq!(folder.lmc(&["compile", "p.ks", "-o", "p.so", "--link", "c.o"]), (Some(0), String::new()));
+}
+
+/// The header has what a C file needs to define them; the compiler compares the types.
+#[test]
+fn headers_declare_them() {
+    let folder = Folder::new("header");
+    let args = ["compile", "p.ks", "--fun", "f", "-o", "p.h", "--emit", "header"];
+    assert_eq!(folder.lmc(&args), (Some(0), String::new()));
+    let header = fs::read_to_string(folder.0.join("p.h")).expect("the header is there");
+    for declared in [
+        "int32_t cube(lmc_context *ctx, double x, double *out);",
+        "int32_t rev_cube(lmc_context *ctx, double x, double dr, double *d_x);",
+        "int32_t dotc(lmc_context *ctx, const lmc_tensor_f64_1 *x_1, const lmc_tensor_f64_1 *x_2, double *out);",
+        "int32_t divmod(lmc_context *ctx, int64_t x_1, int64_t x_2, int64_t *out_1, uint8_t *out_2);",
+    ] {
+        assert!(header.contains(declared), "{declared}: {header}");
+    }
+    let defined =
+        "#include \"p.h\"\nint32_t cube(lmc_context *ctx, double x, double *out) { (void)ctx; *out = x; return 0; }";
+    fs::write(folder.0.join("d.c"), defined).expect("the file can be written");
+    let made = folder.run("cc", &["-Wall", "-Wextra", "-Werror", "-c", "d.c"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
 /// A program whose library others link.

@@ -45,6 +45,11 @@ fn commands_take_several_files_for_one_program() {
     let (status, out, _) = lmc(&directory, &["compile", "b.ks", "a.ks", "--rev", "--emit", "header", "-o", "-"]);
     assert!(status == Some(0) && out.contains("b.ks, a.ks") && out.contains("rev_f("), "{out}");
     assert_eq!(lmc(&directory, &["compile", "b.ks", "a.ks", "-o", "a.ks"]).0, Some(2));
+    let bench = ["bench", "b.ks", "a.ks", "--fun", "f", "--input", "0.5", "--samples", "1", "--time", "0"];
+    let (status, out, errors) = lmc(&directory, &bench);
+    assert!(status == Some(0) && out.contains("vjp") && errors.is_empty(), "{out} {errors}");
+    let plot = ["--input", "to_float n", "--sizes", "1,2", "--plot", "a.ks"];
+    assert_eq!(lmc(&directory, &[&bench[..5], &plot[..]].concat()).0, Some(2));
 }
 
 #[test]
@@ -84,6 +89,13 @@ fn run_time_errors_are_in_the_right_file() {
     for args in [&["run", "b.ks", "a.ks"][..], &["run", "b.ks", "a.ks", "--interpret"]] {
         let (status, _, error) = lmc(&directory, args);
         assert!(status == Some(1) && error.starts_with("a.ks:4:3: "), "{error}");
+    }
+    // Lines may end with carriage returns.
+    let old = "(def f Float (v : Vec Float)\r  (index 5 v))\r(def main Integer () (print (f (Vec_init 1.0))))";
+    fs::write(directory.join("c.ks"), old).expect("the file can be written");
+    for args in [&["run", "c.ks"][..], &["run", "c.ks", "--interpret"]] {
+        let (status, _, error) = lmc(&directory, args);
+        assert!(status == Some(1) && error.starts_with("c.ks:2:3: "), "{error}");
     }
     let (_, code, _) = lmc(&directory, &["compile", "b.ks", "a.ks", "--emit", "llvm-ir", "-o", "-"]);
     assert!(code.contains("a.ks\\00"), "the library does not name the file");

@@ -8,6 +8,7 @@ use lmc::gradcheck::{self, Report};
 use lmc::ks::front;
 use lmc::ks::source::Source;
 use lmc::with_large_stack;
+use std::path::PathBuf;
 
 const PROGRAM: &str = "
 (def g Float ((a : Float) (v : Vec Float) (b : Tuple Float Float))
@@ -121,4 +122,65 @@ fn the_command_line_names_parameters() {
     assert!(message.contains("nothing that can vary called `n`"), "{message}");
     let (_, message) = command("t,t.1");
     assert!(message.contains("a part of `t` and the whole of it"), "{message}");
+}
+
+#[test]
+fn headers_keep_the_names_of_parameters() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wrt-names");
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written to");
+    std::fs::write(folder.join("p.ks"), "(def f Float ((w : Vec Float) (b : Float)) (mul b (sum w)))")
+        .expect("written");
+    let header = |options: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lmc"));
+        command.args(["compile", "p.ks", "--emit", "header=-"]).args(options).current_dir(&folder);
+        String::from_utf8(command.output().expect("lmc runs").stdout).expect("text")
+    };
+    let all = header(&["--fwd", "--rev", "--jvp", "--vjp"]);
+    let point = "const lmc_tensor_f64_1 *w, double b";
+    for declared in [
+        format!("rev_f(lmc_context *ctx, {point}, double dr, lmc_tensor_f64_1 *d_w, double *d_b)"),
+        format!("vjp_f(lmc_context *ctx, {point}, double dr, double *out, lmc_tensor_f64_1 *d_w, double *d_b)"),
+        format!("fwd_f(lmc_context *ctx, {point}, const lmc_tensor_f64_1 *d_w, double d_b, double *d_out)"),
+        format!(
+            "jvp_f(lmc_context *ctx, {point}, const lmc_tensor_f64_1 *d_w, double d_b, double *out, double *d_out)"
+        ),
+    ] {
+        assert!(all.contains(&declared), "{declared}: {all}");
+    }
+    let restricted = header(&["--rev", "--wrt", "b"]);
+    assert!(restricted.contains("double dr, double *d_b)") && !restricted.contains("d_w"), "{restricted}");
+}
+
+#[test]
+fn nothing_is_passed_for_what_cannot_vary() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wrt-labels");
+    std::fs::create_dir_all(&folder).expect("the directory for tests can be written to");
+    let program = "(def f Float ((w : Vec Float) (labels : Vec Integer) (p : Tuple Float (Vec Bool)))
+  (mul (get$1$2 p) (sumbuild (size labels) (lam (i : Integer) (mul (index i w) (to_float (index i labels)))))))
+(gdef hvp [f (Tuple (Vec Float) (Vec Integer) (Tuple Float (Vec Bool)))])
+(gdef jac [f (Tuple (Vec Float) (Vec Integer) (Tuple Float (Vec Bool)))])";
+    std::fs::write(folder.join("p.ks"), program).expect("written");
+    let printed = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lmc"));
+        let output = command.args(args).current_dir(&folder).output().expect("lmc runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let header = printed(&["compile", "p.ks", "--fwd", "--vjp", "--emit", "header=-"]);
+    let (vector, out) = ("const lmc_tensor_f64_1 *", "lmc_tensor_f64_1 *");
+    let p = "double p_1, const lmc_tensor_bool_1 *p_2";
+    let point = format!("lmc_context *ctx, {vector}w, const lmc_tensor_i64_1 *labels, {p}");
+    for declared in [
+        format!("fwd_f({point}, {vector}d_w, double d_p_1, double *d_out);"),
+        format!("vjp_f({point}, double dr, double *out, {out}d_w, double *d_p_1);"),
+        format!("hvp_f({point}, {vector}d_w, double d_p_1, {out}d_d_w, double *d_d_p_1);"),
+        format!("jac_f({point}, {out}d_out_w, double *d_out_p_1);"),
+    ] {
+        assert!(header.contains(&declared), "{declared}: {header}");
+    }
+    let stages = printed(&["demo", "p.ks", "--fun", "f"]);
+    assert!(stages.contains("it gives (d_w, _, d_p)\nfun f'(s, dr)"), "{stages}");
+    assert!(stages.contains("let { (d_w, d_labels, d_p) = ds }"), "{stages}");
+    let halves = printed(&["demo", "p.ks", "--fun", "f", "--derivation", "split"]);
+    assert!(halves.contains("suffwdpass$f(w, labels, p)"), "{halves}");
 }

@@ -19,7 +19,8 @@
 //! Other types have no form in C.
 
 use crate::ir::{FunId, Scalar};
-use lm::term::Def;
+use crate::labels::{Label, Labels, Like, View};
+use lm::term::{Def, Fun, FunName, Program};
 use lm::types::Type;
 use std::sync::Arc;
 
@@ -146,34 +147,105 @@ impl Interface {
         tensors.map(place).collect()
     }
 
+    /// Returns a parameter by its number, from 1 for the one after the context.
+    pub fn parameter(&self, number: usize) -> Option<&Parameter> {
+        self.inputs.iter().chain(&self.outputs).nth(number.checked_sub(1)?)
+    }
+
     /// Returns whether there are structures among the parameters.
     pub fn has_tensors(&self) -> bool {
         self.inputs.iter().chain(&self.outputs).any(|parameter| !matches!(parameter.form, CForm::Scalar(_)))
     }
 }
 
-/// Returns the inputs and the outputs of a definition; a type that has no form in C, otherwise.
-pub fn parameters(def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
+/// Returns the inputs and the outputs of a definition; a type that has no form in C, otherwise. Derivatives have the
+/// names of the function's parameters.
+pub fn parameters(program: &Program, def: &Def) -> Result<[Vec<Parameter>; 2], Type> {
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    for param in &def.params {
-        for (name, piece) in pieces(param.name(), param.ty())? {
-            push(&name, &piece, &mut inputs)?;
-        }
+    let labels = Labels::of(program, def);
+    for (label, ty) in labels.inputs.iter().zip(&def.fun.params) {
+        push_labelled(label, ty, &mut inputs)?;
     }
-    for (name, piece) in pieces("out", &def.fun.result)? {
-        push(&name, &piece, &mut outputs)?;
-    }
+    push_labelled(&labels.output, &def.fun.result, &mut outputs)?;
     Ok([inputs, outputs])
 }
 
-/// Returns the pieces in which C gets a type, with their names: one for a type that is not too deep, else several.
+/// Returns the names that C gives the parts of a derivative's result, such as `(out, (d_w, d_b, _))`, where the function
+/// has several parameters. `_` is a part that cannot vary.
+pub fn names_of_result(program: &Program, def: &Def) -> Option<String> {
+    fn text(label: &Label, ty: &Type) -> String {
+        match label.view(ty) {
+            View::Parts(labels, parts) => {
+                let parts = labels.iter().zip(parts).map(|(label, part)| text(label, part));
+                format!("({})", parts.collect::<Vec<_>>().join(", "))
+            }
+            View::Leaf(_, Some(_)) if !ty.is_differentiable() => "_".into(),
+            View::Leaf(name, _) => name.into(),
+        }
+    }
+    let labels = Labels::of(program, def);
+    let has_parts = |label: &Label| matches!(label, Label::Parts(_));
+    let is_named = labels.inputs.iter().any(has_parts) && has_parts(&labels.output);
+    is_named.then(|| text(&labels.output, &def.fun.result))
+}
+
+/// Returns the functions whose shape a definition needs for C: `f` for a cotangent of f's result that C does not give,
+/// since nothing in it can vary.
+pub fn needed_shapes(program: &Program, def: &Def) -> Vec<FunName> {
+    let mut out = Vec::new();
+    let inputs = Labels::of(program, def).inputs;
+    inputs.iter().zip(&def.fun.params).for_each(|(label, ty)| push_needed_shapes(label, ty, &mut out));
+    out
+}
+
+fn push_needed_shapes(label: &Label, ty: &Type, out: &mut Vec<FunName>) {
+    match label.view(ty) {
+        View::Parts(labels, types) => {
+            labels.iter().zip(types).for_each(|(label, ty)| push_needed_shapes(label, ty, out));
+        }
+        View::Leaf(_, Some(Like::Result { function, .. })) if has_constant(ty) => out.push(function.name.clone()),
+        View::Leaf(..) => {}
+    }
+}
+
+/// Returns the inputs and the outputs of an external function; none where C cannot have them.
+pub fn external_parameters(program: &Program, fun: &Fun) -> Option<[Vec<Parameter>; 2]> {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let labels = Labels::of_external(program, fun);
+    for (label, ty) in labels.inputs.iter().zip(&fun.params) {
+        push_labelled(label, ty, &mut inputs).ok()?;
+    }
+    push_labelled(&labels.output, &fun.result, &mut outputs).ok()?;
+    let has_form = |parameter: &Parameter| match parameter.form {
+        CForm::Scalar(_) => true,
+        CForm::Tensor { base, .. } => base.is_some(),
+        CForm::Jagged { .. } => false,
+    };
+    inputs.iter().chain(&outputs).all(has_form).then_some([inputs, outputs])
+}
+
+/// Adds the components of a tuple by their own names, and everything else by one name, in pieces where that is needed.
+fn push_labelled(label: &Label, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
+    match label.view(ty) {
+        View::Parts(labels, parts) => {
+            labels.iter().zip(parts).try_for_each(|(label, part)| push_labelled(label, part, out))
+        }
+        View::Leaf(name, like) => {
+            pieces(name, ty, like.is_some())?.iter().try_for_each(|(name, piece)| push(name, piece, out))
+        }
+    }
+}
+
+/// Returns the pieces in which C gets a type, with their names: one for a type that is not too deep, else several. There
+/// are none for tensors in a tangent that cannot vary.
 ///
 /// Errors: a part of the type that has no form in C.
-pub fn pieces(name: &str, ty: &Type) -> Result<Vec<(String, Type)>, Type> {
-    let part = |i: usize, ty: &Type| pieces(&format!("{name}_{}", i + 1), ty);
+pub fn pieces(name: &str, ty: &Type, is_tangent: bool) -> Result<Vec<(String, Type)>, Type> {
+    let part = |i: usize, ty: &Type| pieces(&format!("{name}_{}", i + 1), ty, is_tangent);
     let all = |parts: Vec<Result<Vec<_>, Type>>| Ok(parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat());
     match ty {
-        _ if !is_deep(ty) => Ok(vec![(name.to_string(), ty.clone())]),
+        _ if is_tangent && is_constant(ty) => Ok(vec![]),
+        _ if is_whole(ty, is_tangent) => Ok(vec![(name.to_string(), ty.clone())]),
         Type::Tuple(parts) => all(parts.iter().enumerate().map(|(i, ty)| part(i, ty)).collect()),
         Type::Tensor(rank, element) => match (rank, &**element) {
             (_, Type::Tuple(parts)) => {
@@ -182,7 +254,7 @@ pub fn pieces(name: &str, ty: &Type) -> Result<Vec<(String, Type)>, Type> {
             }
             (1, Type::Tensor(1, inner)) => {
                 let offsets = (format!("{name}_offsets"), Type::vec(Type::Integer));
-                let elements = pieces(&format!("{name}_each"), &Type::Tensor(1, inner.clone()))?;
+                let elements = pieces(&format!("{name}_each"), &Type::Tensor(1, inner.clone()), is_tangent)?;
                 Ok([vec![offsets], elements].concat())
             }
             _ => Err(ty.clone()),
@@ -191,12 +263,34 @@ pub fn pieces(name: &str, ty: &Type) -> Result<Vec<(String, Type)>, Type> {
     }
 }
 
-/// Returns whether C cannot get a type in one piece.
-pub fn is_deep(ty: &Type) -> bool {
-    push("", ty, &mut Vec::new()).is_err()
+/// Returns whether C gets a type in one piece. It gets no tensors in a tangent that cannot vary.
+pub fn is_whole(ty: &Type, is_tangent: bool) -> bool {
+    !(is_tangent && has_constant(ty)) && push("", ty, &mut Vec::new()).is_ok()
 }
 
-/// `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
+/// Returns whether a tangent type holds tensors that cannot vary.
+pub fn has_constant(ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(parts) => parts.iter().any(has_constant),
+        Type::Tensor(..) if is_constant(ty) => true,
+        Type::Tensor(rank, element) => match &**element {
+            // A tensor for each component.
+            Type::Tuple(parts) if !element.has_fixed_shape() => {
+                parts.iter().any(|part| has_constant(&Type::Tensor(*rank, Arc::new(part.clone()))))
+            }
+            element => has_constant(element),
+        },
+        Type::Float | Type::Integer | Type::Bool | Type::String => false,
+        Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
+    }
+}
+
+/// Returns whether a tangent type holds tensors, and nothing in it can vary.
+pub fn is_constant(ty: &Type) -> bool {
+    !ty.is_differentiable() && ty.mentions_array()
+}
+
+/// Adds `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.
 fn push(name: &str, ty: &Type, out: &mut Vec<Parameter>) -> Result<(), Type> {
     let mut add = |form| out.push(Parameter { name: name.to_string(), form });
     match ty {

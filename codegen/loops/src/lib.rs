@@ -20,6 +20,7 @@ mod error;
 pub mod interface;
 pub mod interp;
 pub mod ir;
+mod labels;
 pub mod layout;
 pub mod lower;
 pub mod passes;

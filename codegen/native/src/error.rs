@@ -36,7 +36,7 @@ pub enum Error {
         stderr: String,
     },
     /// No library has an external function that the program calls.
-    #[error("the external function `{0}` is nowhere: say which shared library has it, `--link FILE`")]
+    #[error("the external function `{0}` is nowhere: say which library or object has it, `--link FILE`")]
     Missing(String),
     /// A library to link cannot be loaded.
     #[error("cannot load `{}`: it is no shared library, or needs what is not there", .0.display())]

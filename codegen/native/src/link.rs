@@ -7,8 +7,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The linkers in order of preference: the C compiler knows where libm is, the others have to guess.
-const LINKERS: &[(&str, &[&str])] = &[("cc", &[]), ("ld", &[]), ("rust-lld", &["-flavor", "gnu"])];
+/// The linkers in order of preference: the C compiler knows where libm is, the others have to guess. So only the C
+/// compiler is told to refuse symbols that nothing defines.
+const LINKERS: &[(&str, &[&str])] = &[("cc", &["-Wl,--no-undefined"]), ("ld", &[]), ("rust-lld", &["-flavor", "gnu"])];
 
 /// Links `object`, and what it needs, with libraries of the system, to the shared library `output`.
 ///
@@ -23,7 +24,7 @@ pub(crate) fn link(
     for (linker, flags) in LINKERS {
         let arguments = [OsStr::new("-shared"), OsStr::new("-o"), output.as_os_str(), object.as_os_str()];
         let mut command = Command::new(linker);
-        let ran = deferred.output(command.args(*flags).args(arguments).args(needed).args(libraries));
+        let ran = deferred.output(command.env("LC_ALL", "C").args(*flags).args(arguments).args(needed).args(libraries));
         let failed = |stderr: String| Error::Link { linker: (*linker).to_string(), stderr };
         match ran {
             Ok(ran) if ran.status.success() => return Ok(()),

@@ -7,15 +7,16 @@ use crate::llvm_codegen::{OutputForm, generate};
 use crate::options::{Math, Options};
 use crate::source::SourceInfo;
 use crate::target::Target;
-use lm::term::{Def, FunName, Program};
+use lm::term::{Def, Fun, FunName, Program};
 use loops::analyses::slices::{Slices, Wanted};
-use loops::interface::Interface;
+use loops::interface::{Interface, Parameter, external_parameters};
 use loops::ir;
 use loops::ir::FunId;
 use loops::lower::{Outside, lower};
 use loops::passes;
 use loops::specialise::specialise;
 use loops::symbol::{Symbol, check_c_names, symbols};
+use std::sync::Arc;
 
 /// A function that the outside can call.
 #[derive(Clone, Debug)]
@@ -26,12 +27,16 @@ pub struct Entry {
     pub symbol: Symbol,
 }
 
+/// A function that others define, with its inputs and outputs where C knows them.
+pub(crate) type External = (Arc<Fun>, Option<[Vec<Parameter>; 2]>);
+
 /// A program on its way to native code.
 #[derive(Clone, Debug)]
 pub struct Module {
     loops: ir::Module,
     entries: Vec<Entry>,
     outside: Vec<Outside>,
+    externals: Vec<External>,
     source: SourceInfo,
     options: Options,
 }
@@ -67,7 +72,9 @@ pub fn compile(
     }
     let entry = |(name, symbol)| Entry { def: program.defs[&name].clone(), symbol };
     let entries = entries.into_iter().zip(symbols).map(entry).collect();
-    Ok(Module { loops, entries, outside, source: source.clone(), options: options.clone() })
+    let external = |fun: &Arc<Fun>| (fun.clone(), external_parameters(program, fun));
+    let externals = program.externals.values().map(external).collect();
+    Ok(Module { loops, entries, outside, externals, source: source.clone(), options: options.clone() })
 }
 
 impl Module {
@@ -79,6 +86,11 @@ impl Module {
     /// Returns the entry of a function, when it is one.
     pub fn entry(&self, name: &FunName) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.def.fun.name == *name)
+    }
+
+    /// Returns the functions that the program declares and others define.
+    pub(crate) fn externals(&self) -> &[External] {
+        &self.externals
     }
 
     /// Returns how it is compiled.

@@ -13,6 +13,7 @@ use crate::llvm_codegen::OutputForm;
 use crate::module::Module;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A kind of output.
@@ -85,10 +86,23 @@ impl Module {
         let directory = Scratch::new()?;
         let [input, output] = ["lmc.o", "lmc.so"].map(|name| directory.path.join(name));
         fs::write(&input, object).map_err(|error| refused(&input, &error))?;
-        self.options()
-            .timings
-            .time("linking", || link(&input, &self.options().link, libraries, &output, &directory.deferred))?;
+        let linking = || link(&input, &self.options().link, libraries, &output, &directory.deferred);
+        let linked = self.options().timings.time("linking", linking);
+        linked.map_err(|error| self.missing(error))?;
         fs::read(&output).map_err(|error| refused(&output, &error))
+    }
+}
+
+impl Module {
+    /// Returns the error of a linker; by its name, where an external function is defined nowhere.
+    fn missing(&self, error: Error) -> Error {
+        let Error::Link { stderr, .. } = &error else { return error };
+        let externals = self.loops().externals();
+        let is_named = |symbol: &Arc<str>| {
+            let (gnu, llvm) = (format!("undefined reference to `{symbol}'"), format!("undefined symbol: {symbol}\n"));
+            stderr.contains(&gnu) || stderr.contains(&llvm)
+        };
+        externals.into_iter().find(is_named).map_or(error.clone(), |symbol| Error::Missing(symbol.to_string()))
     }
 }
 

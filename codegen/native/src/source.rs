@@ -1,5 +1,6 @@
 //! Finds lines and columns in the source, for run-time errors.
 
+use lm::lines::line_ends;
 use std::sync::Arc;
 
 /// The files that a program was read from.
@@ -28,7 +29,7 @@ impl SourceInfo {
     /// in order. The first offset is 0.
     pub fn of_files<'a>(name: &str, files: impl IntoIterator<Item = (u32, &'a str, &'a str)>) -> SourceInfo {
         let files = files.into_iter().map(|(start, name, text)| {
-            let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+            let line_starts = std::iter::once(0).chain(line_ends(text).map(|i| i + 1)).collect();
             File { start, name: name.into(), text: text.into(), line_starts }
         });
         SourceInfo { name: name.into(), files: files.collect() }
@@ -54,5 +55,19 @@ impl SourceInfo {
 impl Default for SourceInfo {
     fn default() -> SourceInfo {
         SourceInfo::new("", "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_in_errors_of_the_compiler() {
+        for text in ["a\nbc", "a\rbc", "a\r\nbc"] {
+            let info = SourceInfo::new("f.ks", text);
+            let (file, line, column) = info.position(text.len() as u32 - 1);
+            assert_eq!((&**file, line, column), ("f.ks", 2, 2), "{text:?}");
+        }
     }
 }

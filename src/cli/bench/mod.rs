@@ -92,8 +92,11 @@ fn sizes(options: &BenchOptions) -> Result<Vec<Option<u32>>, Failure> {
     if options.plot.is_some() && sizes.len() < 2 {
         return Err(Failure::Usage("a plot needs two sizes at least: say `--sizes 100,1000,10000`".into()));
     }
+    let is_same = |file: &String, path: &Path| {
+        Path::new(file).canonicalize().is_ok_and(|file| path.canonicalize().is_ok_and(|path| path == file))
+    };
     if let Some(path) = &options.plot
-        && Path::new(&options.file).canonicalize().is_ok_and(|program| path.canonicalize().is_ok_and(|p| p == program))
+        && options.files.iter().any(|file| is_same(file, path))
     {
         return Err(Failure::Usage(format!("the program `{}` would be overwritten", path.display())));
     }

@@ -10,8 +10,9 @@ use std::time::Duration;
 /// Options of `lmc bench`.
 #[derive(clap::Args)]
 pub struct BenchOptions {
-    /// The program; `-` is standard input.
-    pub(super) file: String,
+    /// The files of the program; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<String>,
     /// The function to measure.
     #[arg(long = "fun", value_name = "NAME")]
     pub(super) fun: String,

@@ -45,7 +45,7 @@ type Compile = fn(&Program, &[FunName], &SourceInfo, &native::Options) -> Result
 impl Subject {
     /// Reads the program, and makes the derivatives.
     pub(super) fn new(options: &BenchOptions, format: ErrorFormat, watch: &Watch) -> Result<Subject, Failure> {
-        let mut input = Input::read_for(std::slice::from_ref(&options.file), options.derivation, format, watch)?;
+        let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
         let name = input.function(&options.fun)?;
         let Some(def) = input.pipeline.program().defs.get(&name) else {
             return Err(Failure::Wrong(format!(

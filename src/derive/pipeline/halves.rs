@@ -9,6 +9,7 @@
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 
+use super::maps::whole_argument;
 use super::{Error, Pipeline};
 use crate::derive::figures::records::{FLAT_RECORD, components};
 use crate::derive::passes::dce;
@@ -107,25 +108,23 @@ impl Pipeline {
         Ok(Halves { forward, reverse })
     }
 
-    /// `sufrev$f(s, dr) = let (y, r) = suffwdpass$f(s) in sufrevpass$f(dr, r)`.
+    /// `sufrev$f(s, dr) = let (a, b) = s in let (y, r) = suffwdpass$f(a, b) in sufrevpass$f(dr, r)`.
     pub(in crate::derive) fn call_halves(&mut self, of: &FunName, derivative: Derivative) -> Result<Def, Error> {
         let (first, second) = (of.derived(Derivative::SufFwdPass), of.derived(Derivative::SufRevPass));
         self.require(&first)?;
         self.require(&second)?;
-        let (first, second) = (self.source(&first)?.fun, self.source(&second)?.fun);
+        let (Def { fun: first, params, .. }, second) = (self.source(&first)?, self.source(&second)?.fun);
         let [cotangent, record] = second.params.as_slice() else { panic!("{of}: a second half takes two") };
         let value = first.result.as_tuple().expect("a value and a record")[0].clone();
         let supply = &mut self.program.supply;
-        let (s, dr) = (supply.fresh("s", first.argument()), supply.fresh("dr", cotangent.clone()));
+        let dr = supply.fresh("dr", cotangent.clone());
         let (y, r) = (supply.fresh("y", value), supply.fresh("r", record.clone()));
-        let args = match first.params.len() {
-            1 => vec![Expr::var(&s)],
-            n => (1..=n).map(|i| Expr::get(i, Expr::var(&s))).collect(),
-        };
-        let rhs = Expr::app(Op::Call(first), args);
-        let halves = Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs };
+        let params: Vec<Var> = params.iter().map(|p| supply.fresh(p.name(), p.ty().clone())).collect();
+        let (s, mut bindings) = whole_argument(&params, supply);
+        let rhs = Expr::app(Op::Call(first), params.iter().map(Expr::var).collect());
+        bindings.push(Binding { pattern: Pattern::Tuple(vec![y, r.clone()]), rhs });
         let body = Expr::app(Op::Call(second), vec![Expr::var(&dr), Expr::var(&r)]);
-        Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(vec![halves], body)))
+        Ok(Def::new(of.derived(derivative), vec![s, dr], Expr::block(bindings, body)))
     }
 
     /// Returns the forward half with f's own parameters.

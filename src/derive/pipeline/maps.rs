@@ -103,7 +103,7 @@ impl Pipeline {
         let (s, mut unpack) = whole_argument(&map.params, supply);
         let mut applied_to = Expr::var(&dx);
         if mode == Mode::Forward && name.varying().is_none() && map.params.len() > 1 {
-            let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d{}", p.name()), p.ty().tangent());
+            let d = |p: &Var, supply: &mut Supply| supply.fresh(&format!("d_{}", p.name()), p.ty().tangent());
             let parts: Vec<Var> = map.params.iter().map(|p| d(p, supply)).collect();
             applied_to = Expr::tuple(parts.iter().map(Expr::var).collect::<Vec<_>>());
             unpack.push(Binding { pattern: Pattern::Tuple(parts), rhs: Expr::var(&dx) });

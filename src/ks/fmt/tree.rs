@@ -4,7 +4,7 @@
 //! Note [Whose comment].
 
 use crate::ks::lexer::{Lexer, Token};
-use crate::ks::source::line_ends;
+use lm::lines::line_ends;
 use lm::term::Span;
 
 /// The number of line feeds between two pieces of text. More than 2 count as 2.

@@ -1,9 +1,10 @@
 //! The form for people: the message, the source with the marked text, and what to do.
 
 use crate::ks::diagnostic::{Diagnostic, Severity};
-use crate::ks::source::{Position, Source, line_ends};
+use crate::ks::source::{Position, Source};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use lm::lines::line_ends;
 use lm::term::Span;
 
 /// The renderer looks through all the text that it is given, so it is given no more than this many bytes.

@@ -77,8 +77,8 @@ fn below(p: &mut Pipeline, f: &FunName, derivative: &Derivative, s: &Value, rand
 fn judged(g: &FunName, report: &Report) -> Result<(), String> {
     let agrees = report.points > 0
         && report.stopped.is_none()
-        && report.differences.error <= DIFFERENCES
-        && report.forward_reverse.error <= ROUNDING
+        && report.whole.differences.error <= DIFFERENCES
+        && report.whole.forward_reverse.error <= ROUNDING
         && report.native.error <= report.native_limit;
     if agrees { Ok(()) } else { Err(format!("derivatives of {g}: {report:?}")) }
 }

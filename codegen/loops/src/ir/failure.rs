@@ -58,6 +58,17 @@ failures! {
     NotSpecialised 13 "LMC_NOT_SPECIALISED" "an argument is not what the function was specialised for" |_| 2;
 }
 
+impl Failure {
+    /// Returns the text with the name of the parameter that the failure is about, if it is about one.
+    pub fn message_about(self, parameter: &str) -> String {
+        match self {
+            Failure::BadArgument => format!("the argument `{parameter}` is not valid"),
+            Failure::ShapeMismatch => format!("the result `{parameter}` has another size than its storage"),
+            other => other.message().to_string(),
+        }
+    }
+}
+
 /// A tensor has no more elements than this. Dimensionless.
 pub const MOST_ELEMENTS: i64 = 1 << 40;
 

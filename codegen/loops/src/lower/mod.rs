@@ -79,10 +79,10 @@ pub fn lower(program: &Program, entries: &[FunName]) -> Result<(Module, Vec<Outs
     Ok((module, outside))
 }
 
-/// Returns the functions for C of entries on deep tensors.
+/// Returns the functions for C of entries on deep tensors, and of those on tangents that cannot vary.
 fn in_pieces(program: &Program, entries: &[FunName]) -> IndexMap<FunName, Def> {
     let mut supply = program.supply.clone();
-    let defs = entries.iter().filter_map(|name| pieces::in_pieces(program.defs.get(name)?, &mut supply));
+    let defs = entries.iter().filter_map(|name| pieces::in_pieces(program, program.defs.get(name)?, &mut supply));
     defs.map(|def| (def.fun.name.clone(), def)).collect()
 }
 
@@ -97,7 +97,7 @@ fn add_interfaces(
     for name in entries {
         let whole = &program.defs[name];
         let def = pieces.get(&name.version(Version::Pieces)).unwrap_or(whole);
-        outside.push(match parameters(whole) {
+        outside.push(match parameters(program, whole) {
             Err(ty) => Err(ty),
             Ok(parameters) => {
                 let next = FunId(module.functions.len());

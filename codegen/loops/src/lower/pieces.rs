@@ -1,4 +1,4 @@
-//! Makes functions for C of those on deep tensors, which C gets in pieces.
+//! Makes functions for C of those whose arguments or results C gets in pieces.
 //!
 //! ```text
 //! [pieces f](p1, .., pn) = let r = f(whole(p1), .., whole(pn)) in pieces(r)
@@ -7,45 +7,70 @@
 //! Tensor d (T1, T2)      build(size(v1), \i. (v1[i], v2[i]))                  build(size(v), \i. v[i].1), ..
 //! Vec (Vec T)            build(size(o) - 1, \i.                               o = scanl(+, 0, \i. size(v[i]))
 //!                          build(o[i+1] - o[i], \j. each[o[i] + j]))          each = build(o[n], \k. v[i][k - o[i]])
+//! a tangent that         the zero of the shape that the argument or           none
+//! cannot vary            the result of the function has
 //! ```
 //!
 //! In `each`, i is the row of element k: the number of rows that end before it or at it. A sum of marks at the ends of
 //! rows counts them.
 
-use crate::interface::{is_deep, pieces};
+use crate::interface::{has_constant, is_constant, is_whole, pieces};
+use crate::labels::{Label, Labels, Like, View};
 use lm::prim::Prim;
-use lm::term::{Binding, Def, Expr, Fun, Kind, Op, Pattern, Span, Supply, Var, Version};
+use lm::shape;
+use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Path, Pattern, Program, Span, Supply, Var, Version};
 use lm::types::Type;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Returns `[pieces f]`; `None` where C knows all types of f as they are, or knows some of them in no way.
-pub(super) fn in_pieces(def: &Def, supply: &mut Supply) -> Option<Def> {
-    let mut types = def.params.iter().map(Var::ty).chain([&def.fun.result]);
-    if !types.any(is_deep) {
+pub(super) fn in_pieces(program: &Program, def: &Def, supply: &mut Supply) -> Option<Def> {
+    let labels = Labels::of(program, def);
+    let inputs = labels.inputs.iter().zip(def.params.iter().map(Var::ty));
+    let is_in_pieces = |(label, ty): (&Label, &Type)| !is_whole_for_c(label, ty);
+    if !inputs.clone().chain([(&labels.output, &def.fun.result)]).any(is_in_pieces) {
         return None;
     }
-    let mut terms = Terms { supply, bindings: Vec::new() };
-    let (mut params, mut args) = (Vec::new(), Vec::new());
-    for param in &def.params {
-        let pieces = pieces(param.name(), param.ty()).ok()?;
-        let vars: Vec<Var> = pieces.into_iter().map(|(name, ty)| terms.supply.fresh(&name, ty)).collect();
-        args.push(terms.whole(param.ty(), &mut vars.iter().map(Expr::var).collect()));
-        params.extend(vars);
+    let mut terms = Terms { program, supply, bindings: Vec::new() };
+    let mut inputs_of_c = Inputs::default();
+    for (i, (label, ty)) in inputs.enumerate() {
+        terms.input(label, ty, vec![i + 1], &mut inputs_of_c)?;
     }
-    pieces("out", &def.fun.result).ok()?;
+    let args = (1..=def.params.len()).map(|i| inputs_of_c.at(&vec![i])).collect();
     let result = terms.named(Expr::app(Op::Call(def.fun.clone()), args));
     let mut results = Vec::new();
-    terms.split(&def.fun.result, &result, &mut results);
+    terms.output(&labels.output, &def.fun.result, &result, &mut results)?;
     let result = if results.len() == 1 { results.remove(0) } else { Expr::tuple(results) };
     let body = placed(&Expr::block(terms.bindings, result), def.body.span());
-    let types = params.iter().map(|x| x.ty().clone()).collect();
-    let fun = Fun { name: def.fun.name.version(Version::Pieces), params: types, result: body.ty().clone() };
-    Some(Def { fun: Arc::new(fun), params, body })
+    Some(Def::new(def.fun.name.version(Version::Pieces), inputs_of_c.params, body))
+}
+
+fn is_whole_for_c(label: &Label, ty: &Type) -> bool {
+    match label.view(ty) {
+        View::Parts(labels, types) => labels.iter().zip(types).all(|(label, ty)| is_whole_for_c(label, ty)),
+        View::Leaf(_, like) => is_whole(ty, like.is_some()),
+    }
+}
+
+/// The parameters of `[pieces f]`, and what they make: the parts of f's arguments, each after its own parts.
+#[derive(Default)]
+struct Inputs {
+    params: Vec<Var>,
+    parts: Vec<(Path, Expr)>,
+}
+
+impl Inputs {
+    /// Returns the part of the arguments at a path.
+    fn at(&self, path: &Path) -> Expr {
+        let above = self.parts.iter().filter(|(known, _)| path.starts_with(known));
+        let (known, e) = above.max_by_key(|(known, _)| known.len()).expect("the part comes before what is like it");
+        path[known.len()..].iter().fold(e.clone(), |e, i| Expr::get(*i, e))
+    }
 }
 
 /// The terms of a definition, and the bindings that they need, in order.
 struct Terms<'a> {
+    program: &'a Program,
     supply: &'a mut Supply,
     bindings: Vec<Binding>,
 }
@@ -60,33 +85,97 @@ impl Terms<'_> {
     /// Returns `build n (\i. f(i))`, of a rank.
     fn build(&mut self, rank: usize, n: Expr, f: impl FnOnce(&mut Terms, &Expr) -> Expr) -> Expr {
         let i = self.supply.fresh("i", Type::index(rank));
-        let mut inner = Terms { supply: self.supply, bindings: Vec::new() };
+        let mut inner = Terms { program: self.program, supply: self.supply, bindings: Vec::new() };
         let element = f(&mut inner, &Expr::var(&i));
         let body = Expr::block(inner.bindings, element);
         Expr::prim(Prim::Build, [n, Expr::lam(i, body)])
     }
 
-    /// Returns a value of a type, of its pieces.
-    fn whole(&mut self, ty: &Type, given: &mut VecDeque<Expr>) -> Expr {
-        match ty {
-            Type::Tuple(parts) if is_deep(ty) => {
-                let parts: Vec<Expr> = parts.iter().map(|part| self.whole(part, given)).collect();
-                Expr::tuple(parts)
+    /// Adds a part of the arguments, and the parameters that it takes; `None` where C does not know it.
+    fn input(&mut self, label: &Label, ty: &Type, path: Path, inputs: &mut Inputs) -> Option<Expr> {
+        let value = match label.view(ty) {
+            View::Parts(labels, types) => {
+                let parts = labels.iter().zip(types).enumerate();
+                let part = |(i, (label, ty))| self.input(label, ty, [&path[..], &[i + 1]].concat(), inputs);
+                Expr::tuple(parts.map(part).collect::<Option<Vec<_>>>()?)
             }
-            Type::Tensor(rank, element) if is_deep(ty) => match &**element {
+            View::Leaf(name, like) => {
+                let pieces = pieces(name, ty, like.is_some()).ok()?.into_iter();
+                let vars: Vec<Var> = pieces.map(|(name, ty)| self.supply.fresh(&name, ty)).collect();
+                let shape = like.filter(|_| has_constant(ty)).map(|like| self.shape(like, inputs));
+                let value = self.whole(ty, &mut vars.iter().map(Expr::var).collect(), shape.as_ref());
+                inputs.params.extend(vars);
+                if value.is_atom() { value } else { self.named(value) }
+            }
+        };
+        inputs.parts.push((path, value.clone()));
+        Some(value)
+    }
+
+    /// Returns the shape of a tangent.
+    fn shape(&mut self, like: &Like, inputs: &Inputs) -> Expr {
+        let shape = match like {
+            Like::Part(path) => shape::of_term(inputs.at(path), self.supply),
+            Like::Result { function, args, part } => {
+                let args = args.iter().map(|path| inputs.at(path)).collect();
+                part.iter().fold(self.shape_of_result(function, args), |shape, i| Expr::get(*i, shape))
+            }
+            Like::Unknown => panic!("inputs of unknown shape have plain names"),
+        };
+        self.named(shape)
+    }
+
+    /// Returns the shape of a function's result, by the function for it where there is one.
+    fn shape_of_result(&mut self, function: &Arc<Fun>, args: Vec<Expr>) -> Expr {
+        match self.program.defs.get(&function.name.derived(Derivative::Shape)) {
+            Some(def) => self.named(Expr::app(Op::Call(def.fun.clone()), args)),
+            None => shape::of_term(self.named(Expr::app(Op::Call(function.clone()), args)), self.supply),
+        }
+    }
+
+    /// Returns a value of a type, of its pieces. A tangent that is not whole has a shape.
+    fn whole(&mut self, ty: &Type, given: &mut VecDeque<Expr>, shape: Option<&Expr>) -> Expr {
+        match ty {
+            _ if shape.is_none() && is_whole(ty, false) => given.pop_front().expect("there is a piece for each type"),
+            _ if is_constant(ty)
+                && let Some(shape) = shape =>
+            {
+                shape::zeros(ty, shape, self.supply).expect("every tangent type has a zero")
+            }
+            Type::Tuple(parts) => {
+                let shape = |i, ty| shape.filter(|_| has_constant(ty)).map(|shape| Expr::get(i + 1, shape.clone()));
+                let part = |(i, part)| self.whole(part, given, shape(i, part).as_ref());
+                Expr::tuple(parts.iter().enumerate().map(part).collect::<Vec<_>>())
+            }
+            Type::Tensor(rank, element) => match &**element {
                 Type::Tuple(parts) => {
-                    let tensor = |part: &Type| Type::Tensor(*rank, Arc::new(part.clone()));
-                    let columns = parts.iter().map(|part| self.whole(&tensor(part), given)).collect();
+                    let column = |(i, part): (usize, &Type)| {
+                        let ty = Type::Tensor(*rank, Arc::new(part.clone()));
+                        let shape =
+                            shape.filter(|_| has_constant(&ty)).map(|s| self.shape_of_column(*rank, i, part, s));
+                        self.whole(&ty, given, shape.as_ref())
+                    };
+                    let columns = parts.iter().enumerate().map(column).collect();
                     self.zipped(*rank, columns)
                 }
                 _ => {
                     let offsets = given.pop_front().expect("there are offsets");
-                    let each = self.whole(element, given);
+                    let shape = shape.map(|shape| self.offsets_and_elements(shape).1);
+                    let each = self.whole(element, given, shape.as_ref());
                     self.rows(&offsets, each)
                 }
             },
-            _ => given.pop_front().expect("there is a piece for each type"),
+            _ => panic!("{ty} is a piece"),
         }
+    }
+
+    /// Returns the shape of the tensor of i-th components, from that of a tensor of tuples with tensors.
+    fn shape_of_column(&mut self, rank: usize, i: usize, part: &Type, shape: &Expr) -> Expr {
+        let shape = match part.has_fixed_shape() {
+            true => size(shape),
+            false => self.build(rank, size(shape), |_, k| Expr::get(i + 1, at(k, shape))),
+        };
+        self.named(shape)
     }
 
     /// Returns the tensor of tuples; its columns must be of one size.
@@ -111,30 +200,50 @@ impl Terms<'_> {
         })
     }
 
-    /// Appends the pieces of a value, which is a variable.
-    fn split(&mut self, ty: &Type, value: &Expr, out: &mut Vec<Expr>) {
-        match ty {
-            Type::Tuple(parts) if is_deep(ty) => {
-                for (i, part) in parts.iter().enumerate() {
-                    let component = self.named(Expr::get(i + 1, value.clone()));
-                    self.split(part, &component, out);
+    /// Appends the pieces of a part of the result, which is a variable; `None` where C does not know it.
+    fn output(&mut self, label: &Label, ty: &Type, value: &Expr, out: &mut Vec<Expr>) -> Option<()> {
+        match label.view(ty) {
+            View::Parts(labels, types) => {
+                for (i, (label, ty)) in labels.iter().zip(types).enumerate() {
+                    let part = self.named(Expr::get(i + 1, value.clone()));
+                    self.output(label, ty, &part, out)?;
                 }
             }
-            Type::Tensor(rank, element) if is_deep(ty) => match &**element {
+            View::Leaf(name, like) => {
+                pieces(name, ty, like.is_some()).ok()?;
+                self.split(ty, value, like.is_some(), out);
+            }
+        }
+        Some(())
+    }
+
+    /// Appends the pieces of a value, which is a variable.
+    fn split(&mut self, ty: &Type, value: &Expr, is_tangent: bool, out: &mut Vec<Expr>) {
+        match ty {
+            _ if is_tangent && is_constant(ty) => {}
+            _ if is_whole(ty, is_tangent) => out.push(value.clone()),
+            Type::Tuple(parts) => {
+                for (i, part) in parts.iter().enumerate() {
+                    let component = self.named(Expr::get(i + 1, value.clone()));
+                    self.split(part, &component, is_tangent, out);
+                }
+            }
+            Type::Tensor(rank, element) => match &**element {
                 Type::Tuple(parts) => {
-                    for (k, part) in parts.iter().enumerate() {
+                    let columns = parts.iter().map(|part| Type::Tensor(*rank, Arc::new(part.clone()))).enumerate();
+                    for (k, ty) in columns.filter(|(_, ty)| !(is_tangent && is_constant(ty))) {
                         let column = self.build(*rank, size(value), |_, i| Expr::get(k + 1, at(i, value)));
                         let column = self.named(column);
-                        self.split(&Type::Tensor(*rank, Arc::new(part.clone())), &column, out);
+                        self.split(&ty, &column, is_tangent, out);
                     }
                 }
                 _ => {
                     let (offsets, each) = self.offsets_and_elements(value);
                     out.push(offsets);
-                    self.split(element, &each, out);
+                    self.split(element, &each, is_tangent, out);
                 }
             },
-            _ => out.push(value.clone()),
+            _ => panic!("{ty} is a piece"),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Emits entry points: the forms of a function that the outside sees.
 
+use super::support::Cause;
 use super::{Emitter, built, packed_name};
 use crate::llvm;
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
-use lm::term::Span;
 use loops::interface::{CForm, Interface};
 use loops::ir::{Failure, Function, Scalar, Ty};
 use loops::symbol::Symbol;
@@ -41,7 +41,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         types.extend(interface.outputs.iter().map(|_| BasicMetadataTypeEnum::from(ptr)));
         let entry = self.add_function(&symbol.name, self.i32().fn_type(&types, false), Linkage::External);
         self.start(entry);
-        let span = self.request.module.functions[interface.function.0].span;
         let ctx = entry.get_params()[0].into_pointer_value();
         let mut fields = self.input_fields(interface, entry);
         let outputs: Vec<PointerValue> =
@@ -51,7 +50,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 let number = 1 + interface.inputs.len() + i;
                 let args = [(*output).into(), ctx.into(), self.flag_of(form.base().is_some())];
                 let has_storage = self.runtime("lmc.has_storage", &args).into_int_value();
-                self.check_structure(entry, form, *output, has_storage, number, span);
+                self.check_structure(entry, interface, number, *output, has_storage);
                 fields.push(has_storage.into());
                 fields.extend(self.fields(form, *output));
             }
@@ -79,7 +78,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         interface: &Interface,
         entry: FunctionValue<'ctx>,
     ) -> Vec<BasicValueEnum<'ctx>> {
-        let span = self.request.module.functions[interface.function.0].span;
         let mut fields = Vec::new();
         for (i, input) in interface.inputs.iter().enumerate() {
             let value = entry.get_params()[1 + i];
@@ -87,7 +85,7 @@ impl<'ctx> Emitter<'ctx, '_> {
                 CForm::Scalar(scalar) => fields.push(self.inward(scalar.ty(), value)),
                 form => {
                     let given = self.context.bool_type().const_all_ones();
-                    self.check_structure(entry, form, value.into_pointer_value(), given, 1 + i, span);
+                    self.check_structure(entry, interface, 1 + i, value.into_pointer_value(), given);
                     fields.extend(self.fields(form, value.into_pointer_value()));
                 }
             }
@@ -134,12 +132,12 @@ impl<'ctx> Emitter<'ctx, '_> {
     fn check_structure(
         &mut self,
         entry: FunctionValue<'ctx>,
-        form: &CForm,
+        interface: &Interface,
+        number: usize,
         structure: PointerValue<'ctx>,
         given: IntValue<'ctx>,
-        number: usize,
-        span: Span,
     ) {
+        let form = &interface.parameter(number).expect("the parameter exists").form;
         let has_data = self.flag_of(form.base().is_some());
         let (check, rank) = match form {
             CForm::Scalar(_) => return,
@@ -148,8 +146,11 @@ impl<'ctx> Emitter<'ctx, '_> {
         };
         let rank = self.i64().const_int(*rank as u64, false);
         let fine = self.runtime(check, &[structure.into(), rank.into(), has_data, given.into()]);
+        let function = &self.request.module.functions[interface.function.0];
+        let parameter = self.parameter_name(function, number);
+        let cause = Cause { parameter, ..Cause::new(Failure::BadArgument, function.span) };
         let number = self.i64().const_int(number as u64, false);
-        self.require(entry, fine.into_int_value(), Failure::BadArgument, &[number], span);
+        self.require(entry, fine.into_int_value(), &cause, &[number]);
     }
 
     fn flag_of(&self, holds: bool) -> BasicMetadataValueEnum<'ctx> {
@@ -161,14 +162,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         entry: FunctionValue<'ctx>,
         condition: IntValue<'ctx>,
-        failure: Failure,
+        cause: &Cause,
         numbers: &[IntValue<'ctx>],
-        span: Span,
     ) {
         let [good, bad] = [(); 2].map(|()| self.context.append_basic_block(entry, ""));
         built(self.builder.build_conditional_branch(condition, good, bad));
         self.builder.position_at_end(bad);
-        let status = self.fail(entry.get_params()[0].into_pointer_value(), failure, numbers, span);
+        let status = self.fail(entry.get_params()[0].into_pointer_value(), cause, numbers);
         built(self.builder.build_return(Some(&status)));
         self.builder.position_at_end(good);
     }
@@ -234,7 +234,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         let none = built(self.builder.build_int_compare(IntPredicate::EQ, missing, self.i64().const_zero(), ""));
         let numbers = [missing, self.i64().const_zero()];
         let span = self.request.module.functions[index].span;
-        self.require(entry, none, Failure::OutOfMemory, &numbers, span);
+        self.require(entry, none, &Cause::new(Failure::OutOfMemory, span), &numbers);
         arena
     }
 

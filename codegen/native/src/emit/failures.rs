@@ -8,12 +8,13 @@
 //! `alloc`: a check costs a branch. Which error it is, and with what numbers, depends on where control comes from.
 
 use super::frame::{Frame, Report};
+use super::support::Cause;
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValueEnum, IntValue, PhiValue, PointerValue};
 use lm::term::Span;
-use loops::ir::Failure;
+use loops::ir::{Failure, Function};
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// Goes on where the condition holds.
@@ -25,7 +26,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         span: Span,
         numbers: &[IntValue<'ctx>],
     ) {
-        let (report, differing) = self.told(failure, span, numbers);
+        let cause = self.cause(frame.function(), failure, span, numbers);
+        let (report, differing) = self.told(&cause, numbers);
         let target = self.report(frame, report, &differing);
         self.unless_left(frame, condition, target);
     }
@@ -42,7 +44,8 @@ impl<'ctx> Emitter<'ctx, '_> {
         let [good, bad] = self.branch(frame, condition);
         self.builder.position_at_end(bad);
         let numbers = numbers(self);
-        let (report, differing) = self.told(failure, span, &numbers);
+        let cause = self.cause(frame.function(), failure, span, &numbers);
+        let (report, differing) = self.told(&cause, &numbers);
         let target = self.report(frame, report, &differing);
         self.branch_to(target);
         self.builder.position_at_end(good);
@@ -57,7 +60,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         span: Span,
     ) {
         let fine = built(self.builder.build_is_not_null(taken, ""));
-        let site = self.site(Failure::OutOfMemory, span, 2);
+        let site = self.site(&Cause::new(Failure::OutOfMemory, span), 2);
         let target = self.report(frame, Report::Exhausted, &[site.into(), count.into(), bytes.into()]);
         self.unless_left(frame, fine, target);
     }
@@ -82,21 +85,30 @@ impl<'ctx> Emitter<'ctx, '_> {
     ) {
         let [good, bad] = self.branch(frame, condition);
         self.builder.position_at_end(bad);
-        let status = self.fail(frame.ctx(), Failure::RecursionTooDeep, &[depth], frame.function().span);
+        let cause = Cause::new(Failure::RecursionTooDeep, frame.function().span);
+        let status = self.fail(frame.ctx(), &cause, &[depth]);
         let status = self.hidden(status);
         let failed = frame.failed(status, bad);
         self.branch_to(failed);
         self.builder.position_at_end(good);
     }
 
-    fn told(
-        &mut self,
-        failure: Failure,
-        span: Span,
-        numbers: &[IntValue<'ctx>],
-    ) -> (Report, Vec<BasicValueEnum<'ctx>>) {
-        let status = self.i32().const_int(failure as u64, false);
-        let mut differing: Vec<BasicValueEnum> = vec![self.site(failure, span, numbers.len()).into(), status.into()];
+    /// Returns the cause of a failure, with the parameter of the C function that it is about.
+    fn cause(&self, function: &Function, failure: Failure, span: Span, numbers: &[IntValue<'ctx>]) -> Cause {
+        let is_about_parameter = matches!(failure, Failure::BadArgument | Failure::ShapeMismatch);
+        let number = numbers.first().filter(|_| is_about_parameter).and_then(|n| n.get_zero_extended_constant());
+        let parameter = number.and_then(|number| self.parameter_name(function, number as usize));
+        Cause { parameter, ..Cause::new(failure, span) }
+    }
+
+    /// Returns the name in C of a parameter of a function that C calls, by its number, from 1.
+    pub(super) fn parameter_name(&self, function: &Function, number: usize) -> Option<String> {
+        self.parameter_names.get(&function.name)?.get(number.checked_sub(1)?).cloned()
+    }
+
+    fn told(&mut self, cause: &Cause, numbers: &[IntValue<'ctx>]) -> (Report, Vec<BasicValueEnum<'ctx>>) {
+        let status = self.i32().const_int(cause.failure as u64, false);
+        let mut differing: Vec<BasicValueEnum> = vec![self.site(cause, numbers.len()).into(), status.into()];
         differing.extend(numbers.iter().map(|number| BasicValueEnum::from(*number)));
         (Report::Numbers(numbers.len()), differing)
     }

@@ -49,6 +49,7 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
+use crate::header::parameter_names;
 use crate::options::Math;
 use crate::source::SourceInfo;
 use crate::target::Target;
@@ -61,15 +62,17 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::types::{BasicTypeEnum, IntType, PointerType};
 use inkwell::values::{FunctionValue, PointerValue};
+use lm::term::FunName;
 use loops::analyses::jam;
 use loops::analyses::slices::Slices;
 use loops::ir;
-use loops::ir::{Failure, Scalar, Ty};
+use loops::ir::{FunId, Scalar, Ty};
 use loops::lower::Outside;
 use loops::symbol::Symbol;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use support::Cause;
 
 /// The module to emit, and the options for it.
 pub(crate) struct Request<'a> {
@@ -137,7 +140,9 @@ struct Emitter<'ctx, 'a> {
     /// How many alias scopes there are.
     scopes: usize,
     /// The errors that may be reported, by what they are and where they point.
-    sites: IndexMap<(Failure, u32, u32, usize), PointerValue<'ctx>>,
+    sites: IndexMap<(Cause, usize), PointerValue<'ctx>>,
+    /// The names of the parameters in C, of each function that C calls.
+    parameter_names: HashMap<FunName, Vec<String>>,
     /// Which functions may run more than once in a call of an entry.
     repeated: Vec<bool>,
     /// How often the code at hand runs.
@@ -149,6 +154,9 @@ struct Emitter<'ctx, 'a> {
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
     fn new(context: &'ctx Context, module: Module<'ctx>, request: &'a Request<'a>) -> Emitter<'ctx, 'a> {
         let builder = context.create_builder();
+        let name_of = |function: FunId| request.module.functions[function.0].name.clone();
+        let called = request.interfaces.iter().flatten();
+        let names = called.map(|interface| (name_of(interface.function), parameter_names(interface)));
         Emitter {
             context,
             module,
@@ -159,6 +167,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             written: loops::analyses::cache::written(request.module),
             scopes: 0,
             sites: IndexMap::new(),
+            parameter_names: names.collect(),
             repeated: request.module.repeated(),
             hotness: Hotness::default(),
             aliases: HashMap::new(),

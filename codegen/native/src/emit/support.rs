@@ -23,18 +23,31 @@ const NUMBER: u32 = 6;
 /// The alignment of both.
 const ALIGN: u32 = 8;
 
+/// An error at a place of the source, and the parameter of the C function that it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cause {
+    pub(super) failure: Failure,
+    pub(super) span: Span,
+    pub(super) parameter: Option<String>,
+}
+
+impl Cause {
+    pub(super) fn new(failure: Failure, span: Span) -> Cause {
+        Cause { failure, span, parameter: None }
+    }
+}
+
 impl<'ctx> Emitter<'ctx, '_> {
     /// Reports an error; gives its status.
     pub(super) fn fail(
         &mut self,
         ctx: PointerValue<'ctx>,
-        failure: Failure,
+        cause: &Cause,
         numbers: &[IntValue<'ctx>],
-        span: Span,
     ) -> IntValue<'ctx> {
-        let site = self.site(failure, span, numbers.len());
+        let site = self.site(cause, numbers.len());
         self.tell(ctx, site, numbers);
-        self.i32().const_int(failure as u64, false)
+        self.i32().const_int(cause.failure as u64, false)
     }
 
     /// Reports the error of a site.
@@ -108,19 +121,21 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     /// An error as it is at one place of the source: a constant, but for the numbers.
-    pub(super) fn site(&mut self, failure: Failure, span: Span, numbers: usize) -> PointerValue<'ctx> {
-        let key = (failure, span.start, span.end, numbers);
+    pub(super) fn site(&mut self, cause: &Cause, numbers: usize) -> PointerValue<'ctx> {
+        let Cause { failure, span, parameter } = cause;
+        let key = (cause.clone(), numbers);
         if let Some(site) = self.sites.get(&key) {
             return *site;
         }
-        let known = span != Span::default();
+        let known = *span != Span::default();
         let source = self.request.source;
         let (file, line, column) = if known { source.position(span.start) } else { (source.name(), 0, 0) };
-        let places = [failure as u32, line as u32, column as u32, span.start, span.end, numbers as u32];
+        let places = [*failure as u32, line as u32, column as u32, span.start, span.end, numbers as u32];
         let mut fields: Vec<BasicValueEnum> =
             places.iter().map(|place| self.i32().const_int(u64::from(*place), false).into()).collect();
         fields.push(self.numbers_type().const_zero().into());
-        fields.push(self.text(&failure.message().into()).into());
+        let message = parameter.as_ref().map_or(failure.message().into(), |name| failure.message_about(name));
+        fields.push(self.text(&message.into()).into());
         fields.push(self.text(file).into());
         let site = self.module.add_global(self.error_type(), None, "lmc.site");
         site.set_initializer(&self.context.const_struct(&fields, false));

@@ -1,16 +1,23 @@
 //! Writes the C header of a module.
 //!
+//! For each external function of the program: its type, and the declaration of what it must define.
 //! For each entry with a name that C can write: a comment with its KS type, its symbols and its
 //! errors, and a declaration. Compiles as C11 and C++17 without warnings. `$` in a name is an extension of
 //! compilers: such declarations stand behind `LMC_DOLLAR_NAMES`, and the plain alias is always declared.
 
+mod names;
+
+pub(crate) use names::parameter_names;
+
 use crate::error::Error;
 use crate::module::{Entry, Module};
 use indexmap::IndexSet;
+use lm::term::Fun;
 use lm::types::Type;
 use loops::interface::{CForm, Interface, Parameter, c_type};
 use loops::ir::{Block, Failure, Function, Memory, Stmt};
-use loops::symbol::is_reserved;
+use loops::symbol::c_symbol;
+use names::Names;
 
 const PRELUDE: &str = include_str!("prelude.h");
 
@@ -22,9 +29,16 @@ pub(crate) fn header(module: &Module) -> Result<String, Error> {
     let name = module.source().name();
     let from = if name.is_empty() { String::new() } else { format!(" from {}", comment_safe(name)) };
     let mut out = format!("/* Functions that lmc compiled{from}. */\n\n{PRELUDE}");
-    let structures = interfaces.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
-    let structures: IndexSet<String> = structures.filter_map(|parameter| parameter.form.definition()).collect();
+    let externals: Vec<External> = module
+        .externals()
+        .iter()
+        .filter_map(|(fun, parameters)| parameters.as_ref().map(|parameters| (&**fun, parameters)))
+        .collect();
+    let needed = interfaces.iter().flat_map(|interface| interface.inputs.iter().chain(&interface.outputs));
+    let needed = needed.chain(externals.iter().flat_map(|(_, parameters)| parameters.iter().flatten()));
+    let structures: IndexSet<String> = needed.filter_map(|parameter| parameter.form.definition()).collect();
     structures.iter().for_each(|structure| out.push_str(&format!("\n{structure}")));
+    externals.iter().for_each(|external| out.push_str(&external_declaration(external)));
     let failures = failures(module);
     for (entry, interface) in module.entries().iter().zip(interfaces) {
         out.push_str(&declaration(entry, interface, &failures[interface.function.0]));
@@ -33,21 +47,33 @@ pub(crate) fn header(module: &Module) -> Result<String, Error> {
     Ok(out)
 }
 
+/// An external function, with its inputs and outputs.
+type External<'a> = (&'a Fun, &'a [Vec<Parameter>; 2]);
+
+fn external_declaration((fun, [inputs, outputs]): &External) -> String {
+    let params = c_parameters(inputs, Some(outputs));
+    format!("\n/* {}\n   Defined elsewhere. */\nint32_t {}({params});\n", type_of(fun), c_symbol(&fun.name))
+}
+
+fn type_of(fun: &Fun) -> String {
+    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
+    comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result))
+}
+
 fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> String {
     let (fun, symbol) = (&entry.def.fun, &entry.symbol);
-    let params: Vec<String> = fun.params.iter().map(Type::to_string).collect();
-    let ty = comment_safe(&format!("{} : ({}) -> {}", fun.name, params.join(", "), fun.result));
+    let ty = type_of(fun);
     let symbols = comment_safe(&symbol.names().collect::<Vec<_>>().join(", "));
     let argument = interface.has_tensors().then_some(Failure::BadArgument.constant());
     let errors: IndexSet<&str> = failures.iter().map(|failure| failure.constant()).chain(argument).collect();
     let errors: Vec<&str> = errors.into_iter().collect();
     let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
     let mut out = format!("\n/* {ty}\n   Symbols: {symbols}. Errors: {errors}. */\n");
-    let params = c_parameters(interface, true);
+    let params = c_parameters(&interface.inputs, Some(&interface.outputs));
     let name = symbol.c_name().expect("only functions that want one name in C have none, and they are refused");
     out.push_str(&format!("int32_t {name}({params});\n"));
     if let Some(query) = symbol.workspace_c_name() {
-        out.push_str(&format!("int32_t {query}({});\n", c_parameters(interface, false)));
+        out.push_str(&format!("int32_t {query}({});\n", c_parameters(&interface.inputs, None)));
     }
     let dollar =
         symbol.name.contains('$') && symbol.name.chars().all(|c| c.is_ascii_alphanumeric() || "_$".contains(c));
@@ -59,40 +85,28 @@ fn declaration(entry: &Entry, interface: &Interface, failures: &[Failure]) -> St
 
 /// Inputs by value, tensors as constant structures; results through pointers, or in place of them the number of
 /// bytes.
-fn c_parameters(interface: &Interface, has_outputs: bool) -> String {
-    let mut taken: IndexSet<String> = IndexSet::from(["ctx".to_string()]);
+fn c_parameters(inputs: &[Parameter], outputs: Option<&[Parameter]>) -> String {
+    let mut names = Names::default();
     let mut out = vec!["lmc_context *ctx".to_string()];
-    for Parameter { name, form } in &interface.inputs {
-        let name = unused(name, &mut taken);
+    for Parameter { name, form } in inputs {
+        let name = names.unused(name);
         out.push(match form {
             CForm::Scalar(scalar) => format!("{}{name}", c_type(*scalar)),
             form => format!("const {} *{name}", form.structure().expect("tensors are structures")),
         });
     }
-    if !has_outputs {
-        out.push(format!("int64_t *{}", unused("bytes", &mut taken)));
+    let Some(outputs) = outputs else {
+        out.push(format!("int64_t *{}", names.unused("bytes")));
         return out.join(", ");
-    }
-    for Parameter { name, form } in &interface.outputs {
-        let name = unused(name, &mut taken);
+    };
+    for Parameter { name, form } in outputs {
+        let name = names.unused(name);
         out.push(match form {
             CForm::Scalar(scalar) => format!("{}*{name}", c_type(*scalar)),
             form => format!("{} *{name}", form.structure().expect("tensors are structures")),
         });
     }
     out.join(", ")
-}
-
-/// Returns an identifier of C, not used before in the declaration.
-fn unused(name: &str, taken: &mut IndexSet<String>) -> String {
-    let mut name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if is_reserved(&name) {
-        name = format!("x_{name}");
-    }
-    while !taken.insert(name.clone()) {
-        name.push('_');
-    }
-    name
 }
 
 /// Returns the failures of each function: its own and those of what it calls.

@@ -14,7 +14,7 @@ unsafe extern "C" {
     #[link_name = "f2"]
     fn f2_status(ctx: *mut Context, x: f64, out: *mut f64) -> i32;
     #[link_name = "rev$f2"]
-    fn rev_f2_status(ctx: *mut Context, x: f64, dr: f64, out: *mut f64) -> i32;
+    fn rev_f2_status(ctx: *mut Context, x: f64, dr: f64, d_x: *mut f64) -> i32;
 }
 
 /// The result of a call, or the status that says what went wrong.

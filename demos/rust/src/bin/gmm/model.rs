@@ -64,8 +64,8 @@ unsafe extern "C" {
         means: *const Rows,
         icf: *const Rows,
         x: *const Rows,
-        gamma: f64,
-        m: i64,
+        wishart_gamma: f64,
+        wishart_m: i64,
         out: *mut f64,
     ) -> i32;
     #[link_name = "rev$gmm"]
@@ -75,14 +75,14 @@ unsafe extern "C" {
         means: *const Rows,
         icf: *const Rows,
         x: *const Rows,
-        gamma: f64,
-        m: i64,
+        wishart_gamma: f64,
+        wishart_m: i64,
         dr: f64,
-        to_alphas: *mut Vector,
-        to_means: *mut Rows,
-        to_icf: *mut Rows,
-        to_x: *mut Rows,
-        to_gamma: *mut f64,
+        d_alphas: *mut Vector,
+        d_means: *mut Rows,
+        d_icf: *mut Rows,
+        d_x: *mut Rows,
+        d_wishart_gamma: *mut f64,
     ) -> i32;
 }
 
