@@ -183,13 +183,14 @@ impl<'a> Check<'a> {
         let forward = v.dy.as_ref().map(|dy| dot(&v.dr, dy));
         let reverse = v.back.as_ref().map(|back| dot(back, &v.ds));
         let scales = [v.dy.as_ref().map(|dy| magnitude(&v.dr, dy)), v.back.as_ref().map(|back| magnitude(back, &v.ds))];
-        let scale = scales.into_iter().flatten().fold(CANCELLED * size(&v.dr) * size(&v.ds), f64::max);
+        // Terms of the value's size may cancel in a derivative.
+        let value = 1e-3 * magnitude(&v.dr, &v.y);
+        let scale = scales.into_iter().flatten().fold(CANCELLED * size(&v.dr) * size(&v.ds), f64::max).max(value);
         let forward_reverse = forward.zip(reverse).map(|(one, other)| relative(one - other, scale));
         if self.report.stops_gradients {
             return Errors { forward_reverse, differences: None, reverse_differences: None };
         }
         let quotients = self.quotients(parts, &v.direction, &v.dr);
-        let scale = scale.max(1e-3 * magnitude(&v.dr, &v.y));
         let closest = |exact: f64| {
             let errors = quotients.iter().map(|quotient| relative(quotient - exact, scale));
             errors.fold(f64::INFINITY, |best, error| if error < best { error } else { best })
