@@ -20,6 +20,7 @@ mod calls;
 mod external;
 mod facts;
 mod interface;
+mod folds;
 mod into;
 mod keep;
 mod pieces;

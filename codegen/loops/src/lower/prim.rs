@@ -75,6 +75,8 @@ impl Body<'_> {
             | Prim::VecInit
             | Prim::Fold
             | Prim::Scanl
+            | Prim::Checkpoint
+            | Prim::States
             | Prim::AddAt
             | Prim::SumBuild
             | Prim::Loop
