@@ -104,8 +104,12 @@ fn of_demo(
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
-    let input =
-        Input::check(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.choices.choices(), format, watch)?;
+    let input = Input::check(
+        Source::new(&format!("demos/{}.ks", demo.name), demo.text),
+        options.choices.choices(),
+        format,
+        watch,
+    )?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))

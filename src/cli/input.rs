@@ -6,9 +6,9 @@ use super::watch::Watch;
 use crate::derive::pipeline::{self, Pipeline};
 use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
-use crate::ks::source::{Position, Source};
 use crate::ks::front::{self, Choices};
 use crate::ks::render;
+use crate::ks::source::{Position, Source};
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
 use lm::term::{FunName, Path, Span};
@@ -36,12 +36,7 @@ impl Input {
     }
 
     /// Does the same as [`Input::read`], for derivatives that are made in some way.
-    pub fn read_for(
-        paths: &[String],
-        choices: Choices,
-        format: ErrorFormat,
-        watch: &Watch,
-    ) -> Result<Input, Failure> {
+    pub fn read_for(paths: &[String], choices: Choices, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let source = watch
             .timings
             .time("reading", || Source::read_all(paths))

@@ -1,8 +1,8 @@
 //! The front end: from a source text to a checked program.
 
-use crate::derive::{Checkpoint, Derivation};
 use crate::derive::passes::zeros_of_empty_sums;
 use crate::derive::pipeline;
+use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
@@ -22,7 +22,7 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
 }
 
 /// The way in which derivatives are made, where the program does not choose one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// The derivation.
     pub derivation: Derivation,
@@ -38,11 +38,7 @@ impl From<Derivation> for Choices {
 
 /// Does the same as [`load`], for derivatives that are made in some way. Adds the times of reading and checking to a
 /// table.
-pub fn load_for(
-    source: &Source,
-    choices: impl Into<Choices>,
-    timings: &Timings,
-) -> Result<Checked, Vec<Diagnostic>> {
+pub fn load_for(source: &Source, choices: impl Into<Choices>, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
     let Choices { derivation, checkpoint } = choices.into();
     load_with(source, CheckOptions { record: Some(record), derivation, checkpoint, ..CheckOptions::default() }, timings)
 }

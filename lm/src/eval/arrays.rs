@@ -49,9 +49,7 @@ impl Evaluator<'_> {
                 }
                 Ok(Val::tensor_of(vec![states.len()], states))
             }
-            (Prim::Checkpoint, [_, f, start, v]) => {
-                self.array(Prim::Fold, &[f.clone(), start.clone(), v.clone()], ty)
-            }
+            (Prim::Checkpoint, [_, f, start, v]) => self.array(Prim::Fold, &[f.clone(), start.clone(), v.clone()], ty),
             (Prim::States, [stride, f, start, v]) => {
                 let all = self.array(Prim::Scanl, &[f.clone(), start.clone(), v.clone()], ty)?;
                 let all = &all.tensor().elements;

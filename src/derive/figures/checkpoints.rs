@@ -39,33 +39,33 @@ pub struct Checkpoints<'a> {
 pub(super) struct Segmented<'e> {
     /// The number of states that may be kept; `None` for the square root.
     states: Option<Expr>,
-    pub(super) f: &'e Expr,
-    pub(super) a: &'e Expr,
-    pub(super) v: &'e Expr,
+    f: &'e Expr,
+    a: &'e Expr,
+    v: &'e Expr,
 }
 
 /// The variables of a fold in segments.
-pub(super) struct Segments {
+struct Segments {
     /// The number of steps.
     n: Expr,
     /// The steps of a segment; the last one may have fewer.
     stride: Expr,
     /// The states before each segment, and the last one.
-    pub(super) states: Expr,
+    states: Expr,
     /// The number of segments.
-    pub(super) count: Expr,
+    count: Expr,
 }
 
 /// One segment.
-pub(super) struct Segment {
+struct Segment {
     /// The number of its first step.
-    pub(super) first: Expr,
+    first: Expr,
     /// The number of its steps.
-    pub(super) steps: Expr,
+    steps: Expr,
     /// The state before it.
-    pub(super) start: Expr,
+    start: Expr,
     /// The state after it.
-    pub(super) end: Expr,
+    end: Expr,
 }
 
 impl Checkpoints<'_> {
@@ -116,7 +116,7 @@ impl Checkpoints<'_> {
 
 impl Segmented<'_> {
     /// Binds the states that are kept.
-    pub(super) fn bind(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: lm::term::Span) -> Segments {
+    fn bind(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: lm::term::Span) -> Segments {
         let mut bind = |name: &str, rhs: Expr, supply: &mut Supply| {
             let x = supply.fresh(name, rhs.ty().clone());
             out.push(Binding { pattern: Pattern::Var(x.clone()), rhs });
@@ -139,12 +139,12 @@ impl Segmented<'_> {
 
 impl Segments {
     /// Returns the last state: the value of the fold.
-    pub(super) fn last(&self) -> Expr {
+    fn last(&self) -> Expr {
         Expr::prim(Prim::Index, [self.count.clone(), self.states.clone()])
     }
 
     /// Returns segment j; binds its variables.
-    pub(super) fn segment(&self, j: &Var, cx: &mut Nabla) -> Segment {
+    fn segment(&self, j: &Var, cx: &mut Nabla) -> Segment {
         let j = Expr::var(j);
         let first = cx.bind_as("first", Expr::prim(Prim::Mul, [j.clone(), self.stride.clone()]));
         let left = cx.bind_as("left", Expr::prim(Prim::Sub, [self.n.clone(), first.clone()]));
@@ -159,14 +159,11 @@ impl Segments {
 }
 
 impl Segment {
-    /// Returns the numbers of the steps but the last ones, of which there are `but`.
-    pub(super) fn numbers(&self, but: i64, cx: &mut Nabla) -> Expr {
+    /// Returns the numbers of the steps but the last one.
+    fn numbers(&self, cx: &mut Nabla) -> Expr {
         let i = cx.supply.fresh("i", Type::Integer);
         let number = Expr::prim(Prim::Add, [self.first.clone(), Expr::var(&i)]);
-        let count = match but {
-            0 => self.steps.clone(),
-            but => cx.bind_as("k", Expr::prim(Prim::Sub, [self.steps.clone(), Expr::integer(but)])),
-        };
+        let count = cx.bind_as("k", Expr::prim(Prim::Sub, [self.steps.clone(), Expr::integer(1)]));
         cx.bind_as("numbers", Expr::prim(Prim::Build, [count, Expr::lam(i, number)]))
     }
 }
@@ -198,7 +195,7 @@ impl Nabla<'_> {
     /// Returns S(j); its values go to `out`.
     fn segment_map(&mut self, fold: &Segmented, segments: &Segments, j: &Var) -> Result<Expr, String> {
         let segment = segments.segment(j, self);
-        let numbers = segment.numbers(1, self);
+        let numbers = segment.numbers(self);
         let step = over_numbers(fold.f, fold.v, self.supply);
         let states = self.bind_as("states", Expr::prim(Prim::Scanl, [step, segment.start.clone(), numbers]));
         let end = Expr::tuple([segment.end.clone(), Expr::tuple([])]);
@@ -244,7 +241,7 @@ impl Nabla<'_> {
 }
 
 /// Returns the step of a fold over v as the step of a fold over the numbers of elements of v.
-pub(super) fn over_numbers(f: &Expr, v: &Expr, supply: &mut Supply) -> Expr {
+fn over_numbers(f: &Expr, v: &Expr, supply: &mut Supply) -> Expr {
     let f = renamed(f, supply);
     let (p, body) = function(&f);
     let state = p.ty().as_tuple().expect("a state and an element")[0].clone();

@@ -2,10 +2,10 @@
 
 use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
-use crate::derive::{Checkpoint, Derivation};
 use crate::derive::call_order;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::recipes::When;
+use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::Checked;
 use indexmap::IndexMap;
 use lm::effect::Effects;

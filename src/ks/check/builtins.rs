@@ -46,7 +46,9 @@ pub enum Meaning {
 /// The prefix of the names of [`Meaning::Primitive`]. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Checkpoint, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant};
+use Meaning::{
+    Argument, Checkpoint, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant,
+};
 
 /// One row.
 #[derive(Debug)]

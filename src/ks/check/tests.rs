@@ -24,7 +24,18 @@ fn body(text: &str) -> Expr {
 fn the_prelude_is_right() {
     with_large_stack(|| {
         let names: Vec<String> = prelude().keys().map(ToString::to_string).collect();
-        assert_eq!(names, ["digamma", "$digamma_positive", "$digamma_series", "$ceiling", "$sqrt_stride", "$stride", "$least_segment"]);
+        assert_eq!(
+            names,
+            [
+                "digamma",
+                "$digamma_positive",
+                "$digamma_series",
+                "$ceiling",
+                "$sqrt_stride",
+                "$stride",
+                "$least_segment"
+            ]
+        );
     });
 }
 
