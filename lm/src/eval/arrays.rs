@@ -57,6 +57,7 @@ impl Evaluator<'_> {
                 let states: Vec<Val> = before.chain(all.last()).cloned().collect();
                 Ok(Val::tensor_of(vec![states.len()], states))
             }
+            (Prim::Replay, [_, f, start, v]) => self.array(Prim::Scanl, &[f.clone(), start.clone(), v.clone()], ty),
             (Prim::AddAt, [v, pairs]) => {
                 let mut elements = v.tensor().elements.clone();
                 for pair in &pairs.tensor().elements {

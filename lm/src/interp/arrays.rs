@@ -45,7 +45,8 @@ impl Interpreter<'_> {
             }
             (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
-            (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
+            (Prim::Scanl, [Function(f), a, Value::Tensor(v)])
+            | (Prim::Replay, [_, Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
             (Prim::Checkpoint, [_, Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
             (Prim::States, [Integer(stride), Function(f), a, Value::Tensor(v)]) => self.states(*stride, f, a, v),
             (Prim::AddAt, [v, Value::Tensor(pairs)]) => self.add_at(v, pairs),

@@ -56,7 +56,7 @@ impl Nabla<'_> {
             }
             (Prim::Fold, [f, a, v]) | (Prim::Checkpoint, [_, f, a, v]) => self.fold(y, f, a, v)?,
             (Prim::States, [stride, f, a, v]) => self.states(y, [stride, f, a, v])?,
-            (Prim::Scanl, [f, a, v]) => self.scanl(y, f, a, v)?,
+            (Prim::Scanl, [f, a, v]) | (Prim::Replay, [_, f, a, v]) => self.scanl(y, f, a, v)?,
             (Prim::Loop, [n, f, a, _]) => self.iteration(y, n, f, a)?,
             _ => return Ok(None),
         }))

@@ -143,6 +143,7 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("scanl",         OWN,                          Core(Prim::Scanl)),
     ("checkpoint",    &["Integer t -> t"],          Checkpoint),
     ("$checkpoint",   OWN,                          Core(Prim::Checkpoint)),
+    ("$replay",       OWN,                          Core(Prim::Replay)),
     ("$states",       OWN,                          Core(Prim::States)),
     ("Vec_init",      OWN,                          Core(Prim::VecInit)),
     ("unzip",         OWN,                          Core(Prim::Unzip)),

@@ -33,7 +33,13 @@ fn the_prelude_is_right() {
                 "$ceiling",
                 "$sqrt_stride",
                 "$stride",
-                "$least_segment"
+                "$slots",
+                "$least_segment",
+                "$slots_from",
+                "$reach",
+                "$repeats",
+                "$left",
+                "$parts"
             ]
         );
     });
@@ -43,10 +49,10 @@ fn the_prelude_is_right() {
 fn only_what_is_called_is_kept_of_the_prelude() {
     let none = program("(def f Float (x : Float) (sin x))");
     assert_eq!(none.program.defs.len(), 1);
-    assert_eq!(none.prelude.len(), 7);
+    assert_eq!(none.prelude.len(), 13);
     let mut called = program("(def f Float (x : Float) (lgamma x))");
     called.include(&FunName::base("digamma"));
-    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 4));
+    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 10));
     let replaced = program("(def digamma Float (x : Float) x) (def f Float (x : Float) (digamma x))");
     assert_eq!(replaced.program.defs.len(), 2);
 }

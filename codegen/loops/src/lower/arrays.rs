@@ -28,6 +28,7 @@ impl Body<'_> {
             Prim::Scanl => self.lower_scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Checkpoint => self.lower_fold(&args[1..], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::States => self.lower_states(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Replay => self.lower_scan(&args[1..], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::AddAt => self.lower_add_at(args),
             Prim::DeltaAt => self.lower_delta_at(args, ty, sharing),
             Prim::Loop => self.lower_loop_into(args, &Sink::Own).and_then(|x| self.copy_for(sharing, x)),

@@ -77,6 +77,7 @@ impl Body<'_> {
             | Prim::Scanl
             | Prim::Checkpoint
             | Prim::States
+            | Prim::Replay
             | Prim::AddAt
             | Prim::SumBuild
             | Prim::Loop

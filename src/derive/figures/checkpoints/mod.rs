@@ -14,6 +14,8 @@
 //!
 //! Source: Griewank and Walther, *Revolve* (2000). Takes and gives: as [`super::fig06_jacobian`].
 
+pub mod sweep;
+
 use super::fig06_arrays::{compose, function};
 use super::fig06_jacobian::Nabla;
 use super::fig12_15_folds::Recurrence;
@@ -50,6 +52,8 @@ struct Segments {
     n: Expr,
     /// The steps of a segment; the last one may have fewer.
     stride: Expr,
+    /// The states within a segment that may be kept; `None` for all.
+    slots: Option<Expr>,
     /// The states before each segment, and the last one.
     states: Expr,
     /// The number of segments.
@@ -123,9 +127,10 @@ impl Segmented<'_> {
             Expr::var(&x)
         };
         let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), supply);
-        let stride = match &self.states {
-            None => library("$sqrt_stride", vec![n.clone()]),
-            Some(k) => library("$stride", vec![n.clone(), k.clone()]),
+        let slots = self.states.as_ref().map(|k| bind("slots", library("$slots", vec![n.clone(), k.clone()]), supply));
+        let stride = match (&self.states, &slots) {
+            (Some(k), Some(slots)) => library("$stride", vec![n.clone(), k.clone(), slots.clone()]),
+            _ => library("$sqrt_stride", vec![n.clone()]),
         };
         let stride = bind("stride", stride, supply);
         let f = renamed(self.f, supply);
@@ -133,7 +138,7 @@ impl Segmented<'_> {
         let states = bind("states", states, supply);
         let count = Expr::prim(Prim::Size, [states.clone()]);
         let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), supply);
-        Segments { n, stride, states, count }
+        Segments { n, stride, slots, states, count }
     }
 }
 
@@ -197,7 +202,12 @@ impl Nabla<'_> {
         let segment = segments.segment(j, self);
         let numbers = segment.numbers(self);
         let step = over_numbers(fold.f, fold.v, self.supply);
-        let states = self.bind_as("states", Expr::prim(Prim::Scanl, [step, segment.start.clone(), numbers]));
+        let scan = [step, segment.start.clone(), numbers];
+        let states = match &segments.slots {
+            None => Expr::prim(Prim::Scanl, scan),
+            Some(slots) => Expr::prim(Prim::Replay, std::iter::once(slots.clone()).chain(scan)),
+        };
+        let states = self.bind_as("states", states);
         let end = Expr::tuple([segment.end.clone(), Expr::tuple([])]);
         let r = Recurrence {
             n: segment.steps.clone(),
