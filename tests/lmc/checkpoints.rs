@@ -328,3 +328,49 @@ fn so_many_states_are_kept_at_a_time() {
         }
     });
 }
+
+/// A step that prints, and one that fails.
+const SHOWING: &str = "
+(def f Float ((v : Vec Float) (n : Integer))
+  (checkpoint 1 (fold (lam (t : Tuple Float Integer) (mul ($trace (get$1$2 t)) (index 0 v)))
+                      1.5 (build n (lam (k : Integer) k)))))
+(def g Float ((v : Vec Float) (n : Integer))
+  (checkpoint 1 (fold (lam (t : Tuple Float Integer) (mul (get$1$2 t) (index (get$2$2 t) v)))
+                      1.5 (build n (lam (k : Integer) k)))))
+(def plain Float ((v : Vec Float) (n : Integer))
+  (fold (lam (t : Tuple Float Integer) (mul (get$1$2 t) (index (get$2$2 t) v)))
+        1.5 (build n (lam (k : Integer) k))))
+(def said Float ((v : Vec Float) (n : Integer))
+  (fold (lam (t : Tuple Float Integer) (mul ($trace (get$1$2 t)) (index 0 v))) 1.5 (build n (lam (k : Integer) k))))
+";
+
+/// The text that a call prints, and its error.
+fn shown(pipeline: &mut Pipeline, name: &FunName) -> (String, Option<String>) {
+    pipeline.require(name).expect("it derives");
+    let v = Value::vector([2.0, 3.0, 4.0, 5.0].map(Value::Float).to_vec());
+    let args = [Value::Tuple(vec![v, Value::Integer(9)]), Value::Float(1.0)];
+    let mut texts = [Vec::new(), Vec::new()];
+    let [interpreted, native] = &mut texts;
+    let wanted = Interpreter::with_output(pipeline.program(), interpreted).call(name, &args);
+    let info = SourceInfo::new("case.ks", SHOWING);
+    let jit = Jit::new(pipeline.program(), std::slice::from_ref(name), &info, &unoptimised()).expect("it compiles");
+    let found = jit.call_with_output(name, &args, native);
+    assert_eq!(wanted.as_ref().err(), found.as_ref().err(), "{name}");
+    assert_eq!(texts[0], texts[1], "{name}");
+    let [text, _] = texts.map(|text| String::from_utf8(text).expect("it is text"));
+    (text, wanted.err().map(|error| error.to_string()))
+}
+
+#[test]
+fn steps_print_once_and_fail_as_without_checkpoints() {
+    with_large_stack(|| {
+        let mut pipeline = pipeline(SHOWING, Choices::default());
+        for derivative in [Derivative::Rev, Derivative::Vjp] {
+            let [f, said, g, plain] =
+                ["f", "said", "g", "plain"].map(|name| shown(&mut pipeline, &f(name).derived(derivative.clone())));
+            assert_eq!(f, said);
+            assert!(f.1.is_none() && g.1.is_some(), "{f:?}, {g:?}");
+            assert_eq!(g, plain);
+        }
+    });
+}

@@ -22,7 +22,7 @@
 //! The work of a conditional or a loop is in the value and in the map. The pass `merge_calls` merges the branches, so
 //! that they are computed once.
 
-use super::checkpoints::Checkpoints;
+use super::checkpoints::segments::Checkpoints;
 use lm::prim::{JacobianRule, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};

@@ -10,7 +10,7 @@
 //! Source: working notes, sec. 5.2 and 6.1.
 
 use super::{Error, Pipeline};
-use crate::derive::figures::checkpoints::Checkpoints;
+use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::records::{FLAT_RECORD, components};
 use crate::derive::passes::{anf, dce};
 use crate::derive::{call_order, partial_eval};

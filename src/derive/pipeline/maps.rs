@@ -10,7 +10,7 @@
 use super::pass::Work;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
-use crate::derive::figures::checkpoints::Checkpoints;
+use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;

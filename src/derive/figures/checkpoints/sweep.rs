@@ -17,7 +17,7 @@
 //! Source: Griewank and Walther, *Revolve* (2000). Takes: a definition without linear maps. Gives: the definition, and
 //! the functions that it calls.
 
-use super::library;
+use super::segments::library;
 use lm::prim::Prim;
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};

@@ -22,7 +22,7 @@ mod iteration;
 mod loops;
 pub mod plan;
 
-use super::checkpoints::Checkpoints;
+use super::checkpoints::segments::Checkpoints;
 use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
 use crate::derive::Checkpoint;
 use crate::derive::partial_eval::Slots;
