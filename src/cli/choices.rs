@@ -19,24 +19,31 @@ impl ChoiceOptions {
         self.derivation.name()
     }
 
-    /// Returns the choices.
+    /// Returns the choices of a command that runs derivatives.
     pub fn choices(&self) -> Choices {
         Choices { derivation: self.derivation, ..self.checkpoint.choices() }
+    }
+
+    /// Returns the choices of a command that shows derivatives: folds keep all states if nothing else is said.
+    pub fn choices_to_show(&self) -> Choices {
+        let checkpoint = self.checkpoint.checkpoint.unwrap_or(Checkpoint::None);
+        Choices { derivation: self.derivation, checkpoint }
     }
 }
 
 /// The states that are kept.
 #[derive(clap::Args)]
 pub struct CheckpointOption {
-    /// How many states of a fold its derivative keeps, unless the program says so itself: none (keep all of them),
-    /// sqrt (about two square roots of the number of steps) or a number. Others are computed again.
-    #[arg(long, value_name = "STATES", default_value_t)]
-    checkpoint: Checkpoint,
+    /// How many states of a fold its derivative keeps, unless the program says so itself: a number, sqrt (about two
+    /// square roots of the number of steps), auto (sqrt where all states would take more than 256 MB), or none (keep
+    /// all of them). Other states are computed again. Default: none for `lmc demo`, auto for other commands.
+    #[arg(long, value_name = "STATES")]
+    checkpoint: Option<Checkpoint>,
 }
 
 impl CheckpointOption {
     /// Returns the choices, by the default derivation.
     pub fn choices(&self) -> Choices {
-        Choices { checkpoint: self.checkpoint, ..Choices::default() }
+        Choices { checkpoint: self.checkpoint.unwrap_or(Checkpoint::Auto), ..Choices::default() }
     }
 }

@@ -106,7 +106,7 @@ fn of_demo(
 ) -> Result<(Input, Vec<FunName>), Failure> {
     let input = Input::check(
         Source::new(&format!("demos/{}.ks", demo.name), demo.text),
-        options.choices.choices(),
+        options.choices.choices_to_show(),
         format,
         watch,
     )?;
@@ -120,7 +120,7 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
     if let Some(name) = options.names.iter().find(is_name) {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read_for(&options.names, options.choices.choices(), format, watch)?;
+    let input = Input::read_for(&options.names, options.choices.choices_to_show(), format, watch)?;
     let functions = input.chosen(&options.fun)?;
     Ok((input, functions))
 }

@@ -9,6 +9,8 @@ pub enum Checkpoint {
     /// All states.
     #[default]
     None,
+    /// All states up to 256 MB, where these have tensors; about two square roots of the number of steps beyond that.
+    Auto,
     /// About two square roots of the number of steps.
     Sqrt,
     /// At most so many states beside the first and the last one.
@@ -18,14 +20,15 @@ pub enum Checkpoint {
 impl FromStr for Checkpoint {
     type Err = String;
 
-    /// Reads `none`, `sqrt` or a number of states.
+    /// Reads `none`, `auto`, `sqrt` or a number of states.
     fn from_str(given: &str) -> Result<Checkpoint, String> {
         match given {
             "none" => Ok(Checkpoint::None),
+            "auto" => Ok(Checkpoint::Auto),
             "sqrt" => Ok(Checkpoint::Sqrt),
             number => match number.parse() {
                 Ok(states) if states > 0 => Ok(Checkpoint::States(states)),
-                _ => Err("say `none`, `sqrt` or a number of states, at least 1".into()),
+                _ => Err("say `none`, `auto`, `sqrt` or a number of states, at least 1".into()),
             },
         }
     }
@@ -35,6 +38,7 @@ impl fmt::Display for Checkpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Checkpoint::None => f.write_str("none"),
+            Checkpoint::Auto => f.write_str("auto"),
             Checkpoint::Sqrt => f.write_str("sqrt"),
             Checkpoint::States(states) => write!(f, "{states}"),
         }

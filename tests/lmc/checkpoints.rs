@@ -98,8 +98,8 @@ const NAMES: [&str; 14] = [
     "matrix",
 ];
 
-const OPTIONS: [Checkpoint; 4] =
-    [Checkpoint::Sqrt, Checkpoint::States(1), Checkpoint::States(3), Checkpoint::States(100)];
+const OPTIONS: [Checkpoint; 5] =
+    [Checkpoint::Auto, Checkpoint::Sqrt, Checkpoint::States(1), Checkpoint::States(3), Checkpoint::States(100)];
 
 fn pipeline(text: &str, choices: Choices) -> Pipeline {
     let checked = front::load_for(&Source::new("case.ks", text), choices, &Timings::default());
@@ -172,7 +172,7 @@ fn derivatives_do_not_depend_on_the_states_that_are_kept() {
         for derivation in Derivation::ALL {
             let whole = Case::new(derivation.into(), false);
             for (number, checkpoint) in OPTIONS.into_iter().enumerate() {
-                let natively = number == derivation as usize;
+                let natively = number % 4 == derivation as usize;
                 let case = Case::new(Choices { derivation, checkpoint }, natively);
                 for (name, n) in functions().flat_map(|name| [0, 1, 5, 17].map(|n| (name, n))) {
                     let wanted = whole.interpreted(name, n);
@@ -236,7 +236,7 @@ fn fewest(most: usize, s: usize) -> Vec<Vec<i64>> {
 /// The strides and states of a schedule: the steps of a segment, and the states that are kept within it.
 fn schedule(n: i64, checkpoint: Checkpoint) -> (i64, i64) {
     match checkpoint {
-        Checkpoint::None => (1, 0),
+        Checkpoint::None | Checkpoint::Auto => (1, 0),
         Checkpoint::Sqrt => {
             let stride = (1..).find(|l| l * l >= n).expect("a root");
             (stride, stride - 1)
@@ -289,26 +289,50 @@ fn steps_are_computed_again_as_often_as_the_schedule_says() {
     });
 }
 
-/// Counts the states that native code has at a time, beside a fixed number of them.
+/// The elements of a state.
+const M: i64 = 4_096;
+
+/// The gradient of a sum of squares after n steps.
+fn gradient(checkpoint: Checkpoint, n: i64) -> (Jit, FunName, [Value; 2]) {
+    let mut pipeline = pipeline(SINES, Choices { checkpoint, ..Choices::default() });
+    let rev = f("g").derived(Derivative::Rev);
+    pipeline.require(&rev).expect("it derives");
+    let info = SourceInfo::new("case.ks", SINES);
+    let jit = Jit::asking(pipeline.program(), std::slice::from_ref(&rev), &info, &unoptimised());
+    let v = Value::vector((0..M).map(|i| Value::Float(i as f64)).collect());
+    let args = [Value::Tuple(vec![v, Value::Integer(n)]), Value::Float(1.0)];
+    (jit.expect("it compiles"), rev, args)
+}
+
+/// A fold keeps all its states up to 256 MB, and two square roots of them beyond.
+#[test]
+fn large_folds_checkpoint_by_themselves() {
+    with_large_stack(|| {
+        let states = |n| {
+            let (jit, rev, args) = gradient(Checkpoint::Auto, n);
+            let told = jit.workspace(&rev, &args).expect("it has a slice").expect("there are addresses");
+            told as i64 / (8 * M)
+        };
+        let most = (1 << 28) / (8 * M);
+        assert_eq!(states(most), most + 3);
+        let root = (1..).find(|l| l * l > most).expect("a root");
+        assert!(states(most + 1) < 2 * root + 5);
+    });
+}
+
+/// Counts the states that native code has at a time, beside a few of them.
 #[test]
 fn so_many_states_are_kept_at_a_time() {
-    const M: i64 = 4_096;
     with_large_stack(|| {
         let peak = |checkpoint, n: i64| {
-            let mut pipeline = pipeline(SINES, Choices { checkpoint, ..Choices::default() });
-            let rev = f("g").derived(Derivative::Rev);
-            pipeline.require(&rev).expect("it derives");
-            let info = SourceInfo::new("case.ks", SINES);
-            let jit = Jit::asking(pipeline.program(), std::slice::from_ref(&rev), &info, &unoptimised());
-            let jit = jit.expect("it compiles");
-            let v = Value::vector((0..M).map(|i| Value::Float(i as f64)).collect());
-            let args = [Value::Tuple(vec![v, Value::Integer(n)]), Value::Float(1.0)];
+            let (jit, rev, args) = gradient(checkpoint, n);
             jit.call(&rev, &args).expect("it has a value");
             assert_eq!(jit.workspace(&rev, &args), Some(Ok(jit.peak())), "{checkpoint}, {n} steps");
             jit.peak() as i64
         };
         for (checkpoint, n) in [
             (Checkpoint::None, 40),
+            (Checkpoint::Auto, 40),
             (Checkpoint::Sqrt, 40),
             (Checkpoint::Sqrt, 100),
             (Checkpoint::States(1), 40),

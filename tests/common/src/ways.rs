@@ -20,7 +20,7 @@ const LANES: [Lanes; 5] = [Lanes::Auto, Lanes::Off, Lanes::Width(2), Lanes::Widt
 const CHECKS: [Checks; 3] = [Checks::Hoisted, Checks::Full, Checks::None];
 const FORWARD: [Forward; 3] = [Forward::Auto, Forward::Store, Forward::Recompute];
 const MATH: [Math; 2] = [Math::Fast, Math::Exact];
-const CHECKPOINT: [Checkpoint; 4] = [Checkpoint::None, Checkpoint::Sqrt, Checkpoint::States(1), Checkpoint::States(3)];
+const CHECKPOINT: [Checkpoint; 4] = [Checkpoint::None, Checkpoint::Auto, Checkpoint::Sqrt, Checkpoint::States(2)];
 
 /// Fast arithmetic leaves another rest where terms cancel: sums of numbers of about one, rounded to 1e-16.
 const CANCELLED: f64 = 1e-4;
