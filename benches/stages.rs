@@ -1,7 +1,8 @@
-//! Compile time of each stage against the size of the program: 100, 1,000 and 10,000 lets.
+//! Compile time of each stage against the size of the program, for the shapes that tests of code size count, too.
 //!
-//! `cargo bench --bench stages`. Near-linear means that a row's time per let stays flat.
+//! `cargo bench --bench stages`. Near-linear means that a row's time per element stays flat.
 
+use common::shapes::SHAPES;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::{Derivative, FunName};
 use lmc::derive::pipeline::Pipeline;
@@ -10,33 +11,21 @@ use lmc::ks::source::Source;
 use lmc::with_large_stack;
 use std::hint::black_box;
 
-const SIZES: [usize; 3] = [100, 1_000, 10_000];
-
-/// Each let uses the one before twice.
-fn chain(n: usize) -> String {
-    let lets: Vec<String> = (1..=n).map(|i| format!("(x{i} (mul (sin x{}) x{}))", i - 1, i - 1)).collect();
-    format!("(def f Float (x0 : Float) (let ({}) x{n}))", lets.join(" "))
-}
-
-/// Each let uses the one before and one far back.
-fn web(n: usize) -> String {
-    let lets: Vec<String> = (1..=n).map(|i| format!("(x{i} (add (sin x{}) (mul x0 x{})))", i - 1, i / 2)).collect();
-    format!("(def f Float ((x0 : Float) (y : Float)) (let ({}) (mul y x{n})))", lets.join(" "))
-}
-
 fn pipeline(text: &str) -> Pipeline {
     let source = Source::new("bench.ks", text);
     Pipeline::new(front::load(&source).expect("the program is right"))
 }
 
 fn stages(c: &mut Criterion) {
-    for shape in ["chain", "web"] {
-        for stage in ["read and check", "D", "Dt", "fwd", "rev", "native rev"] {
-            let mut group = c.benchmark_group(format!("{shape}: {stage}"));
+    for shape in SHAPES {
+        let stages = ["read and check", "D", "Dt", "fwd", "rev", "native rev"];
+        let stages = if shape.is_derived { &stages[..] } else { &stages[..1] };
+        for stage in stages {
+            let mut group = c.benchmark_group(format!("{}: {stage}", shape.name));
             group.sample_size(10);
-            for n in SIZES {
+            for n in shape.sizes {
                 group.throughput(Throughput::Elements(n as u64));
-                let text = if shape == "chain" { chain(n) } else { web(n) };
+                let text = (shape.text)(n);
                 group.bench_with_input(BenchmarkId::from_parameter(n), &text, |b, text| {
                     with_large_stack(|| b.iter(|| run(stage, black_box(text))));
                 });

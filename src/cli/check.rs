@@ -25,7 +25,8 @@ pub struct CheckOptions {
 
 /// Reads and type-checks each file, or all files as one program; shows all errors of all files.
 pub fn check(options: &CheckOptions, format: ErrorFormat, _: &mut dyn Write) -> Result<(), Failure> {
-    let read = |files: &[String]| Input::read(files, format, &Watch::off()).map(|_| ());
+    // Freeing a large program takes a fifth of the time, and the process ends soon.
+    let read = |files: &[String]| Input::read(files, format, &Watch::off()).map(std::mem::forget);
     if options.together {
         return read(&options.files);
     }

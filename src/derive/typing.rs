@@ -76,7 +76,7 @@ fn typing(derivative: &Derivative) -> Typing {
 
 /// Returns the words for derivatives.
 pub fn words() -> impl Iterator<Item = &'static str> {
-    Derivative::ALL.iter().map(Derivative::word)
+    Derivative::all().map(|derivative| derivative.word())
 }
 
 /// Returns the derivative of a function: its name and types. `None` where they are not known.

@@ -89,11 +89,11 @@ impl Source {
         if u32::try_from(size).is_err() {
             return Err(Unreadable::without_text(&name, SourceError::TooLarge(name.clone(), size)));
         }
-        Ok(Source::joined(&name, files))
+        Ok(Source::concatenated(&name, files))
     }
 
     /// Returns the texts of several files as one. Each file ends with a line feed.
-    fn joined(name: &str, files: Vec<Source>) -> Source {
+    fn concatenated(name: &str, files: Vec<Source>) -> Source {
         let mut text = String::new();
         let mut placed = Vec::new();
         for file in files {
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn places_are_in_files() {
         let files = vec![Source::new("a.ks", "ab\ncd"), Source::new("b.ks", ""), Source::new("c.ks", "e\nf")];
-        let source = Source::joined("a.ks, b.ks, c.ks", files);
+        let source = Source::concatenated("a.ks, b.ks, c.ks", files);
         assert_eq!(source.text(), "ab\ncd\n\ne\nf\n");
         assert_eq!(source.place(4), ("a.ks", Position { line: 2, column: 2 }));
         assert_eq!(source.place(5), ("a.ks", Position { line: 2, column: 3 }));

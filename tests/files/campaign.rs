@@ -41,6 +41,7 @@ struct Counts {
     rounds: u32,
     failed: u32,
     time: Duration,
+    longest: Duration,
 }
 
 /// A round of a test that failed.
@@ -54,17 +55,20 @@ struct Finding {
 /// The options of the command line.
 struct Request {
     seed: u64,
-    minutes: u64,
+    /// The campaign ends after so long ..
+    minutes: Option<u64>,
+    /// .. or with so many programs.
+    programs: Option<u64>,
     /// The tests whose names contain it.
     only: String,
 }
 
-/// Runs a campaign: `--seed 1 --minutes 10 --only NAME`. Fails where there is a disagreement.
+/// Runs a campaign: `--seed 1 --minutes 10 --programs 100000 --only NAME`. Fails where there is a disagreement.
 pub fn run(args: &[String]) -> ExitCode {
     let request = match request(args) {
         Ok(request) => request,
         Err(why) => {
-            eprintln!("{why}\ncampaign [--seed N] [--minutes N] [--only NAME]");
+            eprintln!("{why}\ncampaign [--seed N] [--minutes N] [--programs N] [--only NAME]");
             return ExitCode::from(2);
         }
     };
@@ -79,16 +83,20 @@ pub fn run(args: &[String]) -> ExitCode {
 
 /// Errors: what is wrong with the command line.
 fn request(args: &[String]) -> Result<Request, String> {
-    let mut request = Request { seed: 1, minutes: 10, only: String::new() };
+    let mut request = Request { seed: 1, minutes: None, programs: None, only: String::new() };
     for pair in args.chunks(2) {
         let [option, value] = pair else { return Err(format!("{} lacks its value", pair[0])) };
         let number = || value.parse().map_err(|_| format!("{option} takes a number, not {value}"));
         match option.as_str() {
             "--seed" => request.seed = number()?,
-            "--minutes" => request.minutes = number()?,
+            "--minutes" => request.minutes = Some(number()?),
+            "--programs" => request.programs = Some(number()?),
             "--only" => request.only = value.clone(),
             _ => return Err(format!("there is no option {option}")),
         }
+    }
+    if request.programs.is_none() {
+        request.minutes.get_or_insert(10);
     }
     Ok(request)
 }
@@ -98,19 +106,21 @@ struct Report {
     findings: usize,
 }
 
-/// Runs rounds of all tests on all processors until the time is over.
+/// The rounds that have been started.
+#[derive(Default)]
+struct Started {
+    rounds: usize,
+    programs: u64,
+}
+
+/// Runs rounds of all tests on all processors until the time is over or there have been enough programs.
 fn report(request: &Request, draws: &[&Draw]) -> Report {
-    let end = Instant::now() + Duration::from_secs(60 * request.minutes);
-    let next = Mutex::new(0);
+    let end = request.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let started = Mutex::new(Started::default());
     let counts: Mutex<Vec<Counts>> = Mutex::new(draws.iter().map(|_| Counts::default()).collect());
     let findings = Mutex::new(vec![]);
     let work = || {
-        while Instant::now() < end && !draws.is_empty() {
-            let number = {
-                let mut next = next.lock().expect("no worker panics");
-                *next += 1;
-                *next - 1
-            };
+        while let Some(number) = next(&started, request, end, draws) {
             let (i, seed) = (number % draws.len(), request.seed + (number / draws.len()) as u64);
             let (name, cases, _) = *draws[i];
             let start = Instant::now();
@@ -118,6 +128,7 @@ fn report(request: &Request, draws: &[&Draw]) -> Report {
             let mut counts = counts.lock().expect("no worker panics");
             counts[i].rounds += 1;
             counts[i].time += start.elapsed();
+            counts[i].longest = counts[i].longest.max(start.elapsed());
             if !output.status.success() {
                 eprintln!("{name} disagrees with seed {seed}");
                 counts[i].failed += 1;
@@ -134,6 +145,19 @@ fn report(request: &Request, draws: &[&Draw]) -> Report {
     Report { text: told(request, draws, &counts, &findings), findings: findings.len() }
 }
 
+/// Returns the number of the next round; `None` where the campaign is over.
+fn next(started: &Mutex<Started>, request: &Request, end: Option<Instant>, draws: &[&Draw]) -> Option<usize> {
+    let mut started = started.lock().expect("no worker panics");
+    let is_late = end.is_some_and(|end| Instant::now() >= end);
+    if draws.is_empty() || is_late || request.programs.is_some_and(|programs| started.programs >= programs) {
+        return None;
+    }
+    let number = started.rounds;
+    started.rounds += 1;
+    started.programs += u64::from(draws[number % draws.len()].1);
+    Some(number)
+}
+
 fn round(name: &str, cases: u32, seed: u64) -> Output {
     let mut test = Command::new(std::env::current_exe().expect("this program has a path"));
     test.args(["--exact", name, "--nocapture"]).env("LMC_LARGE", "1");
@@ -142,12 +166,14 @@ fn round(name: &str, cases: u32, seed: u64) -> Output {
 }
 
 fn told(request: &Request, draws: &[&Draw], counts: &[Counts], findings: &[Finding]) -> String {
-    let mut text = format!("# Campaign, from seed {}, {} minutes\n\n", request.seed, request.minutes);
-    text += "| test | compares | rounds | programs | seconds | rounds that disagree |\n";
-    text += "| --- | --- | --- | --- | --- | --- |\n";
-    for ((name, cases, compares), Counts { rounds, failed, time }) in draws.iter().zip(counts) {
-        let (programs, seconds) = (rounds * cases, time.as_secs());
-        let _ = writeln!(text, "| `{name}` | {compares} | {rounds} | {programs} | {seconds} | {failed} |");
+    let total: u64 = draws.iter().zip(counts).map(|((_, cases, _), counts)| u64::from(counts.rounds * cases)).sum();
+    let mut text = format!("# Campaign, from seed {}: {total} programs\n\n", request.seed);
+    text += "| test | compares | rounds | programs | seconds | longest round, s | rounds that disagree |\n";
+    text += "| --- | --- | --- | --- | --- | --- | --- |\n";
+    for ((name, cases, compares), Counts { rounds, failed, time, longest }) in draws.iter().zip(counts) {
+        let (programs, seconds, longest) = (rounds * cases, time.as_secs(), longest.as_secs_f64());
+        let _ =
+            writeln!(text, "| `{name}` | {compares} | {rounds} | {programs} | {seconds} | {longest:.1} | {failed} |");
     }
     for Finding { name, seed, cases, output } in findings {
         let repeat = format!(

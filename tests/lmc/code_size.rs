@@ -1,6 +1,7 @@
 //! Measures the LLVM code of a program before LLVM's passes, whose cost follows from its size. Counts instructions,
 //! no times.
 
+use common::shapes::{allocations, checks, deep_conditionals, double_calls, single_calls};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -26,46 +27,6 @@ fn counted(program: &str, callee: &str) -> (usize, usize) {
     let instructions = lines.iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let calls = lines.iter().filter(|line| line.contains(" call ") && line.contains(callee));
     (instructions.count(), calls.count())
-}
-
-/// An index that nothing is known of, n times: each is checked.
-fn checks(n: usize) -> String {
-    let terms = (0..n).fold("0.0".to_string(), |sum, i| format!("(add {sum} (sin (index (index {i} places) v)))"));
-    format!("(def f Float ((v : Vec Float) (places : Vec Integer)) {terms})")
-}
-
-/// Vectors that need memory, n times.
-fn allocations(n: usize) -> String {
-    let terms = (0..n).fold("0.0".to_string(), |sum, i| {
-        let row = format!("(build (index {i} sizes) (lam (j : Integer) (exp (to_float j))))");
-        format!("(let (r{i} {row}) (add {sum} (mul x (add (index 0 r{i}) (index 1 r{i})))))")
-    });
-    format!("(def f Float ((x : Float) (sizes : Vec Integer)) {terms})")
-}
-
-/// Functions that call the one before: once, or twice.
-fn layers(n: usize, calls: &dyn Fn(&str) -> String) -> String {
-    let name = |i: usize| if i == n { "f".to_string() } else { format!("f{i}") };
-    let first = "(def f0 Float (x : Float) (mul (sin x) x))\n".to_string();
-    (1..=n).fold(first, |text, i| text + &format!("(def {} Float (x : Float) {})\n", name(i), calls(&name(i - 1))))
-}
-
-fn single_calls(n: usize) -> String {
-    layers(n, &|f| format!("(add (mul ({f} x) x) (cos x))"))
-}
-
-/// The record of each function has those of two calls.
-fn double_calls(n: usize) -> String {
-    layers(n, &|f| format!("(add (mul ({f} x) x) ({f} (cos x)))"))
-}
-
-/// Conditionals in let position, one in the other.
-fn deep_conditionals(n: usize) -> String {
-    let inner = "(mul x (sin x))".to_string();
-    let body = (0..n).fold(inner, |e, i| {
-        format!("(let (a{i} (if (gt x {i}.5) (mul x {e}) (cos (mul x {i}.0)))) (mul a{i} (sin a{i})))")
-    });
-    format!("(def f Float (x : Float) {body})")
 }
 
 /// Checks that twice as much text gives at most a little over twice as much code. Code that grows with the square of

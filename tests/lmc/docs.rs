@@ -240,7 +240,7 @@ fn derivatives() -> String {
         let letters = if letters.is_empty() { String::new() } else { format!(", {}", letters.trim()) };
         format!("| `{}` | `{ty}`{letters} | {title} | {} |\n", derivative.word(), recipes.len())
     };
-    let rows: String = Derivative::ALL.map(row).concat();
+    let rows: String = Derivative::all().map(row).collect();
     format!("| derivative | type | is | recipes |\n| --- | --- | --- | --- |\n{rows}")
 }
 
@@ -256,7 +256,7 @@ fn the_laws_of_figures_and_the_derivatives_are_listed() {
 fn the_derivatives_are_described() {
     let page = read("docs/language.md");
     let rows: String = page.lines().filter(|line| line.starts_with("| `[")).collect();
-    let names = Derivative::ALL.map(|derivative| format!("`[{} f]`", derivative.word()));
+    let names = Derivative::all().map(|derivative| format!("`[{} f]`", derivative.word())).collect::<Vec<_>>();
     let missing: Vec<String> = names.into_iter().filter(|name| !rows.contains(&**name)).collect();
     assert!(missing.is_empty(), "docs/language.md has no rows for {missing:?}");
     let page = read("docs/derivations.md");

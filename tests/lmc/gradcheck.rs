@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What a command said, and its status.
+/// The output of a command, and its status.
 struct Said {
     status: Option<i32>,
     table: String,
@@ -126,7 +126,7 @@ fn the_origin_of_a_derivative_that_is_not_finite_is_told() {
     assert!(said.messages.contains("`norm` or a derivative has a result that is not finite"), "{}", said.messages);
 }
 
-/// What `lmc run --check-finite` prints and says about a program.
+/// Returns the output and the messages of `lmc run --check-finite`.
 fn run_checking_finite(test: &str, program: &str) -> (Option<i32>, String) {
     let folder = folder(test);
     fs::write(folder.join("p.ks"), program).expect("the program is written");

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::process::{Command, Output};
 
 fn derivatives() -> impl Iterator<Item = Derivative> {
-    Derivative::ALL.into_iter().chain([Derivative::Wrt([vec![1]].into())])
+    Derivative::all().chain([Derivative::Wrt([vec![1]].into())])
 }
 
 /// Results of recipes are kept by their conditions, so no two recipes of a derivative have the same condition.

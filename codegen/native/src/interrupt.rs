@@ -14,7 +14,7 @@ const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 const DEFERRED: [i32; 2] = [SIGINT, SIGTERM];
 
-/// What `signal` returns for a handler that cannot be set.
+/// The result of `signal` for a handler that cannot be set.
 const REFUSED: usize = usize::MAX;
 
 /// The handler of a signal that the process ignores, as shells start what runs in the background.

@@ -101,7 +101,7 @@ impl Interpreter<'_> {
     }
 
     /// Keeps the operation if it is the first one whose result is not finite.
-    pub(super) fn see(&mut self, operation: &'static str, inputs: &[f64], result: f64) {
+    pub(super) fn record(&mut self, operation: &'static str, inputs: &[f64], result: f64) {
         if self.checks_finite && !result.is_finite() && self.not_finite.is_none() {
             self.not_finite = Some(NotFinite { operation, inputs: inputs.to_vec(), result, call: None });
         }

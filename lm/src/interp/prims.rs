@@ -84,7 +84,7 @@ impl Interpreter<'_> {
 
     /// Returns the result of an operation, after a look at it.
     fn float(&mut self, p: Prim, inputs: &[f64], result: f64) -> Value {
-        self.see(p.name(), inputs, result);
+        self.record(p.name(), inputs, result);
         Float(result)
     }
 

@@ -52,7 +52,7 @@ impl Interpreter<'_> {
         self.counts.additions += sums;
         self.counts.accesses += 3 * (products_made + sums);
         let sum = products.into_iter().reduce(|a, b| {
-            self.see("add", &[a, b], a + b);
+            self.record("add", &[a, b], a + b);
             a + b
         });
         Ok(sum.unwrap_or(0.0))
@@ -87,7 +87,7 @@ impl Interpreter<'_> {
             Change::Scale(k) => {
                 self.counts.multiplications += 1;
                 self.counts.accesses += 3;
-                self.see("mul", &[k, a], k * a);
+                self.record("mul", &[k, a], k * a);
                 k * a
             }
         }
@@ -120,7 +120,7 @@ impl Interpreter<'_> {
                 self.counts.additions += 1;
                 self.counts.accesses += 3;
                 let result = (f.floats)(*a, *b);
-                self.see(f.name, &[*a, *b], result);
+                self.record(f.name, &[*a, *b], result);
                 Value::Float(result)
             }
             (Value::Integer(a), Value::Integer(b)) => Value::Integer((f.integers)(*a, *b)),
@@ -139,7 +139,7 @@ impl Interpreter<'_> {
                 all(xs.elements(), ys.elements())
             }
             (Value::Float(a), Value::Float(b)) => {
-                self.see("mul", &[*a, *b], a * b);
+                self.record("mul", &[*a, *b], a * b);
                 products.push(a * b);
                 Ok(())
             }

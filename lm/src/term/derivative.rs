@@ -87,105 +87,92 @@ impl Mode {
 
 const WRT: &str = "wrt";
 
+/// The facts about a derivative.
+struct Row {
+    derivative: Derivative,
+    /// The word for it in programs.
+    word: &'static str,
+    /// The mode of differentiation that makes it; `None` where none does, or each of both can.
+    mode: Option<Mode>,
+    /// The mode in which a definition by hand is used in place of a derived one.
+    replaces: Replaces,
+    /// The other half, for a half of a reverse derivative.
+    other_half: Option<Derivative>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replaces {
+    Nothing,
+    OneMode(Mode),
+    BothModes,
+}
+
+/// Returns the row of a derivative that is no half.
+const fn row(derivative: Derivative, word: &'static str, mode: Option<Mode>, replaces: Replaces) -> Row {
+    Row { derivative, word, mode, replaces, other_half: None }
+}
+
+/// Returns the row of a half of a reverse derivative.
+const fn half(derivative: Derivative, word: &'static str, other: Derivative) -> Row {
+    let replaces = Replaces::OneMode(Mode::Reverse);
+    Row { derivative, word, mode: Some(Mode::Reverse), replaces, other_half: Some(other) }
+}
+
+/// All derivatives but those with respect to parts of the argument, in the order of the language's reference.
+static ROWS: [Row; 19] = {
+    use Derivative::*;
+    const FORWARD: Option<Mode> = Some(Mode::Forward);
+    const REVERSE: Option<Mode> = Some(Mode::Reverse);
+    [
+        row(D, "D", None, Replaces::BothModes),
+        row(Dt, "Dt", None, Replaces::OneMode(Mode::Reverse)),
+        row(Tupled, "tupled", None, Replaces::Nothing),
+        row(Polymorphic, "polymorphic", None, Replaces::Nothing),
+        row(Fwd, "fwd", FORWARD, Replaces::OneMode(Mode::Forward)),
+        row(Rev, "rev", REVERSE, Replaces::OneMode(Mode::Reverse)),
+        row(Jvp, "jvp", FORWARD, Replaces::Nothing),
+        row(Vjp, "vjp", REVERSE, Replaces::Nothing),
+        half(SufFwdPass, "suffwdpass", SufRevPass),
+        half(SufRevPass, "sufrevpass", SufFwdPass),
+        row(SufRev, "sufrev", REVERSE, Replaces::Nothing),
+        row(Shape, "shape", None, Replaces::Nothing),
+        row(Cl, "CL", None, Replaces::Nothing),
+        row(Grad, "grad", None, Replaces::Nothing),
+        row(Hvp, "hvp", None, Replaces::Nothing),
+        row(Hess, "hess", None, Replaces::Nothing),
+        row(Jac, "jac", None, Replaces::Nothing),
+        row(JacFwd, "jacfwd", None, Replaces::Nothing),
+        row(JacRev, "jacrev", None, Replaces::Nothing),
+    ]
+};
+
 impl Derivative {
-    /// All derivatives but those with respect to parts of the argument, in the order of the language's reference.
-    pub const ALL: [Derivative; 19] = [
-        Derivative::D,
-        Derivative::Dt,
-        Derivative::Tupled,
-        Derivative::Polymorphic,
-        Derivative::Fwd,
-        Derivative::Rev,
-        Derivative::Jvp,
-        Derivative::Vjp,
-        Derivative::SufFwdPass,
-        Derivative::SufRevPass,
-        Derivative::SufRev,
-        Derivative::Shape,
-        Derivative::Cl,
-        Derivative::Grad,
-        Derivative::Hvp,
-        Derivative::Hess,
-        Derivative::Jac,
-        Derivative::JacFwd,
-        Derivative::JacRev,
-    ];
+    /// Returns all derivatives but those with respect to parts of the argument, in the order of the language's
+    /// reference.
+    pub fn all() -> impl ExactSizeIterator<Item = Derivative> {
+        ROWS.iter().map(|row| row.derivative.clone())
+    }
+
+    /// Returns the facts; `None` for a function with respect to parts of its argument.
+    fn row(&self) -> Option<&'static Row> {
+        let row = ROWS.iter().find(|row| row.derivative == *self);
+        assert!(row.is_some() || self.varying().is_some(), "a derivative without a row in the table");
+        row
+    }
 
     /// Returns the word for the derivative in programs; for [`Derivative::Wrt`] its first letters.
     pub fn word(&self) -> &'static str {
-        match self {
-            Derivative::D => "D",
-            Derivative::Dt => "Dt",
-            Derivative::Tupled => "tupled",
-            Derivative::Polymorphic => "polymorphic",
-            Derivative::Fwd => "fwd",
-            Derivative::Rev => "rev",
-            Derivative::Jvp => "jvp",
-            Derivative::Vjp => "vjp",
-            Derivative::SufFwdPass => "suffwdpass",
-            Derivative::SufRevPass => "sufrevpass",
-            Derivative::SufRev => "sufrev",
-            Derivative::Shape => "shape",
-            Derivative::Cl => "CL",
-            Derivative::Grad => "grad",
-            Derivative::Hvp => "hvp",
-            Derivative::Hess => "hess",
-            Derivative::Jac => "jac",
-            Derivative::JacFwd => "jacfwd",
-            Derivative::JacRev => "jacrev",
-            Derivative::Wrt(_) => WRT,
-        }
+        self.row().map_or(WRT, |row| row.word)
     }
 
     /// Returns the parts of the argument that vary, where the derivative names them.
     pub fn varying(&self) -> Option<&[Path]> {
-        match self {
-            Derivative::Wrt(paths) => Some(paths),
-            Derivative::D
-            | Derivative::Dt
-            | Derivative::Tupled
-            | Derivative::Polymorphic
-            | Derivative::Fwd
-            | Derivative::Rev
-            | Derivative::Jvp
-            | Derivative::Vjp
-            | Derivative::SufFwdPass
-            | Derivative::SufRevPass
-            | Derivative::SufRev
-            | Derivative::Shape
-            | Derivative::Cl
-            | Derivative::Grad
-            | Derivative::Hvp
-            | Derivative::Hess
-            | Derivative::Jac
-            | Derivative::JacFwd
-            | Derivative::JacRev => None,
-        }
+        if let Derivative::Wrt(paths) = self { Some(paths) } else { None }
     }
 
     /// Returns the mode of differentiation that makes the derivative; `None` where none does, or each of both can.
     pub fn mode(&self) -> Option<Mode> {
-        match self {
-            Derivative::Fwd | Derivative::Jvp => Some(Mode::Forward),
-            Derivative::Rev
-            | Derivative::Vjp
-            | Derivative::SufFwdPass
-            | Derivative::SufRevPass
-            | Derivative::SufRev => Some(Mode::Reverse),
-            Derivative::D
-            | Derivative::Dt
-            | Derivative::Tupled
-            | Derivative::Polymorphic
-            | Derivative::Shape
-            | Derivative::Cl
-            | Derivative::Grad
-            | Derivative::Hvp
-            | Derivative::Hess
-            | Derivative::Jac
-            | Derivative::JacFwd
-            | Derivative::JacRev
-            | Derivative::Wrt(_) => None,
-        }
+        self.row().and_then(|row| row.mode)
     }
 
     /// Returns whether this is a half of a reverse derivative. The type of a half mentions B, the type of the record,
@@ -196,28 +183,7 @@ impl Derivative {
 
     /// Returns the other half, for a half of a reverse derivative.
     pub fn other_half(&self) -> Option<Derivative> {
-        match self {
-            Derivative::SufFwdPass => Some(Derivative::SufRevPass),
-            Derivative::SufRevPass => Some(Derivative::SufFwdPass),
-            Derivative::D
-            | Derivative::Dt
-            | Derivative::Tupled
-            | Derivative::Polymorphic
-            | Derivative::Fwd
-            | Derivative::Rev
-            | Derivative::Jvp
-            | Derivative::Vjp
-            | Derivative::SufRev
-            | Derivative::Shape
-            | Derivative::Cl
-            | Derivative::Grad
-            | Derivative::Hvp
-            | Derivative::Hess
-            | Derivative::Jac
-            | Derivative::JacFwd
-            | Derivative::JacRev
-            | Derivative::Wrt(_) => None,
-        }
+        self.row().and_then(|row| row.other_half.clone())
     }
 
     /// Returns whether the function differs from f: its shape, f through the category language and f with respect to
@@ -228,25 +194,7 @@ impl Derivative {
 
     /// Returns whether a definition of this derivative by hand is used in place of a derived one in a mode.
     pub fn replaces(&self, mode: Mode) -> bool {
-        match self {
-            Derivative::D => true,
-            Derivative::Fwd => mode == Mode::Forward,
-            Derivative::Dt | Derivative::Rev | Derivative::SufFwdPass | Derivative::SufRevPass => mode == Mode::Reverse,
-            Derivative::Tupled
-            | Derivative::Polymorphic
-            | Derivative::Jvp
-            | Derivative::Vjp
-            | Derivative::SufRev
-            | Derivative::Shape
-            | Derivative::Cl
-            | Derivative::Grad
-            | Derivative::Hvp
-            | Derivative::Hess
-            | Derivative::Jac
-            | Derivative::JacFwd
-            | Derivative::JacRev
-            | Derivative::Wrt(_) => false,
-        }
+        self.row().is_some_and(|row| [Replaces::BothModes, Replaces::OneMode(mode)].contains(&row.replaces))
     }
 }
 
@@ -268,7 +216,7 @@ impl FromStr for Derivative {
     type Err = UnknownDerivative;
 
     fn from_str(word: &str) -> Result<Derivative, UnknownDerivative> {
-        let known = Derivative::ALL.into_iter().find(|derivative| derivative.word() == word);
+        let known = Derivative::all().find(|derivative| derivative.word() == word);
         known.or_else(|| with_respect_to(word)).ok_or_else(|| UnknownDerivative(word.into()))
     }
 }
@@ -289,7 +237,7 @@ mod tests {
     fn what_is_written_is_read() {
         let parts = Derivative::Wrt([vec![1], vec![3, 2]].into());
         assert_eq!(parts.to_string(), "wrt$1$3.2");
-        for derivative in Derivative::ALL.into_iter().chain([parts]) {
+        for derivative in Derivative::all().chain([parts]) {
             assert_eq!(derivative.to_string().parse(), Ok(derivative));
         }
     }

@@ -77,21 +77,9 @@ impl From<Error> for Diagnostic {
 
 /// Returns the derivatives of callees that a derivative calls.
 fn needed_for(derivative: &Derivative) -> Vec<Derivative> {
-    match derivative {
-        Derivative::D | Derivative::Dt => vec![derivative.clone()],
-        Derivative::Fwd | Derivative::Jvp => vec![Derivative::Fwd],
-        Derivative::Rev | Derivative::Vjp => vec![Derivative::Rev],
-        Derivative::SufFwdPass | Derivative::SufRevPass | Derivative::SufRev => vec![Derivative::Rev],
-        Derivative::Tupled
-        | Derivative::Polymorphic
-        | Derivative::Shape
-        | Derivative::Cl
-        | Derivative::Grad
-        | Derivative::Hvp
-        | Derivative::Hess
-        | Derivative::Jac
-        | Derivative::JacFwd
-        | Derivative::JacRev
-        | Derivative::Wrt(_) => vec![Derivative::Fwd, Derivative::Rev],
+    match (derivative, derivative.mode()) {
+        (Derivative::D | Derivative::Dt, _) => vec![derivative.clone()],
+        (_, Some(mode)) => vec![mode.derivative()],
+        (_, None) => vec![Derivative::Fwd, Derivative::Rev],
     }
 }

@@ -11,8 +11,12 @@ use lm::term::{Expr, FunName, Kind, Op, Program};
 /// How deep conditionals may nest for derivations that repeat their branches.
 const MOST_LEVELS: usize = 12;
 
-/// Chooses `tupled` for functions with deeper conditionals, unless the program chooses another derivation for them.
-pub(super) fn choose_for_deep(program: &Program, chosen: &mut IndexMap<FunName, Derivation>) {
+/// Chooses `tupled` for functions with deeper conditionals, unless the program chooses a derivation for them, or
+/// `derivation`, for all, is one that does not repeat branches.
+pub(super) fn choose_for_deep(program: &Program, derivation: Derivation, chosen: &mut IndexMap<FunName, Derivation>) {
+    if matches!(derivation, Derivation::Tupled | Derivation::Split) {
+        return;
+    }
     for def in program.defs.values().filter(|def| levels(&def.body, true) > MOST_LEVELS) {
         chosen.entry(def.fun.name.as_written()).or_insert(Derivation::Tupled);
     }

@@ -43,7 +43,7 @@ impl Pipeline {
     /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
         let Checked { program, prelude, derivation, checkpoint, mut chosen, .. } = checked;
-        choose_for_deep(&program, &mut chosen);
+        choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
         let deriving_themselves = call_order::deriving_themselves(&program);

@@ -124,22 +124,8 @@ impl Pipeline {
             Derivative::SufRev => self.call_halves(of, Derivative::SufRev),
             Derivative::SufFwdPass => self.first_half_of_external(of, name),
             Derivative::SufRevPass => self.second_half_of_external(of, name),
-            // No mode makes these, or they are written by hand themselves.
-            Derivative::D
-            | Derivative::Dt
-            | Derivative::Tupled
-            | Derivative::Polymorphic
-            | Derivative::Fwd
-            | Derivative::Rev
-            | Derivative::Shape
-            | Derivative::Cl
-            | Derivative::Grad
-            | Derivative::Hvp
-            | Derivative::Hess
-            | Derivative::Jac
-            | Derivative::JacFwd
-            | Derivative::JacRev
-            | Derivative::Wrt(_) => unreachable!("no derivative by hand gives [{derivative} f]"),
+            // No mode makes the others, or they are written by hand themselves.
+            other => unreachable!("no derivative by hand gives [{other} f]"),
         }
     }
 
@@ -180,7 +166,7 @@ pub(in crate::derive) fn by_hand(
 
 /// Returns whether the user wrote the derivatives of a function in a mode.
 pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
-    let mut replacing = Derivative::ALL.into_iter().filter(|derivative| derivative.replaces(mode));
+    let mut replacing = Derivative::all().filter(|derivative| derivative.replaces(mode));
     replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }
 

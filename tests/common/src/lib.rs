@@ -1,7 +1,7 @@
 //! Shares programs, points and comparisons among the tests, the campaign and the benches.
 //!
 //! Random programs: [`generate`], [`generate_arrays`], [`generate_scaled`], [`nests`]; [`shrink`] makes a failing one
-//! small. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in [`all_ways`] to compile,
+//! small. Programs that grow with a number: [`shapes`]. Comparisons: [`agreement`] of derivatives, [`native`] code with the interpreter in [`all_ways`] to compile,
 //! [`category`] terms with their origin, [`cost`] by exact counts.
 
 pub mod agreement;
@@ -20,6 +20,7 @@ pub mod nests;
 pub mod oracle;
 pub mod page;
 pub mod random;
+pub mod shapes;
 pub mod shrink;
 pub mod table;
 pub mod ways;

@@ -4,7 +4,7 @@ use super::draw::Draw;
 use loops::interp::{Machine, Options, Space, Stop, Word, expanded};
 use loops::ir::{FunId, Function, Module};
 
-/// What a pass may change.
+/// Sets what a pass may change.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     /// How far Floats may lie apart, where sums are added up in another order.
@@ -16,14 +16,14 @@ pub struct Rules {
 /// Calls of more statements are left out.
 const STEPS: u64 = 200_000;
 
-/// What calling a function gave.
+/// Holds the outcome of a call.
 struct Ran<'a> {
     machine: Machine<'a>,
     args: Vec<Word>,
     results: Result<Vec<Word>, Stop>,
 }
 
-/// What a call does before the pass, and after it, too.
+/// The outcome of a call, the same before the pass and after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Does {
     /// It gives values.
@@ -34,7 +34,7 @@ pub enum Does {
     Nothing,
 }
 
-/// What both modules do, or how they differ.
+/// The outcome in both modules, or how they differ.
 pub type Compared = Result<Does, String>;
 
 /// Calls the functions that two modules export first; where the first has a meaning, both must do the same.

@@ -13,7 +13,7 @@ const COUNTS: [usize; 2] = [1200, 34];
 /// How many elements the numbers in buffers of buffers have.
 const INNER: usize = 128;
 
-/// What arguments are drawn from.
+/// Sets how arguments are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     pub seed: u64,

@@ -33,7 +33,7 @@ const SILENT: &[&str] = &[
     "parallelize/others, f",
 ];
 
-/// What the calls did.
+/// Counts the outcomes of calls.
 #[derive(Debug, Default)]
 struct Tally {
     functions: usize,

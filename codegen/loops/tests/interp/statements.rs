@@ -4,7 +4,7 @@ use loops::interp::{Machine, Options, Stop, Word, expanded};
 use loops::ir::parse::parse;
 use loops::ir::{FunId, Scalar};
 
-/// What a call gave, or the failure, and what it printed.
+/// The results of a call or its failure, and the printed text.
 type Ran = (Result<Vec<Word>, String>, String);
 
 /// Calls the first function of a text with buffers of Floats.

@@ -17,7 +17,7 @@ unsafe extern "C" {
     fn rev_f2_status(ctx: *mut Context, x: f64, dr: f64, out: *mut f64) -> i32;
 }
 
-/// What a call gives: its result, or the status that says what went wrong.
+/// The result of a call, or the status that says what went wrong.
 type Outcome = Result<f64, i32>;
 
 /// Calls with a place for the result.

@@ -137,20 +137,24 @@ impl Paired<'_> {
         Expr::prim(op, [m, partner])
     }
 
+    /// Returns the partner of a list of arguments: of one argument its own.
     fn juxtaposed(&self, mut partners: Vec<Expr>) -> Expr {
-        match (self.partner_kind, partners.len()) {
-            (_, 1) => partners.remove(0),
-            (Partner::Tangent, _) => Expr::tuple(partners),
-            (Partner::Tupled | Partner::Polymorphic, _) => Expr::prim(Prim::LmVCat, partners),
+        if partners.len() == 1 { partners.remove(0) } else { self.tuple(partners) }
+    }
+
+    /// Returns the partner of a tuple.
+    fn tuple(&self, partners: Vec<Expr>) -> Expr {
+        match self.partner_kind {
+            Partner::Tangent => Expr::tuple(partners),
+            Partner::Tupled | Partner::Polymorphic => Expr::prim(Prim::LmVCat, partners),
         }
     }
 
     /// Returns the partner of the i-th component of a tuple of n.
     fn component(&self, i: usize, n: usize, tuple: &Expr, partner: Expr) -> Expr {
-        match (self.partner_kind, n) {
-            (_, 1) => partner,
-            (Partner::Tangent, _) => Expr::get(i, partner),
-            (Partner::Tupled | Partner::Polymorphic, _) => {
+        match self.partner_kind {
+            Partner::Tangent => Expr::get(i, partner),
+            Partner::Tupled | Partner::Polymorphic => {
                 self.after(Expr::app(Op::LmGet(i, n), vec![Expr::witness(tuple)]), partner)
             }
         }
@@ -184,7 +188,10 @@ impl Paired<'_> {
     /// Returns the partner of a part of the argument, where it varies.
     fn parameter(&self, part: &Expr, path: &[usize], varying: &[Path], start: &Expr) -> Option<Expr> {
         if let Some(k) = varying.iter().position(|v| v == path) {
-            return Some(self.component(k + 1, varying.len(), &self.space, start.clone()));
+            return Some(match varying.len() {
+                1 => start.clone(),
+                n => self.component(k + 1, n, &self.space, start.clone()),
+            });
         }
         if !varying.iter().any(|v| v.starts_with(path)) {
             return None;
@@ -195,7 +202,7 @@ impl Paired<'_> {
             let partner = self.parameter(&part, &[path, &[i]].concat(), varying, start);
             self.or_zero(&(part, partner))
         };
-        Some(self.juxtaposed((1..=n).map(component).collect()))
+        Some(self.tuple((1..=n).map(component).collect()))
     }
 }
 

@@ -13,8 +13,7 @@ impl Paired<'_> {
         let partners = |cx: &Self| args.iter().map(|a| cx.or_zero(&cx.pair(a))).collect::<Vec<Expr>>();
         let given = |cx: &Self, k: usize| cx.or_zero(&cx.pair(&args[k]));
         Ok(Some(match op {
-            Op::Tuple if args.len() == 1 => given(self, 0),
-            Op::Tuple => self.juxtaposed(partners(self)),
+            Op::Tuple => self.tuple(partners(self)),
             Op::Get(i, n) => self.component(*i, *n, &args[0], given(self, 0)),
             // The assertion itself is made where the value is computed.
             Op::Assert => return Ok(self.partner(&args[1])),

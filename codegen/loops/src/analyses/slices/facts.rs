@@ -10,7 +10,7 @@ use crate::analyses::roots::Root;
 use crate::ir::{Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
 use std::collections::{HashMap, HashSet};
 
-/// What stays of one.
+/// Holds what is known of a function while its slice is found: the statements that stay, and why.
 #[derive(Debug)]
 pub(super) struct SliceFacts<'a> {
     pub(super) function: &'a Function,
@@ -23,9 +23,9 @@ pub(super) struct SliceFacts<'a> {
     pub(super) read: HashSet<(Root, Ty)>,
     /// Which results somebody uses.
     pub(super) results: Vec<bool>,
-    /// What somebody reads that lies in the results.
+    /// The types of memory in the results that callers read.
     pub(super) results_read: HashSet<Ty>,
-    /// What somebody reads later that lies in parameters, as the function left it.
+    /// The parameters, and types of memory in them, that are read after the function ends.
     pub(super) left: HashSet<(usize, Ty)>,
     /// The indices of loops, and what is computed from them.
     pub(super) looped: HashSet<Local>,
@@ -33,13 +33,13 @@ pub(super) struct SliceFacts<'a> {
     pub(super) lengths: HashSet<Local>,
     /// The comparisons of an index with a size, by what they set.
     pub(super) below: HashMap<Local, Local>,
-    /// What is made of the numbers and sizes that are passed without loading anything.
+    /// Locals computed from numbers and sizes of arguments, without a load.
     pub(super) plain: HashSet<Local>,
     /// The statements that stay, by their addresses.
     pub(super) kept: HashSet<*const Stmt>,
 }
 
-/// What a statement is to those before it.
+/// Says what a statement needs of those before it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct StmtNeeds {
     /// Whether it stays.

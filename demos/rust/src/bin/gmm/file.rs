@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is left of the file must be white.
+    /// Checks that the rest of the file is white.
     fn end(&mut self) -> Result<(), String> {
         let mut rest = Vec::new();
         match std::io::Read::read_to_end(&mut self.file, &mut rest) {

@@ -12,7 +12,7 @@ pub const GAMMA: usize = 4;
 /// How many parts there are.
 pub const PARTS: usize = 5;
 
-/// What the model is differentiated by, in the order of the file.
+/// The parameters for which there is a gradient, in the order of the file.
 pub const NAMES: [&str; PARTS] = ["alphas", "means", "icf", "x", "gamma"];
 
 /// The rows and columns of each part.
@@ -94,7 +94,7 @@ impl Calls {
         Calls(Context::new())
     }
 
-    /// What the call gave, or why it failed.
+    /// The result of the call, or why it failed.
     fn outcome<T>(&self, status: i32, result: T) -> Result<T, String> {
         if status == 0 { Ok(result) } else { Err(self.0.failure()) }
     }
