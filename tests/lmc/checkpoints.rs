@@ -314,7 +314,8 @@ fn large_folds_checkpoint_by_themselves() {
             told as i64 / (8 * M)
         };
         let most = (1 << 28) / (8 * M);
-        assert_eq!(states(most), most + 3);
+        // The numbers of all steps take some room, too.
+        assert!((most + 3..most + 8).contains(&states(most)));
         let root = (1..).find(|l| l * l > most).expect("a root");
         assert!(states(most + 1) < 2 * root + 5);
     });
