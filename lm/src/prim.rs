@@ -143,6 +143,9 @@ primitives! {
     VecInit      "Vec_init"      ["t .. -> (Vec t)"]                         Cheap Pure  Structural;
     Fold         "fold"          ["(Lam (Tuple s t) s) s (Vec t) -> s"]      Cheap Pure  Structural;
     Scanl        "scanl"         ["(Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
+    Checkpoint   "$checkpoint"   ["Integer (Lam (Tuple s t) s) s (Vec t) -> s"] Cheap Pure  Structural;
+    States       "$states"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
+    Replay       "$replay"       ["Integer (Lam (Tuple s t) s) s (Vec t) -> (Vec s)"] Cheap Pure  Structural;
     AddAt        "$add_at"       ["(Tensor i t) (Tensor k (Tuple i t)) -> (Tensor i t)"] Cheap Fails Structural;
     Loop         "$loop"         ["Integer (Lam (Tuple Integer s) (Tuple s (d t))) s t -> (Tuple s (d t))"] Cheap Fails Structural;
     Into         "$into"         ["t (d t) -> (d t)", "(Tuple (Tuple) t) (Tuple v (d t)) -> (Tuple v (d t))"] Cheap Fails Structural;

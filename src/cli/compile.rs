@@ -1,11 +1,11 @@
 //! `lmc compile`.
 
+use super::choices::ChoiceOptions;
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::derive::Derivation;
 use crate::ks::diagnostic::Diagnostic;
 use lm::notation::ks;
 use lm::term::{Derivative, FunName, Program};
@@ -46,9 +46,8 @@ pub struct CompileOptions {
     /// The kinds of output: so, a, obj, asm, llvm-ir, loops, ks, header. `kind=PATH` names the file.
     #[arg(long, value_name = "KIND[=PATH]", value_delimiter = ',', default_value = "so")]
     emit: Vec<String>,
-    /// The derivation of the derivatives.
-    #[arg(long, value_enum, default_value_t)]
-    derivation: Derivation,
+    #[command(flatten)]
+    choices: ChoiceOptions,
     #[command(flatten)]
     native: NativeOptions,
     #[command(flatten)]
@@ -81,7 +80,7 @@ fn compile_watched(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let outputs = outputs(options)?;
-    let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
+    let mut input = Input::read_for(&options.files, options.choices.choices(), format, watch)?;
     let is_for_c = outputs.iter().any(|(kind, _)| kind.is_for_c());
     let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();

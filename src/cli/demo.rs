@@ -1,11 +1,11 @@
 //! `lmc demo`.
 
+use super::choices::ChoiceOptions;
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::demos::{DEMOS, Demo};
-use crate::derive::Derivation;
 use crate::derive::figures::fig09_11_category as cl;
 use crate::derive::pipeline::Stage;
 use crate::ks::source::Source;
@@ -37,9 +37,8 @@ pub struct DemoOptions {
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// The derivation to show.
-    #[arg(long, value_enum, default_value_t)]
-    derivation: Derivation,
+    #[command(flatten)]
+    choices: ChoiceOptions,
     #[command(flatten)]
     watch: WatchOptions,
 }
@@ -107,8 +106,12 @@ fn of_demo(
     format: ErrorFormat,
     watch: &Watch,
 ) -> Result<(Input, Vec<FunName>), Failure> {
-    let input =
-        Input::check(Source::new(&format!("demos/{}.ks", demo.name), demo.text), options.derivation, format, watch)?;
+    let input = Input::check(
+        Source::new(&format!("demos/{}.ks", demo.name), demo.text),
+        options.choices.choices_to_show(),
+        format,
+        watch,
+    )?;
     let own = [demo.fun.to_string()];
     let functions = input.chosen(if options.fun.is_empty() { &own } else { &options.fun })?;
     Ok((input, functions))
@@ -119,7 +122,7 @@ fn of_files(options: &DemoOptions, format: ErrorFormat, watch: &Watch) -> Result
     if let Some(name) = options.names.iter().find(is_name) {
         return Err(Failure::Usage(format!("there is no demo or file `{name}`; `lmc demo` lists the demos")));
     }
-    let input = Input::read_for(&options.names, options.derivation, format, watch)?;
+    let input = Input::read_for(&options.names, options.choices.choices_to_show(), format, watch)?;
     let functions = input.chosen(&options.fun)?;
     Ok((input, functions))
 }

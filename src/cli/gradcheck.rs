@@ -1,11 +1,11 @@
 //! `lmc gradcheck`.
 
+use super::choices::ChoiceOptions;
 use super::error_format::ErrorFormat;
 use super::failure::{Failure, warn};
 use super::input::Input;
 use super::native::NativeOptions;
 use super::watch::{Watch, WatchOptions, watched};
-use crate::derive::Derivation;
 use crate::gradcheck::{self, Comparison, Fault, Outside, Report, Worst};
 use lm::term::{FunName, Program};
 use native::Jit;
@@ -36,9 +36,8 @@ pub struct GradcheckOptions {
     /// Differentiate only with respect to these parameters, or components of parameters (`t.1`).
     #[arg(long, value_name = "PARAMETER", value_delimiter = ',')]
     wrt: Vec<String>,
-    /// The derivation of the derivatives.
-    #[arg(long, value_enum, default_value_t)]
-    derivation: Derivation,
+    #[command(flatten)]
+    choices: ChoiceOptions,
     #[command(flatten)]
     native: NativeOptions,
     #[command(flatten)]
@@ -56,7 +55,7 @@ fn gradcheck_watched(
     watch: &Watch,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut input = Input::read_for(&options.files, options.derivation, format, watch)?;
+    let mut input = Input::read_for(&options.files, options.choices.choices(), format, watch)?;
     let mut functions = input.chosen(&options.fun)?;
     if options.fun.is_empty() {
         functions.retain(|f| gradcheck::is_worth_checking(input.pipeline.program(), f));

@@ -3,12 +3,12 @@
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::watch::Watch;
-use crate::derive::Derivation;
 use crate::derive::pipeline::{self, Pipeline};
 use crate::ks::check::Checked;
 use crate::ks::diagnostic::Diagnostic;
+use crate::ks::front::{self, Choices};
+use crate::ks::render;
 use crate::ks::source::{Position, Source};
-use crate::ks::{front, render};
 use indexmap::IndexMap;
 use lm::interp::{ErrorKind, RuntimeError};
 use lm::term::{FunName, Path, Span};
@@ -32,26 +32,21 @@ pub struct Input {
 impl Input {
     /// Reads and checks the files of a program; `-` is standard input.
     pub fn read(paths: &[String], format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
-        Input::read_for(paths, Derivation::default(), format, watch)
+        Input::read_for(paths, Choices::default(), format, watch)
     }
 
-    /// Does the same as [`Input::read`], for derivatives by a derivation.
-    pub fn read_for(
-        paths: &[String],
-        derivation: Derivation,
-        format: ErrorFormat,
-        watch: &Watch,
-    ) -> Result<Input, Failure> {
+    /// Does the same as [`Input::read`], for derivatives that are made in some way.
+    pub fn read_for(paths: &[String], choices: Choices, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
         let source = watch
             .timings
             .time("reading", || Source::read_all(paths))
             .map_err(|bad| shown(&bad.source, &[bad.diagnostic], format))?;
-        Input::check(source, derivation, format, watch)
+        Input::check(source, choices, format, watch)
     }
 
     /// Checks a text that was read.
-    pub fn check(source: Source, derivation: Derivation, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
-        let checked = front::load_for(&source, derivation, &watch.timings);
+    pub fn check(source: Source, choices: Choices, format: ErrorFormat, watch: &Watch) -> Result<Input, Failure> {
+        let checked = front::load_for(&source, choices, &watch.timings);
         let checked = checked.map_err(|errors| shown(&source, &errors, format))?;
         let lines = source.text().lines().count();
         watch.say(|| format!("read {}: {lines} lines, {} definitions", source.name(), checked.places.len()));

@@ -5,6 +5,7 @@
 
 mod bench;
 mod check;
+mod choices;
 mod compile;
 mod demo;
 mod dump;

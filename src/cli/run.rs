@@ -1,5 +1,6 @@
 //! `lmc run`.
 
+use super::choices::CheckpointOption;
 use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
@@ -28,6 +29,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads, conflicts_with_all = ["interpret", "check_finite"])]
     threads: usize,
     #[command(flatten)]
+    checkpoint: CheckpointOption,
+    #[command(flatten)]
     native: NativeOptions,
     #[command(flatten)]
     watch: WatchOptions,
@@ -39,7 +42,7 @@ pub fn run(options: &RunOptions, format: ErrorFormat, out: &mut dyn Write) -> Re
 }
 
 fn run_watched(options: &RunOptions, format: ErrorFormat, watch: &Watch, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut input = Input::read(&options.files, format, watch)?;
+    let mut input = Input::read_for(&options.files, options.checkpoint.choices(), format, watch)?;
     let main = FunName::base("main");
     if !input.places.contains_key(&main) {
         let name = input.source.name();

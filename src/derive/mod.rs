@@ -6,6 +6,7 @@
 
 pub mod call_order;
 pub mod call_points;
+mod checkpoint;
 mod derivation;
 pub mod figures;
 pub mod forms;
@@ -17,4 +18,5 @@ pub mod recipes;
 pub mod schedule;
 pub mod typing;
 
+pub use checkpoint::Checkpoint;
 pub use derivation::Derivation;

@@ -1,8 +1,8 @@
 //! The front end: from a source text to a checked program.
 
-use crate::derive::Derivation;
 use crate::derive::passes::zeros_of_empty_sums;
 use crate::derive::pipeline;
+use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::{self, CheckOptions, Checked};
 use crate::ks::diagnostic::Diagnostic;
 use crate::ks::reader::{Reading, Sexp, Shape, read};
@@ -21,9 +21,26 @@ pub fn load(source: &Source) -> Result<Checked, Vec<Diagnostic>> {
     load_for(source, Derivation::default(), &Timings::default())
 }
 
-/// Does the same as [`load`], for derivatives by a derivation. Adds the times of reading and checking to a table.
-pub fn load_for(source: &Source, derivation: Derivation, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
-    load_with(source, CheckOptions { record: Some(record), derivation, ..CheckOptions::default() }, timings)
+/// The way in which derivatives are made, where the program does not choose one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The derivation.
+    pub derivation: Derivation,
+    /// The states of folds that derivatives keep.
+    pub checkpoint: Checkpoint,
+}
+
+impl From<Derivation> for Choices {
+    fn from(derivation: Derivation) -> Choices {
+        Choices { derivation, ..Choices::default() }
+    }
+}
+
+/// Does the same as [`load`], for derivatives that are made in some way. Adds the times of reading and checking to a
+/// table.
+pub fn load_for(source: &Source, choices: impl Into<Choices>, timings: &Timings) -> Result<Checked, Vec<Diagnostic>> {
+    let Choices { derivation, checkpoint } = choices.into();
+    load_with(source, CheckOptions { record: Some(record), derivation, checkpoint, ..CheckOptions::default() }, timings)
 }
 
 /// Does the same as [`load`] for a printed stage of a derivation, which may define derivatives of functions that it

@@ -1,5 +1,5 @@
 //! Values and derivatives do not depend on how a program is compiled: for every two choices of level, lanes, checks,
-//! forward mode, arithmetic and derivation some way has both, with loops divided into the smallest chunks,
+//! forward mode, arithmetic, derivation and checkpoints some way has both, with loops divided into the smallest chunks,
 //! on 1, 2 and 4 threads. They are the interpreter's, to 1e-12, or 1e-9 with fast arithmetic; so are errors, but that
 //! lanes may find another one first.
 //!
@@ -16,9 +16,8 @@ use lm::random::SplitMix;
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lmc::demos::{DEMOS, Demo};
-use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
-use lmc::ks::front;
+use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use native::SourceInfo;
 
@@ -54,7 +53,7 @@ fn demo_agrees(the_demo: &'static Demo) -> Outcome {
     let number = DEMOS.iter().position(|other| other.name == the_demo.name).expect("it is a demo");
     let passes = loops::Selection::Only(vec![]);
     let plain = native::Options { passes, opt_level: 0, ..native::Options::exact() };
-    let plain = (Derivation::default(), Way::new("no pass", plain));
+    let plain = (Choices::default(), Way::new("no pass", plain));
     demo(the_demo, &[vec![plain], some(&covering(2), number, 10)].concat());
     Ok(())
 }
@@ -65,8 +64,8 @@ fn hard_programs_run_in_lanes_and_on_threads() {
     let (all, mut tally, mut names) = (hard(), Tally::default(), vec![]);
     for (number, one) in all.iter().enumerate() {
         names.push(one.name.clone());
-        for (derivation, way) in some(&ways, number, SPREAD) {
-            let loops = loops(one, derivation, &way);
+        for (choices, way) in some(&ways, number, SPREAD) {
+            let loops = loops(one, choices, &way);
             tally.in_lanes += loops.matches(" lanes ").count();
             tally.divided += usize::from(loops.contains(" on threads"));
         }
@@ -88,8 +87,8 @@ fn functions(text: &str) -> Vec<String> {
 }
 
 /// The loops of a function and its reverse derivative, if it has one.
-fn loops(hard: &Hard, derivation: Derivation, way: &Way) -> String {
-    let checked = front::load_for(&Source::new("case.ks", &hard.text), derivation, &Timings::default());
+fn loops(hard: &Hard, choices: Choices, way: &Way) -> String {
+    let checked = front::load_for(&Source::new("case.ks", &hard.text), choices, &Timings::default());
     let mut pipeline = Pipeline::new(checked.expect("cases are right programs"));
     let f = FunName::base(&hard.name);
     let mut entries = vec![f.clone(), f.derived(Derivative::Rev)];

@@ -22,6 +22,7 @@ pub fn tests() -> Vec<Trial> {
     let mut tests = each::demo("workspace::of_demos", of_demo);
     tests.extend(alone!(
         "workspace": of_random_programs, on_threads, of_sizes_that_depend_on_data, errors_of_sizes_are_told,
+        of_more_than_the_machine_has,
     ));
     tests
 }
@@ -230,4 +231,24 @@ fn errors_of_sizes_are_told() {
     let wanted = jit.call(&case.f, &[row(3), row(4)]).expect_err("the sizes differ");
     assert!(matches!(wanted.kind, ErrorKind::SizeMismatch { .. }));
     assert_eq!(told, Err(wanted));
+}
+
+/// A function of a vector of m elements, which n steps change.
+const STEPS: &str = "
+(def f Float ((a : Float) (m : Integer) (n : Integer))
+  (sum (fold (lam (t : Tuple (Vec Float) Integer) (map (lam (x : Float) (sin (mul 2.0 x))) (get$1$2 t)))
+             (constVec m a)
+             (build n (lam (i : Integer) i)))))";
+
+/// Asks about 16 TB. The bytes grow with the number of steps as they do for short vectors.
+fn of_more_than_the_machine_has() {
+    let case = Case::new(STEPS, "f");
+    let rev = case.f.derived(Derivative::Rev);
+    let jit = case.jit(&native::Options::default(), 0);
+    let args = |m, n| [Value::Tuple(vec![Value::Float(0.5), Value::Integer(m), Value::Integer(n)]), Value::Float(1.0)];
+    agrees(&jit, &rev, &args(100, 20)).expect("it has a value");
+    let told = |n| jit.workspace(&rev, &args(20_000_000, n)).expect("it has a slice").expect("there are addresses");
+    let (few, more, most) = (told(1_000), told(2_000), told(100_000));
+    assert!(most > 8 * 20_000_000 * 100_000, "{most}");
+    assert_eq!(most - few, 99 * (more - few));
 }

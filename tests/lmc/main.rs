@@ -4,6 +4,7 @@
 mod address_space;
 mod bench;
 mod bests;
+mod checkpoints;
 mod cli_files;
 mod code_size;
 mod compare;

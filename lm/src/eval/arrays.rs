@@ -49,6 +49,15 @@ impl Evaluator<'_> {
                 }
                 Ok(Val::tensor_of(vec![states.len()], states))
             }
+            (Prim::Checkpoint, [_, f, start, v]) => self.array(Prim::Fold, &[f.clone(), start.clone(), v.clone()], ty),
+            (Prim::States, [stride, f, start, v]) => {
+                let all = self.array(Prim::Scanl, &[f.clone(), start.clone(), v.clone()], ty)?;
+                let all = &all.tensor().elements;
+                let before = all[..all.len() - 1].iter().step_by(stride.integer().max(1) as usize);
+                let states: Vec<Val> = before.chain(all.last()).cloned().collect();
+                Ok(Val::tensor_of(vec![states.len()], states))
+            }
+            (Prim::Replay, [_, f, start, v]) => self.array(Prim::Scanl, &[f.clone(), start.clone(), v.clone()], ty),
             (Prim::AddAt, [v, pairs]) => {
                 let mut elements = v.tensor().elements.clone();
                 for pair in &pairs.tensor().elements {

@@ -45,7 +45,10 @@ impl Interpreter<'_> {
             }
             (Prim::Bench, [Function(f)]) => self.seconds_per_call(f),
             (Prim::Fold, [Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
-            (Prim::Scanl, [Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
+            (Prim::Scanl, [Function(f), a, Value::Tensor(v)])
+            | (Prim::Replay, [_, Function(f), a, Value::Tensor(v)]) => self.scan(f, a, v),
+            (Prim::Checkpoint, [_, Function(f), a, Value::Tensor(v)]) => self.fold(f, a, v),
+            (Prim::States, [Integer(stride), Function(f), a, Value::Tensor(v)]) => self.states(*stride, f, a, v),
             (Prim::AddAt, [v, Value::Tensor(pairs)]) => self.add_at(v, pairs),
             (Prim::DeltaAt, [w, i, x]) => self.delta_at(w, i, x),
             _ => return None,
@@ -127,6 +130,23 @@ impl Interpreter<'_> {
         self.counts.moves += results.iter().map(own_floats).sum::<u64>();
         self.counts.shared += results.iter().map(shared_floats).sum::<u64>();
         Ok(Value::vector(results))
+    }
+
+    /// Returns the states of a fold before each `stride`-th step, and the last state.
+    fn states(&mut self, stride: i64, f: &Closure, a: &Value, v: &Tensor) -> Outcome {
+        let mut kept = Vec::new();
+        let (mut calls, mut state) = (Calls::of(f), a.clone());
+        for (i, x) in v.elements().iter().enumerate() {
+            if i % stride.max(1) as usize == 0 {
+                kept.push(state.clone());
+            }
+            state = calls.value(self, Tuple(vec![state, x.clone()]))?;
+        }
+        kept.push(state);
+        self.counts.accesses += kept.len() as u64;
+        self.counts.moves += kept.iter().map(own_floats).sum::<u64>();
+        self.counts.shared += kept.iter().map(shared_floats).sum::<u64>();
+        Ok(Value::vector(kept))
     }
 
     /// Returns `v` with every `(i, x)` of `pairs` added at i, in order.

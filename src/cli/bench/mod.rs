@@ -68,7 +68,7 @@ fn finish(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let function = subject.name().to_string();
-    let (input, derivation) = (subject.description(), options.derivation.name());
+    let (input, derivation) = (subject.description(), options.choices.derivation());
     let setting = Setting { function: &function, input: &input, derivation, threads: options.threads };
     match options.format {
         _ if options.prints_plot() => {}

@@ -1,9 +1,9 @@
 //! The options of `lmc bench`.
 
 use crate::benchmark::Entry;
+use crate::cli::choices::ChoiceOptions;
 use crate::cli::native::{NativeOptions, threads};
 use crate::cli::watch::WatchOptions;
-use crate::derive::Derivation;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -51,9 +51,8 @@ pub struct BenchOptions {
     /// table.
     #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// The derivation of the derivatives.
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) derivation: Derivation,
+    #[command(flatten)]
+    pub(super) choices: ChoiceOptions,
     #[command(flatten)]
     pub(super) native: NativeOptions,
     #[command(flatten)]

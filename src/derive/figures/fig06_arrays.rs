@@ -19,6 +19,9 @@ impl Nabla<'_> {
     /// ∇ of `e`, bound to `y`; `None` when `e` is no operator on tensors.
     pub(super) fn tensor(&mut self, y: &Var, e: &Expr) -> Result<Option<Expr>, String> {
         let Kind::App(Op::Prim(p), args) = e.kind() else { return Ok(None) };
+        if let Some(fold) = self.checkpoints.segmented(e) {
+            return self.fold_in_segments(y, &fold).map(Some);
+        }
         let value = Expr::var(y);
         Ok(Some(match (p, args.as_slice()) {
             (Prim::Build, [n, f]) => {
@@ -51,8 +54,9 @@ impl Nabla<'_> {
                 let added = self.added(&value, pairs)?;
                 Expr::prim(Prim::LmAdd, [self.nabla(v)?, added])
             }
-            (Prim::Fold, [f, a, v]) => self.fold(y, f, a, v)?,
-            (Prim::Scanl, [f, a, v]) => self.scanl(y, f, a, v)?,
+            (Prim::Fold, [f, a, v]) | (Prim::Checkpoint, [_, f, a, v]) => self.fold(y, f, a, v)?,
+            (Prim::States, [stride, f, a, v]) => self.states(y, [stride, f, a, v])?,
+            (Prim::Scanl, [f, a, v]) | (Prim::Replay, [_, f, a, v]) => self.scanl(y, f, a, v)?,
             (Prim::Loop, [n, f, a, _]) => self.iteration(y, n, f, a)?,
             _ => return Ok(None),
         }))

@@ -22,6 +22,7 @@
 //! The work of a conditional or a loop is in the value and in the map. The pass `merge_calls` merges the branches, so
 //! that they are computed once.
 
+use super::checkpoints::segments::Checkpoints;
 use lm::prim::{JacobianRule, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
@@ -43,8 +44,14 @@ pub struct NotDifferentiable {
 ///
 /// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these. `written` tells the
 /// functions whose derivatives are written by hand: those are taken as they are.
-pub fn jacobian(def: &Def, supply: &mut Supply, written: &dyn Fn(&FunName) -> bool) -> Result<Def, NotDifferentiable> {
+pub fn jacobian(
+    def: &Def,
+    supply: &mut Supply,
+    written: &dyn Fn(&FunName) -> bool,
+    checkpoints: Checkpoints,
+) -> Result<Def, NotDifferentiable> {
     let mut cx = Nabla::of_parameters(def, supply, written);
+    cx.checkpoints = checkpoints;
     let result = cx.nabla_block(&def.body).map_err(|reason| refused(def, reason))?;
     is_between_values(def)?;
     Ok(Def::new(def.fun.name.derived(Derivative::D), def.params.clone(), Expr::block(cx.out, result)))
@@ -85,11 +92,13 @@ pub(super) struct Nabla<'a> {
     pub(super) maps: HashMap<u32, Expr>,
     pub(super) out: Vec<Binding>,
     pub(super) written: &'a dyn Fn(&FunName) -> bool,
+    pub(super) checkpoints: Checkpoints<'a>,
 }
 
 impl<'a> Nabla<'a> {
     pub(super) fn new(supply: &'a mut Supply, space: Expr, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
-        Nabla { supply, space, maps: HashMap::new(), out: Vec::new(), written }
+        let checkpoints = Checkpoints::default();
+        Nabla { supply, space, maps: HashMap::new(), out: Vec::new(), written, checkpoints }
     }
 
     /// Inside a definition, with the maps to its parameters bound.

@@ -104,7 +104,9 @@ impl Nabla<'_> {
         let s = self.supply.fresh("s", r.start.ty().clone());
         // The shape of the state may change from step to step.
         let here = Expr::witness(&Expr::tuple([Expr::var(&s), tuple_or_one(&inputs)]));
+        let checkpoints = self.checkpoints;
         let mut inner = Nabla::new(self.supply, here.clone(), self.written);
+        inner.checkpoints = checkpoints;
         inner.value(&s, state);
         inner.bind_map(&s, Expr::app(Op::LmGet(1, 2), vec![here.clone()]));
         if !captured.is_empty() {
@@ -135,9 +137,8 @@ impl Nabla<'_> {
 
     /// Returns `lmFold(n, λi. step) ∘ (∇[start] × (∇[c] ..))`
     pub(super) fn steps(&mut self, r: &Recurrence, i: Var, step: Expr) -> Result<Expr, String> {
+        let maps = self.all_steps(r, i, step);
         let inputs: Vec<Expr> = self.captured(r).iter().map(Expr::var).collect();
-        let from = Expr::tuple([r.start.clone(), tuple_or_one(&inputs)]);
-        let maps = [r.n.clone(), Expr::witness(&from), Expr::witness(r.end), Expr::lam(i, step)];
         let inputs = inputs.iter().map(|x| self.nabla(x)).collect::<Result<Vec<_>, _>>()?;
         let input = match inputs.len() {
             0 => self.zero(&Expr::tuple([])),
@@ -145,7 +146,14 @@ impl Nabla<'_> {
             _ => Expr::prim(Prim::LmVCat, inputs),
         };
         let start = self.nabla(r.start)?;
-        Ok(compose(Expr::prim(Prim::LmFold, maps), Expr::prim(Prim::LmVCat, [start, input])))
+        Ok(compose(maps, Expr::prim(Prim::LmVCat, [start, input])))
+    }
+
+    /// Returns `lmFold(n, λi. step)`.
+    pub(super) fn all_steps(&self, r: &Recurrence, i: Var, step: Expr) -> Expr {
+        let inputs: Vec<Expr> = self.captured(r).iter().map(Expr::var).collect();
+        let from = Expr::tuple([r.start.clone(), tuple_or_one(&inputs)]);
+        Expr::prim(Prim::LmFold, [r.n.clone(), Expr::witness(&from), Expr::witness(r.end), Expr::lam(i, step)])
     }
 
     /// Returns the variables of the outside that can change, and that the steps depend on.

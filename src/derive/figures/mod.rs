@@ -22,6 +22,7 @@
 //! | Jacobians that are written by hand | [`by_hand`] |
 //! | derivatives of reverse derivatives, by symmetry of second derivatives | [`symmetry`] |
 //! | gradients, Jacobians and Hessians as values | [`dense`] |
+//! | folds in segments, whose derivatives keep few states | [`checkpoints`] |
 //! | shapes of values | [`shape`] |
 //!
 //! A further paper gets a file or a folder here, a row above, and rows of [`recipes`](super::recipes). These names are
@@ -35,6 +36,7 @@
 //! | 004 | arrays of dual numbers | `paper004_dual_arrays` |
 
 pub mod by_hand;
+pub mod checkpoints;
 pub mod dense;
 pub mod fig06_arrays;
 pub mod fig06_jacobian;

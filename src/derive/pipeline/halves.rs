@@ -11,8 +11,9 @@
 
 use super::maps::whole_argument;
 use super::{Error, Pipeline};
+use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::records::{FLAT_RECORD, components};
-use crate::derive::passes::dce;
+use crate::derive::passes::{anf, dce};
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
@@ -38,6 +39,7 @@ impl Pipeline {
         // Simplifies the value like the derivative: only terms of the same form are recognised as equal.
         let source = self.source(of)?;
         let value = self.simplest(source)?;
+        let value = self.in_segments(value)?;
         let derived = self.unshared(of, &mode.derivative(), false)?;
         let supply = &mut self.program.supply;
         let (s, v) = (derived.params[0].clone(), derived.params[1].clone());
@@ -55,6 +57,14 @@ impl Pipeline {
         let body = Expr::block(bindings, Expr::tuple([Expr::var(&y), Expr::var(&dy)]));
         let body = renamed(&body, supply);
         Ok(Def::new(of.derived(mode.with_value()), vec![s, v], body))
+    }
+
+    /// Returns the value with folds in segments, where its derivative has them so.
+    fn in_segments(&mut self, value: Def) -> Result<Def, Error> {
+        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
+        let normal = anf::anf(&value, &mut self.program.supply);
+        let segments = checkpoints.in_segments(&normal, &mut self.program.supply);
+        if segments == normal { Ok(value) } else { self.simplest(segments) }
     }
 
     /// Returns `[suffwdpass f]` and `[sufrevpass f]`, of the value beside the cotangent.

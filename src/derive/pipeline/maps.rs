@@ -10,6 +10,7 @@
 use super::pass::Work;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
+use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::fig06_jacobian::jacobian;
 use crate::derive::figures::fig09_11_category as category;
 use crate::derive::forms;
@@ -40,7 +41,8 @@ impl Pipeline {
         let (written, externals) = (&self.written, &self.program.externals);
         let by_hand = super::written::by_hand(written, externals);
         let supply = &mut self.program.supply;
-        let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand))?;
+        let checkpoints = Checkpoints { option: self.checkpoint, effects: Some(&self.effects) };
+        let jacobian = self.watch.fallible("jacobian", || jacobian(normal, supply, &by_hand, checkpoints))?;
         Ok(checked("jacobian", jacobian, |d| d.body.ty().as_lm().is_some()))
     }
 

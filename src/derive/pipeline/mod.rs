@@ -30,6 +30,7 @@ pub use stages::Stage;
 pub use state::Pipeline;
 pub use watch::{Observer, PassDone};
 
+use super::figures::checkpoints::sweep;
 use super::figures::fig09_11_category as category;
 use super::passes::zeros_of_empty_sums;
 use super::recipes::{self, Recipe, Start, Step};
@@ -56,6 +57,7 @@ impl Pipeline {
         if !self.closed.insert(name.clone()) {
             return Ok(());
         }
+        let def = self.with_sweeps(def);
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
         let result = called.iter().try_for_each(|callee| self.require(callee));
@@ -64,6 +66,20 @@ impl Pipeline {
             self.closed.clear();
         }
         result
+    }
+
+    /// Puts calls in place of the loops of a definition over states that are computed again, and adds the functions
+    /// that they call.
+    fn with_sweeps(&mut self, def: Def) -> Def {
+        if !sweep::has_replays(&def.body) {
+            return def;
+        }
+        let is_taken = |name: &FunName| self.program.defs.contains_key(name);
+        let (def, made) = sweep::with_sweeps(&def, &is_taken, &mut self.program.supply);
+        for def in made.into_iter().chain([def.clone()]) {
+            self.program.defs.insert(def.fun.name.clone(), def);
+        }
+        def
     }
 
     /// Returns the definition of a function; derives it first if necessary. The definition of an external function

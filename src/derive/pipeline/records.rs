@@ -75,8 +75,13 @@ impl Pipeline {
             let halves = |f: &FunName| has(f, Derivative::SufRevPass) && !has(f, Derivative::Rev);
             let by_hand =
                 |f: &FunName| externals.contains_key(f) || super::written::is_replaced(f, Mode::Reverse, written);
-            let callees =
-                Callees { by_hand: &by_hand, halves_by_hand: &halves, records: &records, effects: &self.effects };
+            let callees = Callees {
+                by_hand: &by_hand,
+                halves_by_hand: &halves,
+                records: &records,
+                effects: &self.effects,
+                checkpoint: self.checkpoint,
+            };
             let supply = &mut self.program.supply;
             let mut parts = None;
             let run = || {

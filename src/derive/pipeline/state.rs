@@ -2,10 +2,10 @@
 
 use super::nesting::choose_for_deep;
 use super::watch::{Observer, Watch};
-use crate::derive::Derivation;
 use crate::derive::call_order;
 use crate::derive::passes::rules::EndlessRule;
 use crate::derive::recipes::When;
+use crate::derive::{Checkpoint, Derivation};
 use crate::ks::check::Checked;
 use indexmap::IndexMap;
 use lm::effect::Effects;
@@ -21,6 +21,8 @@ pub struct Pipeline {
     pub(in crate::derive) effects: Effects,
     /// The derivation by which derivatives are made, where the program does not choose one.
     pub(super) derivation: Derivation,
+    /// The states of folds that derivatives keep, where the program does not say.
+    pub(super) checkpoint: Checkpoint,
     /// The functions for which it does, and those whose conditionals nest deep (`nesting`).
     pub(super) chosen: IndexMap<FunName, Derivation>,
     pub(super) trace: bool,
@@ -40,7 +42,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// Returns a pipeline for a checked program.
     pub fn new(checked: Checked) -> Pipeline {
-        let Checked { program, prelude, derivation, mut chosen, .. } = checked;
+        let Checked { program, prelude, derivation, checkpoint, mut chosen, .. } = checked;
         choose_for_deep(&program, derivation, &mut chosen);
         let effects = Effects::of(&program);
         let written = program.defs.keys().chain(program.externals.keys()).cloned().collect();
@@ -51,6 +53,7 @@ impl Pipeline {
             prelude,
             effects,
             derivation,
+            checkpoint,
             chosen,
             trace: false,
             watch,

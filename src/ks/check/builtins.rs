@@ -39,12 +39,16 @@ pub enum Meaning {
     SparseTupled,
     /// One of two linear maps, chosen by a Bool.
     Variant,
+    /// The fold that is the argument, whose derivative keeps so many states.
+    Checkpoint,
 }
 
 /// The prefix of the names of [`Meaning::Primitive`]. No definition may have such a name.
 pub const PRIMITIVE_PREFIX: &str = "$prim$";
 
-use Meaning::{Argument, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant};
+use Meaning::{
+    Argument, Checkpoint, Componentwise, Core, Generic, MulInteger, Primitive, Shape, SparseTupled, Variant,
+};
 
 /// One row.
 #[derive(Debug)]
@@ -137,6 +141,10 @@ const ROWS: &[(&str, &[&str], Meaning)] = &[
     ("sumbuild",      OWN,                          Core(Prim::SumBuild)),
     ("fold",          OWN,                          Core(Prim::Fold)),
     ("scanl",         OWN,                          Core(Prim::Scanl)),
+    ("checkpoint",    &["Integer t -> t"],          Checkpoint),
+    ("$checkpoint",   OWN,                          Core(Prim::Checkpoint)),
+    ("$replay",       OWN,                          Core(Prim::Replay)),
+    ("$states",       OWN,                          Core(Prim::States)),
     ("Vec_init",      OWN,                          Core(Prim::VecInit)),
     ("unzip",         OWN,                          Core(Prim::Unzip)),
     ("$common_size",  OWN,                          Core(Prim::CommonSize)),
@@ -187,8 +195,7 @@ impl Builtin {
             SparseTupled => sparse_parts(args.last()?).map(Type::tuple),
             Argument | Componentwise(Prim::Add | Prim::Neg) => args.first().cloned(),
             Componentwise(Prim::Dot) | MulInteger => Some(Type::Float),
-            Componentwise(_) => args.get(1).cloned(),
-            Variant => args.get(1).cloned(),
+            Componentwise(_) | Variant | Checkpoint => args.get(1).cloned(),
         }
     }
 
@@ -198,7 +205,8 @@ impl Builtin {
             Core(prim) | Primitive(prim) if prim.jacobian() == JacobianRule::Structural => None,
             Core(prim) | Primitive(prim) => Some(prim),
             Componentwise(prim) if args.iter().all(|ty| ty.tangent() == *ty) => Some(prim),
-            Componentwise(_) | Argument | MulInteger | Generic(_) | Shape | SparseTupled | Variant => None,
+            Componentwise(_) | Argument | MulInteger | Generic(_) => None,
+            Shape | SparseTupled | Variant | Checkpoint => None,
         }
     }
 
@@ -296,7 +304,8 @@ impl Builtin {
             Core(Prim::Eq | Prim::Ne | Prim::Print) => !args.iter().any(Type::mentions_lm),
             Core(Prim::Unzip) | Primitive(Prim::Unzip) => Prim::Unzip.result(args).is_some(),
             SparseTupled => is_sparse(args),
-            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) | Shape | Variant => true,
+            Core(_) | Argument | MulInteger | Componentwise(_) | Primitive(_) | Generic(_) => true,
+            Shape | Variant | Checkpoint => true,
         }
     }
 }

@@ -158,7 +158,19 @@ impl Checker {
             Meaning::Shape => Some(self.shape_of(args.pop()?, span)),
             Meaning::SparseTupled => self.sparse_tupled(args, span),
             Meaning::Variant => Some(apply(Op::If, args, span)),
+            Meaning::Checkpoint => self.checkpoint(args, span),
         }
+    }
+
+    /// Returns `$checkpoint k f a v`, for k and `fold f a v`.
+    fn checkpoint(&mut self, mut args: Vec<Expr>, span: Span) -> Option<Expr> {
+        let (fold, k) = (args.pop()?, args.pop()?);
+        let (bindings, fold) = fold.as_block();
+        let Some(fold) = fold.args_of_prim(Prim::Fold) else { return self.fail(error::no_fold(), span) };
+        let (mut all, k) = self.name_of(k);
+        all.extend(bindings.iter().cloned());
+        let fold = apply(Op::Prim(Prim::Checkpoint), [vec![k], fold.to_vec()].concat(), span);
+        Some(Expr::block(all, fold))
     }
 
     /// Gives `build` one argument per parameter.

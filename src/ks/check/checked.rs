@@ -1,6 +1,6 @@
 //! A checked program, and the options of the checker.
 
-use crate::derive::Derivation;
+use crate::derive::{Checkpoint, Derivation};
 use crate::ks::diagnostic::Diagnostic;
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Def, Expr, FunName, Kind, Op, Program, Span};
@@ -18,6 +18,8 @@ pub struct CheckOptions {
     pub record: Option<Record>,
     /// The derivation by which derivatives are made, where the file does not choose one.
     pub derivation: Derivation,
+    /// The states of folds that derivatives keep, where the program does not say.
+    pub checkpoint: Checkpoint,
 }
 
 /// See [`CheckOptions::record`].
@@ -32,6 +34,8 @@ pub struct Checked {
     pub requested: Vec<FunName>,
     /// The derivation by which derivatives are made.
     pub derivation: Derivation,
+    /// The states of folds that derivatives keep, where the program does not say.
+    pub checkpoint: Checkpoint,
     /// The functions for which a `gdef` chooses another one.
     pub chosen: IndexMap<FunName, Derivation>,
     /// The prelude's other definitions. Their variables come from the program's supply.

@@ -204,6 +204,13 @@ pub fn too_many_components(name: impl Display, limit: usize, found: usize) -> Di
         .remedy("take the tuple apart, or put what is alike into a vector")
 }
 
+/// Makes the error for a checkpoint around another term than a fold.
+pub fn no_fold() -> Diagnostic {
+    Diagnostic::error("E235", "`checkpoint` takes a number of states and a fold")
+        .label("this is no fold")
+        .remedy("write `(checkpoint k (fold f a v))`")
+}
+
 /// Makes a warning about a negative index.
 pub fn negative_index(index: i64) -> Diagnostic {
     Diagnostic::warning("W402", format!("the index {index} is out of range in every tensor"))

@@ -30,6 +30,7 @@ impl Checker {
         let headers = without_repeated(headers);
         let funs = self.signatures(&headers);
         self.checked.derivation = self.options.derivation;
+        self.checked.checkpoint = self.options.checkpoint;
         requests.iter().for_each(|(name, derivation, span)| self.choose(name, *derivation, *span));
         self.bodies(&headers, &funs);
         let requested = requests.into_iter().map(|(name, _, span)| (name, span)).collect();

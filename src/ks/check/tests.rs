@@ -24,7 +24,25 @@ fn body(text: &str) -> Expr {
 fn the_prelude_is_right() {
     with_large_stack(|| {
         let names: Vec<String> = prelude().keys().map(ToString::to_string).collect();
-        assert_eq!(names, ["digamma", "$digamma_positive", "$digamma_series"]);
+        assert_eq!(
+            names,
+            [
+                "digamma",
+                "$digamma_positive",
+                "$digamma_series",
+                "$ceiling",
+                "$sqrt_stride",
+                "$auto_stride",
+                "$stride",
+                "$slots",
+                "$least_segment",
+                "$slots_from",
+                "$reach",
+                "$repeats",
+                "$left",
+                "$parts"
+            ]
+        );
     });
 }
 
@@ -32,10 +50,10 @@ fn the_prelude_is_right() {
 fn only_what_is_called_is_kept_of_the_prelude() {
     let none = program("(def f Float (x : Float) (sin x))");
     assert_eq!(none.program.defs.len(), 1);
-    assert_eq!(none.prelude.len(), 3);
+    assert_eq!(none.prelude.len(), 14);
     let mut called = program("(def f Float (x : Float) (lgamma x))");
     called.include(&FunName::base("digamma"));
-    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 0));
+    assert_eq!((called.program.defs.len(), called.prelude.len()), (4, 11));
     let replaced = program("(def digamma Float (x : Float) x) (def f Float (x : Float) (digamma x))");
     assert_eq!(replaced.program.defs.len(), 2);
 }

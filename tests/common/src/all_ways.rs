@@ -7,7 +7,7 @@ use crate::ways::Chosen;
 use lm::random::SplitMix;
 use lm::types::Type;
 use lmc::demos::Demo;
-use lmc::derive::Derivation;
+use lmc::ks::front::Choices;
 
 /// Counts of the runs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,13 +30,16 @@ pub fn some(ways: &[Chosen], number: usize, spread: usize) -> Vec<Chosen> {
     ways.iter().enumerate().filter(|(i, _)| i % spread == number % spread).map(|(_, way)| way.clone()).collect()
 }
 
-/// A case for each derivation of the ways.
+/// A case for each of the ways to make derivatives.
 fn cases(text: &str, f: &str, ways: &[Chosen]) -> Vec<Case> {
-    let by = |derivation: Derivation| {
-        let ways: Vec<Way> = ways.iter().filter(|(d, _)| *d == derivation).map(|(_, way)| way.clone()).collect();
-        (!ways.is_empty()).then(|| Case::derived(text, f, derivation, &ways))
-    };
-    Derivation::ALL.into_iter().filter_map(by).collect()
+    let mut all: Vec<(Choices, Vec<Way>)> = Vec::new();
+    for (choices, way) in ways {
+        match all.iter_mut().find(|(known, _)| known == choices) {
+            Some((_, ways)) => ways.push(way.clone()),
+            None => all.push((*choices, vec![way.clone()])),
+        }
+    }
+    all.into_iter().map(|(choices, ways)| Case::derived(text, f, choices, &ways)).collect()
 }
 
 /// Compares a function at all sizes around those of vectors.

@@ -12,7 +12,7 @@ use lm::value::Value;
 use lmc::derive::Derivation;
 use lmc::derive::pipeline::Pipeline;
 use lmc::gradcheck::{NATIVE, Random, distance, same_bits};
-use lmc::ks::front;
+use lmc::ks::front::{self, Choices};
 use lmc::ks::source::Source;
 use loops::Checks;
 use native::{Jit, SourceInfo};
@@ -69,9 +69,9 @@ impl Case {
         Case::derived(text, f, Derivation::default(), ways)
     }
 
-    /// The same, with derivatives by a derivation.
-    pub fn derived(text: &str, f: &str, derivation: Derivation, ways: &[Way]) -> Case {
-        let checked = front::load_for(&Source::new("case.ks", text), derivation, &Timings::default());
+    /// The same, with derivatives that are made in some way.
+    pub fn derived(text: &str, f: &str, choices: impl Into<Choices>, ways: &[Way]) -> Case {
+        let checked = front::load_for(&Source::new("case.ks", text), choices, &Timings::default());
         let mut pipeline = Pipeline::new(checked.unwrap_or_else(|errors| panic!("{text}: {errors:?}")));
         let f = FunName::base(f);
         pipeline.require(&f).unwrap_or_else(|error| panic!("{text}: {error}"));

@@ -2,7 +2,7 @@
 //! together:
 //!
 //! ```text
-//! opt_level x lanes x checks x forward x math x derivation
+//! opt_level x lanes x checks x forward x math x derivation x checkpoint
 //! ```
 //!
 //! [`covering`] of 2 has every pair of choices of two kinds, of 3 every triple. Each way divides the shortest loops
@@ -10,8 +10,9 @@
 
 use super::native::Way;
 use lm::random::SplitMix;
-use lmc::derive::Derivation;
+use lmc::derive::{Checkpoint, Derivation};
 use lmc::gradcheck::{NATIVE, NATIVE_FAST};
+use lmc::ks::front::Choices;
 use loops::{Checks, Forward};
 use native::{Lanes, Math, Options};
 
@@ -19,35 +20,42 @@ const LANES: [Lanes; 5] = [Lanes::Auto, Lanes::Off, Lanes::Width(2), Lanes::Widt
 const CHECKS: [Checks; 3] = [Checks::Hoisted, Checks::Full, Checks::None];
 const FORWARD: [Forward; 3] = [Forward::Auto, Forward::Store, Forward::Recompute];
 const MATH: [Math; 2] = [Math::Fast, Math::Exact];
+const CHECKPOINT: [Checkpoint; 4] = [Checkpoint::None, Checkpoint::Auto, Checkpoint::Sqrt, Checkpoint::States(2)];
 
 /// Fast arithmetic leaves another rest where terms cancel: sums of numbers of about one, rounded to 1e-16.
 const CANCELLED: f64 = 1e-4;
 
 /// The number of choices of each kind.
-pub const KINDS: [usize; 6] = [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::ALL.len()];
+pub const KINDS: [usize; 7] =
+    [4, LANES.len(), CHECKS.len(), FORWARD.len(), MATH.len(), Derivation::ALL.len(), CHECKPOINT.len()];
 
-/// A way with its derivation.
-pub type Chosen = (Derivation, Way);
+/// A way, and how derivatives are made.
+pub type Chosen = (Choices, Way);
 
 /// One choice of each kind.
 pub type Row = [usize; KINDS.len()];
 
-/// Ways that have every combination of choices of so many kinds, with their derivations.
+/// Ways that have every combination of choices of so many kinds.
 pub fn covering(kinds: usize) -> Vec<Chosen> {
-    rows(kinds).iter().map(|row| (Derivation::ALL[row[5]], way(row))).collect()
+    rows(kinds).iter().map(|row| (choices(row), way(row))).collect()
 }
 
 /// Returns any way.
 pub fn drawn(random: &mut SplitMix) -> Chosen {
     let row = row(random.draw() as usize % KINDS.iter().product::<usize>());
-    (Derivation::ALL[row[5]], way(&row))
+    (choices(&row), way(&row))
+}
+
+fn choices(row: &Row) -> Choices {
+    Choices { derivation: Derivation::ALL[row[5]], checkpoint: CHECKPOINT[row[6]] }
 }
 
 fn way(row: &Row) -> Way {
-    let [opt_level, lanes, checks, forward, math, derivation] = *row;
+    let [opt_level, lanes, checks, forward, math, derivation, checkpoint] = *row;
     let (lanes, checks, forward, math) = (LANES[lanes], CHECKS[checks], FORWARD[forward], MATH[math]);
     let derivation = Derivation::ALL[derivation].name();
-    let name = format!("O{opt_level}, {lanes:?}, {checks:?}, {forward:?}, {math:?}, {derivation}");
+    let checkpoint = CHECKPOINT[checkpoint];
+    let name = format!("O{opt_level}, {lanes:?}, {checks:?}, {forward:?}, {math:?}, {derivation}, {checkpoint}");
     let options = Options { opt_level: opt_level as u8, lanes, checks, forward, math, grain: 1, ..Options::default() };
     let (limit, floor) = if math == Math::Fast { (NATIVE_FAST, CANCELLED) } else { (NATIVE, 0.0) };
     Way { limit, floor, same_errors: lanes == Lanes::Off, threads: vec![2, 4], ..Way::new(&name, options) }

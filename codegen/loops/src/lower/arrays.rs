@@ -26,6 +26,9 @@ impl Body<'_> {
             Prim::VecInit => self.lower_literal(args, sharing),
             Prim::Fold => self.lower_fold(args, ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::Scanl => self.lower_scan(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Checkpoint => self.lower_fold(&args[1..], ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::States => self.lower_states(args, ty).and_then(|x| self.copy_for(sharing, x)),
+            Prim::Replay => self.lower_scan(&args[1..], ty).and_then(|x| self.copy_for(sharing, x)),
             Prim::AddAt => self.lower_add_at(args),
             Prim::DeltaAt => self.lower_delta_at(args, ty, sharing),
             Prim::Loop => self.lower_loop_into(args, &Sink::Own).and_then(|x| self.copy_for(sharing, x)),
@@ -208,39 +211,6 @@ impl Body<'_> {
         })
     }
 
-    fn lower_fold(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let start = self.lower_value(&args[1])?;
-        let value = self.lower_value(&args[2])?;
-        let tensor = value.tensor().clone();
-        self.iterate(&tensor.sizes[0], &start, ty, &[], |body, i, state| {
-            let x = body.load_element(&tensor, &i);
-            let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
-            body.lower_value(&term)
-        })
-    }
-
-    /// All states of a fold, the first one included.
-    fn lower_scan(&mut self, args: &[Expr], ty: &Type) -> Lowered {
-        let start = self.lower_value(&args[1])?;
-        let value = self.lower_value(&args[2])?;
-        let tensor = value.tensor().clone();
-        let n = self.op(Op::AddI, [tensor.sizes[0].clone(), Operand::Integer(1)]);
-        self.check_size(std::slice::from_ref(&n));
-        let result = self.alloc_tensor(element(ty), &[n])?;
-        self.store_element(&result, &Operand::Integer(0), &start);
-        self.count_to(&tensor.sizes[0], start.flatten(), |body, i, state| {
-            let state = Val::from_components(element(ty), &mut state.into_iter());
-            body.new_sizes(&state, 0);
-            let x = body.load_element(&tensor, &i);
-            let term = body.enter(&args[0], Val::tuple([state, x]))?.clone();
-            let next = body.scoped(|body| body.lower_value(&term))?;
-            let after = body.op(Op::AddI, [i, Operand::Integer(1)]);
-            body.store_element(&result, &after, &next);
-            Ok(next.flatten())
-        })?;
-        Ok(result.val())
-    }
-
     /// `v` with every `(i, x)` of a tensor of pairs added at i, in order.
     fn lower_add_at(&mut self, args: &[Expr]) -> Lowered {
         let sum = self.produce(&args[0], Sharing::Owned)?;
@@ -259,7 +229,7 @@ impl Body<'_> {
     }
 }
 
-fn element(ty: &Type) -> &Type {
+pub(super) fn element(ty: &Type) -> &Type {
     match ty {
         Type::Tensor(_, element) => element,
         other => panic!("{other} is no tensor"),

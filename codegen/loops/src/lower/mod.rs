@@ -19,6 +19,7 @@ mod body;
 mod calls;
 mod external;
 mod facts;
+mod folds;
 mod interface;
 mod into;
 mod keep;

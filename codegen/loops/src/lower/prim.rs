@@ -75,6 +75,9 @@ impl Body<'_> {
             | Prim::VecInit
             | Prim::Fold
             | Prim::Scanl
+            | Prim::Checkpoint
+            | Prim::States
+            | Prim::Replay
             | Prim::AddAt
             | Prim::SumBuild
             | Prim::Loop

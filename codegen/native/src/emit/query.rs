@@ -1,7 +1,8 @@
 //! Emits the query of the workspace, which runs a slice (`loops::analyses::slices`) in place of the call.
 //!
 //! The slice gets its own context, with an arena and as many workers as the caller has. The arena has invalid
-//! addresses, unless the slice reads memory there.
+//! addresses, unless the slice reads memory there. Then it has real addresses. If they are too few, the slice runs again
+//! with more of them. Only what the slice writes takes memory.
 
 use super::entry::parameter_types;
 use super::{Emitter, built, query_name};
@@ -53,6 +54,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.runtime_effect("lmc.like", &[ctx.into(), own.into()]);
         self.runtime_effect("lmc.run_in_order", &[own.into()]);
         let slice = query.function.0;
+        let asked = self.context.append_basic_block(entry, "");
+        built(self.builder.build_unconditional_branch(asked));
+        self.builder.position_at_end(asked);
         let arena = if query.touches {
             self.open(slice, entry, own)
         } else {
@@ -65,6 +69,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         let mut args: Vec<BasicMetadataValueEnum> = vec![own.into(), limit.into(), depth.into(), arena.into()];
         args.extend(query.params.iter().map(|i| BasicMetadataValueEnum::from(inputs[*i])));
         let status = self.invoke(entry, slice, args).status;
+        if query.touches {
+            let told = self.context.append_basic_block(entry, "");
+            let again = self.runtime("lmc.widen", &[own.into(), status.into()]).into_int_value();
+            built(self.builder.build_conditional_branch(again, asked, told));
+            self.builder.position_at_end(told);
+        }
         let zero = self.i32().const_zero();
         let bad = built(self.builder.build_int_compare(IntPredicate::NE, status, zero, ""));
         self.unless(entry, bad, |emitter| emitter.runtime_effect("lmc.tell_use", &[arena.into(), bytes.into()]));

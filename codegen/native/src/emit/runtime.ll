@@ -136,6 +136,26 @@ done:
   ret void
 }
 
+; Whether a query must run again: its arena had too few addresses. Then the context asks for 64 times as many, up to
+; 2^46.
+define i1 @lmc.widen(ptr %ctx, i32 %status) noinline {
+  %bytes_field = getelementptr %context, ptr %ctx, i32 0, i32 3, i32 1
+  %bytes = load i64, ptr %bytes_field
+  %exhausted = icmp eq i32 %status, 9
+  %small = icmp ult i64 %bytes, 70368744177664
+  %again = and i1 %exhausted, %small
+  br i1 %again, label %widen, label %done
+widen:
+  call void @lmc_context_free(ptr %ctx)
+  %many = shl i64 %bytes, 6
+  %large = icmp ugt i64 %many, 70368744177664
+  %wider = select i1 %large, i64 70368744177664, i64 %many
+  store i64 %wider, ptr %bytes_field
+  ret i1 true
+done:
+  ret i1 false
+}
+
 declare i32 @clock_gettime(i32, ptr)
 
 ; Seconds since some moment.

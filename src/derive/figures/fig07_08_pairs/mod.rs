@@ -299,10 +299,10 @@ impl Paired<'_> {
             Kind::App(Op::Prim(p), args) => match (p, args.as_slice()) {
                 (Prim::Build, [n, f]) => self.build(y, n, f),
                 (Prim::SumBuild, [witness @ .., n, f]) => self.sum_build(y, witness, n, f),
-                (Prim::Fold, [f, a, v]) => self.fold(y, f, a, v),
-                (Prim::Scanl, [f, a, v]) => self.scanl(y, f, a, v),
+                (Prim::Fold, [f, a, v]) | (Prim::Checkpoint, [_, f, a, v]) => self.fold(y, f, a, v),
+                (Prim::Scanl, [f, a, v]) | (Prim::Replay, [_, f, a, v]) => self.scanl(y, f, a, v),
                 (Prim::Loop, [n, f, a, w]) if self.partner_kind == Partner::Tangent => self.iteration(y, n, f, a, w),
-                (Prim::Loop | Prim::AddAt, _) => self.as_one_map(y, e),
+                (Prim::Loop | Prim::AddAt | Prim::States, _) => self.as_one_map(y, e),
                 _ => self.operator(y, e),
             },
             _ => self.operator(y, e),

@@ -22,7 +22,9 @@ mod iteration;
 mod loops;
 pub mod plan;
 
+use super::checkpoints::segments::Checkpoints;
 use super::fig06_jacobian::{NO_RECORDS, Nabla, NotDifferentiable, is_between_values, is_zero, refused};
+use crate::derive::Checkpoint;
 use crate::derive::partial_eval::Slots;
 use lm::effect::Effects;
 use lm::law;
@@ -54,6 +56,8 @@ pub struct Callees<'a> {
     pub records: &'a HashMap<FunName, Record>,
     /// The functions with effects, such as printing.
     pub effects: &'a Effects,
+    /// The states of folds that are kept, where the program does not say.
+    pub checkpoint: Checkpoint,
 }
 
 /// The reason why there is no result.
@@ -69,7 +73,8 @@ pub enum Failure {
 /// If the name lists parameters (`[wrt$1 f]`), the Jacobian is with respect to these.
 pub fn recorded(def: &Def, supply: &mut Supply, callees: &Callees) -> Result<Recorded, Failure> {
     let mut unknown = Vec::new();
-    let cx = Nabla::of_parameters(def, supply, callees.by_hand);
+    let mut cx = Nabla::of_parameters(def, supply, callees.by_hand);
+    cx.checkpoints = Checkpoints { option: callees.checkpoint, effects: Some(callees.effects) };
     let mut recorder = Recorder { name: &def.fun.name, cx, callees, unknown: &mut unknown };
     let parts = recorder.parts(&def.body, true).map_err(|reason| Failure::NotDifferentiable(refused(def, reason)))?;
     is_between_values(def).map_err(Failure::NotDifferentiable)?;
@@ -122,8 +127,12 @@ impl Recorder<'_, '_> {
         let Kind::App(op, args) = b.rhs.kind() else { return self.cx.binding(b) };
         let has_record = matches!(
             op,
-            Op::If | Op::Call(_) | Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Scanl | Prim::Loop)
+            Op::If
+                | Op::Call(_)
+                | Op::Prim(Prim::Build | Prim::SumBuild | Prim::Fold | Prim::Checkpoint | Prim::Scanl | Prim::Loop)
         );
+        // Segments compute their states again. They keep no records of them.
+        let has_record = has_record && self.cx.checkpoints.segmented(&b.rhs).is_none();
         if !has_record || !b.rhs.ty().is_differentiable() || b.rhs.ty().mentions_lm() {
             self.cx.binding(b)?;
             self.read_value(b);
@@ -139,7 +148,9 @@ impl Recorder<'_, '_> {
             (Op::Call(f), args) => self.call(&y, &whole, f, args)?,
             (Op::Prim(Prim::Build), [n, f]) => self.build(&y, &whole, n, f)?,
             (Op::Prim(Prim::SumBuild), [.., n, f]) => self.sumbuild(&y, &whole, n, f)?,
-            (Op::Prim(Prim::Fold), [f, a, v]) => self.fold(&y, &whole, [f, a, v])?,
+            (Op::Prim(Prim::Fold), [f, a, v]) | (Op::Prim(Prim::Checkpoint), [_, f, a, v]) => {
+                self.fold(&y, &whole, [f, a, v])?
+            }
             (Op::Prim(Prim::Scanl), [f, a, v]) => self.scanl(&y, &whole, [f, a, v])?,
             (Op::Prim(Prim::Loop), [n, f, a, w]) => self.iteration(&y, [n, f, a, w])?,
             _ => unreachable!("an operator that records"),

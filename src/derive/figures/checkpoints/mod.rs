@@ -1,0 +1,155 @@
+//! Differentiates folds in segments, so that few states are kept.
+//!
+//! A fold of n steps is a fold of segments of l steps. Only the state before each segment is kept. The derivative of a
+//! segment computes the states in it again:
+//!
+//! ```text
+//! y = fold(f, a, v)         l = stride(n)     states = $states(l, f, a, v)     y = the last one of them
+//! ∇[y] = π₁ ∘ lmFold(m, λj. S(j)) ∘ (∇[a] × (∇[c] ..))              m segments; c: what f captures
+//! S(j) = let s = scanl(f, states[j], the elements of segment j but the last) in lmFold(l, λi. M(s[i], v[j l + i]))
+//! ```
+//!
+//! M is the map of a step, as in [`super::fig12_15_folds`]. So transposition and application are those of lmFold.
+//! `docs/checkpoints.md` has the schedules.
+//!
+//! Source: Griewank and Walther, *Revolve* (2000). Takes and gives: as [`super::fig06_jacobian`].
+
+pub mod segments;
+pub mod sweep;
+
+use super::fig06_arrays::{compose, function};
+use super::fig06_jacobian::Nabla;
+use super::fig12_15_folds::Recurrence;
+use crate::derive::passes::anf::normalise_block;
+use lm::prim::Prim;
+use lm::scope::renamed;
+use lm::term::{Binding, Expr, Op, Pattern, Supply, Var};
+use lm::types::Type;
+use segments::{Segmented, Segments};
+
+/// One segment.
+struct Segment {
+    /// The number of its first step.
+    first: Expr,
+    /// The number of its steps.
+    steps: Expr,
+    /// The state before it.
+    start: Expr,
+    /// The state after it.
+    end: Expr,
+}
+
+impl Segments {
+    /// Returns segment j; binds its variables.
+    fn segment(&self, j: &Var, cx: &mut Nabla) -> Segment {
+        let j = Expr::var(j);
+        let first = cx.bind_as("first", Expr::prim(Prim::Mul, [j.clone(), self.stride.clone()]));
+        let left = cx.bind_as("left", Expr::prim(Prim::Sub, [self.n.clone(), first.clone()]));
+        let is_last = Expr::prim(Prim::Lt, [left.clone(), self.stride.clone()]);
+        let is_last = cx.bind_as("c", is_last);
+        let steps = cx.bind_as("steps", Expr::conditional(is_last, left, self.stride.clone()));
+        let start = cx.bind_as("start", Expr::prim(Prim::Index, [j.clone(), self.states.clone()]));
+        let next = cx.bind_as("next", Expr::prim(Prim::Add, [j, Expr::integer(1)]));
+        let end = cx.bind_as("end", Expr::prim(Prim::Index, [next, self.states.clone()]));
+        Segment { first, steps, start, end }
+    }
+}
+
+impl Segment {
+    /// Returns the numbers of the steps but the last one.
+    fn numbers(&self, cx: &mut Nabla) -> Expr {
+        let i = cx.supply.fresh("i", Type::Integer);
+        let number = Expr::prim(Prim::Add, [self.first.clone(), Expr::var(&i)]);
+        let count = cx.bind_as("k", Expr::prim(Prim::Sub, [self.steps.clone(), Expr::integer(1)]));
+        cx.bind_as("numbers", Expr::prim(Prim::Build, [count, Expr::lam(i, number)]))
+    }
+}
+
+impl Nabla<'_> {
+    /// ∇ of a fold in segments, bound to y.
+    pub(super) fn fold_in_segments(&mut self, y: &Var, fold: &Segmented) -> Result<Expr, String> {
+        let value = self.out.pop().expect("the value was bound");
+        let segments = fold.bind(&mut self.out, self.supply, value.rhs.span());
+        self.out.push(Binding { pattern: Pattern::Var(y.clone()), rhs: segments.last() });
+        let nothing = Expr::tuple([]);
+        let end = Expr::tuple([Expr::var(y), nothing]);
+        let r = Recurrence {
+            n: segments.count.clone(),
+            states: segments.states.clone(),
+            start: fold.a,
+            end: &end,
+            f: fold.f,
+            over: Some(fold.v),
+        };
+        let j = self.supply.fresh("j", Type::Integer);
+        let outer = std::mem::take(&mut self.out);
+        let map = self.segment_map(fold, &segments, &j);
+        let bindings = std::mem::replace(&mut self.out, outer);
+        let map = self.steps(&r, j, Expr::block(bindings, map?))?;
+        Ok(compose(Expr::app(Op::LmGet(1, 2), vec![Expr::witness(&end)]), map))
+    }
+
+    /// Returns S(j); its values go to `out`.
+    fn segment_map(&mut self, fold: &Segmented, segments: &Segments, j: &Var) -> Result<Expr, String> {
+        let segment = segments.segment(j, self);
+        let numbers = segment.numbers(self);
+        let step = over_numbers(fold.f, fold.v, self.supply);
+        let scan = [step, segment.start.clone(), numbers];
+        let states = match &segments.slots {
+            None => Expr::prim(Prim::Scanl, scan),
+            Some(slots) => Expr::prim(Prim::Replay, std::iter::once(slots.clone()).chain(scan)),
+        };
+        let states = self.bind_as("states", states);
+        let end = Expr::tuple([segment.end.clone(), Expr::tuple([])]);
+        let r = Recurrence {
+            n: segment.steps.clone(),
+            states: states.clone(),
+            start: &segment.start,
+            end: &end,
+            f: fold.f,
+            over: Some(fold.v),
+        };
+        let [i, place] = ["i", "place"].map(|name| self.supply.fresh(name, Type::Integer));
+        let mut inner = self.step(&r, &place, Expr::prim(Prim::Index, [Expr::var(&i), states]))?;
+        let result = inner.nabla_block(function(fold.f).1)?;
+        let result = Expr::prim(Prim::LmVCat, [result, inner.zero(&Expr::tuple([]))]);
+        let number = Expr::prim(Prim::Add, [segment.first, Expr::var(&i)]);
+        let number = Binding { pattern: Pattern::Var(place), rhs: number };
+        let bindings = [vec![number], std::mem::take(&mut inner.out)].concat();
+        Ok(self.all_steps(&r, i, Expr::block(bindings, result)))
+    }
+
+    /// ∇ of `$states`, by the states of all steps.
+    pub(super) fn states(&mut self, y: &Var, [stride, f, a, v]: [&Expr; 4]) -> Result<Expr, String> {
+        let all = self.supply.fresh("all", y.ty().clone());
+        let scan = Expr::prim(Prim::Scanl, [renamed(f, self.supply), a.clone(), v.clone()]);
+        self.binding(&Binding { pattern: Pattern::Var(all.clone()), rhs: scan })?;
+        let n = self.bind_as("n", Expr::prim(Prim::Size, [v.clone()]));
+        let count = self.bind_as("m", Expr::prim(Prim::Size, [Expr::var(y)]));
+        let is_small = Expr::prim(Prim::Lt, [stride.clone(), Expr::integer(1)]);
+        let stride = Expr::conditional(is_small, Expr::integer(1), stride.clone());
+        let j = self.supply.fresh("j", Type::Integer);
+        let place = Expr::prim(Prim::Mul, [Expr::var(&j), stride]);
+        let is_before = Expr::prim(Prim::Lt, [place.clone(), n.clone()]);
+        let element = Expr::prim(Prim::Index, [Expr::conditional(is_before, place, n), Expr::var(&all)]);
+        let kept = Expr::prim(Prim::Build, [count, Expr::lam(j, element)]);
+        let kept = normalise_block(&kept, self.supply);
+        let same = self.supply.fresh("states", y.ty().clone());
+        let (bindings, result) = kept.as_block();
+        bindings.iter().try_for_each(|b| self.binding(b))?;
+        self.binding(&Binding { pattern: Pattern::Var(same.clone()), rhs: result.clone() })?;
+        Ok(self.variable(&same, &Expr::var(y)))
+    }
+}
+
+/// Returns the step of a fold over v as the step of a fold over the numbers of elements of v.
+fn over_numbers(f: &Expr, v: &Expr, supply: &mut Supply) -> Expr {
+    let f = renamed(f, supply);
+    let (p, body) = function(&f);
+    let state = p.ty().as_tuple().expect("a state and an element")[0].clone();
+    let q = supply.fresh("q", Type::tuple([state, Type::Integer]));
+    let element = Expr::prim(Prim::Index, [Expr::get(2, Expr::var(&q)), v.clone()]);
+    let pair = Expr::tuple([Expr::get(1, Expr::var(&q)), element]);
+    let body = Expr::block(vec![Binding { pattern: Pattern::Var(p.clone()), rhs: pair }], body.clone());
+    Expr::lam(q, body)
+}

@@ -1,0 +1,178 @@
+//! Says which folds are differentiated in segments, and binds the states that are kept between segments.
+
+use crate::derive::Checkpoint;
+use crate::derive::passes::anf::normalise_block;
+use lm::effect::Effects;
+use lm::prim::Prim;
+use lm::scope::renamed;
+use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Span, Supply, Var};
+use lm::types::Type;
+use std::sync::Arc;
+
+/// The choice of the states that are kept of each fold.
+#[derive(Clone, Copy, Default)]
+pub struct Checkpoints<'a> {
+    /// The choice for folds that do not say themselves.
+    pub option: Checkpoint,
+    /// The functions with effects, if they are known. A step with an effect must not run again.
+    pub effects: Option<&'a Effects>,
+}
+
+/// A fold that is differentiated in segments.
+pub(in crate::derive::figures) struct Segmented<'e> {
+    schedule: Schedule,
+    pub(super) f: &'e Expr,
+    pub(super) a: &'e Expr,
+    pub(super) v: &'e Expr,
+}
+
+/// The choice of the steps of a segment.
+enum Schedule {
+    /// The square root of the number of steps.
+    Sqrt,
+    /// One, while the states take no more memory than a budget; then the square root.
+    Auto,
+    /// As many as so many states allow.
+    States(Expr),
+}
+
+/// The variables of a fold in segments.
+pub(super) struct Segments {
+    /// The number of steps.
+    pub(super) n: Expr,
+    /// The steps of a segment; the last one may have fewer.
+    pub(super) stride: Expr,
+    /// The states within a segment that may be kept; `None` for all.
+    pub(super) slots: Option<Expr>,
+    /// The states before each segment, and the last one.
+    pub(super) states: Expr,
+    /// The number of segments.
+    pub(super) count: Expr,
+}
+
+impl Checkpoints<'_> {
+    /// Returns the fold, if it is one to be differentiated in segments.
+    pub(in crate::derive::figures) fn segmented<'e>(&self, e: &'e Expr) -> Option<Segmented<'e>> {
+        let Kind::App(Op::Prim(p), args) = e.kind() else { return None };
+        let (schedule, fold) = match (p, args.as_slice(), self.option) {
+            (Prim::Checkpoint, [k, fold @ ..], _) => (Schedule::States(k.clone()), fold),
+            (Prim::Fold, fold, Checkpoint::Sqrt) => (Schedule::Sqrt, fold),
+            (Prim::Fold, fold, Checkpoint::Auto) if e.ty().mentions_array() => (Schedule::Auto, fold),
+            (Prim::Fold, fold, Checkpoint::States(k)) => (Schedule::States(Expr::integer(i64::from(k))), fold),
+            _ => return None,
+        };
+        let [f, a, v] = fold else { panic!("a fold takes three") };
+        let is_idle = self.effects.is_some_and(|effects| !effects.in_term(f));
+        is_idle.then_some(Segmented { schedule, f, a, v })
+    }
+
+    /// Returns the definition with folds in the form that their derivatives have, so that value and derivative share
+    /// the states.
+    pub fn in_segments(&self, def: &Def, supply: &mut Supply) -> Def {
+        Def { body: self.block_in_segments(&def.body, supply), ..def.clone() }
+    }
+
+    fn block_in_segments(&self, e: &Expr, supply: &mut Supply) -> Expr {
+        let (bindings, result) = e.as_block();
+        let mut out = Vec::new();
+        for b in bindings {
+            let rhs = self.term_in_segments(&b.rhs, &mut out, supply);
+            out.push(Binding { pattern: b.pattern.clone(), rhs });
+        }
+        let result = self.term_in_segments(result, &mut out, supply);
+        Expr::block(out, result)
+    }
+
+    fn term_in_segments(&self, e: &Expr, out: &mut Vec<Binding>, supply: &mut Supply) -> Expr {
+        if let Some(fold) = self.segmented(e) {
+            return fold.bind(out, supply, e.span()).last();
+        }
+        match e.args_of(&Op::If) {
+            Some([c, yes, no]) => {
+                let [yes, no] = [yes, no].map(|branch| self.block_in_segments(branch, supply));
+                Expr::conditional(c.clone(), yes, no).at(e.span())
+            }
+            _ => e.clone(),
+        }
+    }
+}
+
+impl Segmented<'_> {
+    /// Binds the states that are kept.
+    pub(super) fn bind(&self, out: &mut Vec<Binding>, supply: &mut Supply, span: Span) -> Segments {
+        let mut bind = |name: &str, rhs: Expr, supply: &mut Supply| {
+            let x = supply.fresh(name, rhs.ty().clone());
+            let (inner, result) = rhs.as_block();
+            out.extend(inner.iter().cloned());
+            out.push(Binding { pattern: Pattern::Var(x.clone()), rhs: result.clone() });
+            Expr::var(&x)
+        };
+        let n = bind("n", Expr::prim(Prim::Size, [self.v.clone()]), supply);
+        let (stride, slots) = match &self.schedule {
+            Schedule::Sqrt => (library("$sqrt_stride", vec![n.clone()]), None),
+            Schedule::Auto => {
+                let bytes = bytes(self.a, supply);
+                let bytes = bind("bytes", normalise_block(&bytes, supply), supply);
+                (library("$auto_stride", vec![n.clone(), bytes]), None)
+            }
+            Schedule::States(k) => {
+                let slots = bind("slots", library("$slots", vec![n.clone(), k.clone()]), supply);
+                (library("$stride", vec![n.clone(), k.clone(), slots.clone()]), Some(slots))
+            }
+        };
+        let stride = bind("stride", stride, supply);
+        let f = renamed(self.f, supply);
+        let states = Expr::prim(Prim::States, [stride.clone(), f, self.a.clone(), self.v.clone()]).at(span);
+        let states = bind("states", states, supply);
+        let count = Expr::prim(Prim::Size, [states.clone()]);
+        let count = bind("m", Expr::prim(Prim::Sub, [count, Expr::integer(1)]), supply);
+        Segments { n, stride, slots, states, count }
+    }
+}
+
+impl Segments {
+    /// Returns the last state: the value of the fold.
+    pub(super) fn last(&self) -> Expr {
+        Expr::prim(Prim::Index, [self.count.clone(), self.states.clone()])
+    }
+}
+
+/// Returns the bytes that a copy of a value takes, 8 for each scalar.
+fn bytes(x: &Expr, supply: &mut Supply) -> Expr {
+    match x.ty() {
+        Type::Tuple(parts) => {
+            let parts = (1..=parts.len()).map(|i| bytes(&Expr::get(i, x.clone()), supply)).collect::<Vec<_>>();
+            parts.into_iter().reduce(|a, b| Expr::prim(Prim::Add, [a, b])).unwrap_or(Expr::integer(0))
+        }
+        Type::Tensor(rank, element) if element.has_fixed_shape() => {
+            let axes: Vec<Var> = (0..*rank).map(|_| supply.fresh("n", Type::Integer)).collect();
+            let width = Expr::integer(8 * scalars(element));
+            let count = axes.iter().fold(width, |count, n| Expr::prim(Prim::Mul, [count, Expr::var(n)]));
+            let pattern = match axes.as_slice() {
+                [one] => Pattern::Var(one.clone()),
+                _ => Pattern::Tuple(axes),
+            };
+            Expr::block(vec![Binding { pattern, rhs: Expr::prim(Prim::Size, [x.clone()]) }], count)
+        }
+        Type::Tensor(rank, _) => {
+            let i = supply.fresh("i", Type::index(*rank));
+            let element = bytes(&Expr::prim(Prim::Index, [Expr::var(&i), x.clone()]), supply);
+            Expr::prim(Prim::SumBuild, [Expr::prim(Prim::Size, [x.clone()]), Expr::lam(i, element)])
+        }
+        _ => Expr::integer(8),
+    }
+}
+
+/// Returns the number of scalars in a value of a type without tensors.
+fn scalars(ty: &Type) -> i64 {
+    match ty {
+        Type::Tuple(parts) => parts.iter().map(scalars).sum(),
+        _ => 1,
+    }
+}
+
+/// Returns a call of a function of the prelude from Integers to an Integer.
+pub(super) fn library(name: &str, args: Vec<Expr>) -> Expr {
+    let params = args.iter().map(|_| Type::Integer).collect();
+    Expr::app(Op::Call(Arc::new(Fun { name: FunName::base(name), params, result: Type::Integer })), args)
+}
