@@ -18,6 +18,7 @@
 //!
 //! Other types have no form in C.
 
+use crate::constant::{has_constant, is_constant};
 use crate::ir::{FunId, Scalar};
 use crate::labels::{Label, Labels, Like, View};
 use lm::term::{Def, Fun, FunName, Program};
@@ -266,28 +267,6 @@ pub fn pieces(name: &str, ty: &Type, is_tangent: bool) -> Result<Vec<(String, Ty
 /// Returns whether C gets a type in one piece. It gets no tensors in a tangent that cannot vary.
 pub fn is_whole(ty: &Type, is_tangent: bool) -> bool {
     !(is_tangent && has_constant(ty)) && push("", ty, &mut Vec::new()).is_ok()
-}
-
-/// Returns whether a tangent type holds tensors that cannot vary.
-pub fn has_constant(ty: &Type) -> bool {
-    match ty {
-        Type::Tuple(parts) => parts.iter().any(has_constant),
-        Type::Tensor(..) if is_constant(ty) => true,
-        Type::Tensor(rank, element) => match &**element {
-            // A tensor for each component.
-            Type::Tuple(parts) if !element.has_fixed_shape() => {
-                parts.iter().any(|part| has_constant(&Type::Tensor(*rank, Arc::new(part.clone()))))
-            }
-            element => has_constant(element),
-        },
-        Type::Float | Type::Integer | Type::Bool | Type::String => false,
-        Type::Lam(..) | Type::LM(..) | Type::Record(_) => false,
-    }
-}
-
-/// Returns whether a tangent type holds tensors, and nothing in it can vary.
-pub fn is_constant(ty: &Type) -> bool {
-    !ty.is_differentiable() && ty.mentions_array()
 }
 
 /// Adds `t` for one parameter, `t_1`, `t_2`, .. for a tuple's components.

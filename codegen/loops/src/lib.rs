@@ -16,6 +16,7 @@
 //! | [`passes`] | from loops to faster loops |
 
 pub mod analyses;
+mod constant;
 mod error;
 pub mod interface;
 pub mod interp;

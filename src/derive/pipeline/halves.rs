@@ -9,7 +9,7 @@
 //!
 //! Source: working notes, sec. 5.2 and 6.1.
 
-use super::maps::whole_argument;
+use super::argument::whole_argument;
 use super::{Error, Pipeline};
 use crate::derive::figures::checkpoints::segments::Checkpoints;
 use crate::derive::figures::records::{FLAT_RECORD, components};

@@ -7,6 +7,7 @@
 //!
 //! Takes and gives: definitions.
 
+use super::argument::whole_argument;
 use super::pass::Work;
 use super::{Error, Pipeline, checked};
 use crate::derive::Derivation;
@@ -20,7 +21,6 @@ use lm::prim::Prim;
 use lm::rewriter::{OutOfFuel, Rewriter, Step};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Pattern, Supply, Var};
-use lm::types::Type;
 
 /// The steps of rewriting that a definition may take, per node of it, before it is a divergence.
 const FUEL_PER_NODE: usize = 1_000;
@@ -128,17 +128,5 @@ impl Pipeline {
         let steps = rewriter.trace.take().unwrap_or_default();
         let function = || def.fun.name.clone();
         result.map(|r| (r, steps)).map_err(|source| Error::OutOfFuel { function: function(), source })
-    }
-}
-
-/// `let params = s`, with s their tuple; s is the parameter itself when there is one.
-pub(in crate::derive) fn whole_argument(params: &[Var], supply: &mut Supply) -> (Var, Vec<Binding>) {
-    match params {
-        [one] => (one.clone(), vec![]),
-        many => {
-            let s = supply.fresh("s", Type::tuple(many.iter().map(|p| p.ty().clone())));
-            let unpack = Binding { pattern: Pattern::Tuple(many.to_vec()), rhs: Expr::var(&s) };
-            (s, vec![unpack])
-        }
     }
 }

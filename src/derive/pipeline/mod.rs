@@ -9,6 +9,7 @@
 //! `pass.rs`, which calls the function of each pass. Every step gives a definition of its own, which `lmc demo` shows.
 //! In debug builds each is checked again: scoping, and the postcondition of the pass. `state.rs` holds the state.
 
+mod argument;
 mod check;
 mod conditions;
 mod error;

@@ -10,8 +10,8 @@
 //!
 //! Source: working notes, sec. 5.4 and 6.1.
 
+use super::argument::whole_argument;
 use super::halves::Halves;
-use super::maps::whole_argument;
 use super::pass::Work;
 use super::share::MERGE_ROUNDS;
 use super::{Error, Pipeline, checked};

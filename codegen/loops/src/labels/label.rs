@@ -1,6 +1,6 @@
 //! Holds the names of a value's parts.
 
-use crate::interface::has_constant;
+use crate::constant::has_constant;
 use lm::term::{Fun, Path};
 use lm::types::Type;
 use std::sync::Arc;

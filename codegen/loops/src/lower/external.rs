@@ -5,8 +5,8 @@
 
 use super::body::Body;
 use super::value::{Tensor, Val};
+use crate::constant::is_constant;
 use crate::error::Error;
-use crate::interface::is_constant;
 use crate::ir::{Argument, Operand, Returned, Scalar, Stmt};
 use crate::symbol::c_symbol;
 use lm::term::{Derivative, Fun};

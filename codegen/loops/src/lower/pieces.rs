@@ -14,7 +14,8 @@
 //! In `each`, i is the row of element k: the number of rows that end before it or at it. A sum of marks at the ends of
 //! rows counts them.
 
-use crate::interface::{has_constant, is_constant, is_whole, pieces};
+use crate::constant::{has_constant, is_constant};
+use crate::interface::{is_whole, pieces};
 use crate::labels::{Label, Labels, Like, View};
 use lm::prim::Prim;
 use lm::shape;
