@@ -109,7 +109,6 @@ fn pipeline(text: &str, choices: Choices) -> Pipeline {
 fn f(name: &str) -> FunName {
     FunName::base(name)
 }
-
 /// The derivatives that are compared.
 const DERIVATIVES: [Derivative; 4] = [Derivative::Fwd, Derivative::Jvp, Derivative::Rev, Derivative::Vjp];
 

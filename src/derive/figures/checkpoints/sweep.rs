@@ -64,6 +64,23 @@ struct Parameters {
     r: Var,
 }
 
+impl Parameters {
+    fn all(&self) -> [&Var; 5] {
+        [&self.s, &self.lo, &self.hi, &self.slots, &self.r]
+    }
+
+    /// Returns the other variables that terms need.
+    fn captured(&self, terms: [&Expr; 4]) -> Vec<Var> {
+        let mut captured: Vec<Var> = Vec::new();
+        for x in terms.into_iter().flat_map(free_variables) {
+            if !self.all().contains(&&x) && !captured.contains(&x) {
+                captured.push(x);
+            }
+        }
+        captured
+    }
+}
+
 impl Sweeps<'_> {
     fn term(&mut self, e: &Expr) -> Expr {
         let Kind::Let(bindings, body) = e.kind() else { return e.map_children(|child| self.term(child)) };
@@ -93,9 +110,14 @@ impl Sweeps<'_> {
         let numbers = self.supply.fresh("numbers", over.ty().clone());
         let bound = Binding { pattern: Pattern::Var(numbers.clone()), rhs: over.clone() };
         let replay = Replay { states, slots, f, start, over: &Expr::var(&numbers) };
+        let made = self.made.len();
         let call = self.call(&replay, &reader)?;
         let rest = with_call(rest, states, &call);
-        (!occurrences(&rest).contains_key(&states.id())).then_some((vec![bound], rest))
+        if occurrences(&rest).contains_key(&states.id()) {
+            self.made.truncate(made);
+            return None;
+        }
+        Some((vec![bound], rest))
     }
 
     /// Returns the call for a loop over states; `None` where it does not read them from the last one to the first.
@@ -114,27 +136,14 @@ impl Sweeps<'_> {
             r: fresh("r", r.ty()),
         };
         let step = self.last_step(body, replay, &own, [steps, &Expr::var(p)]);
-        let known = [&own.s, &own.lo, &own.hi, &own.slots, &own.r];
-        let mut captured: Vec<Var> = Vec::new();
-        for x in [&step, w, replay.f, replay.over].into_iter().flat_map(free_variables) {
-            if !known.contains(&&x) && !captured.contains(&x) {
-                captured.push(x);
-            }
-        }
-        let ty = Type::tuple([r.ty().clone(), w.ty().tangent()]);
-        let fun = Arc::new(Fun {
-            name: self.name(),
-            params: captured
-                .iter()
-                .chain([&own.s, &own.lo, &own.hi, &own.slots, &own.r])
-                .map(|x| x.ty().clone())
-                .collect(),
-            result: ty,
-        });
+        let captured = own.captured([&step, w, replay.f, replay.over]);
+        let result = Type::tuple([r.ty().clone(), w.ty().tangent()]);
+        let params = captured.iter().chain(own.all()).map(|x| x.ty().clone()).collect();
+        let fun = Arc::new(Fun { name: self.name(), params, result });
         let sweep = self.body(&fun, &captured, replay, &own, [&step, w]);
         let params: Vec<Var> = captured.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();
         let by: HashMap<u32, Expr> = captured.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
-        let params = [params, vec![own.s, own.lo, own.hi, own.slots, own.r]].concat();
+        let params = params.into_iter().chain(own.all().into_iter().cloned()).collect();
         self.made.push(Def { fun: fun.clone(), params, body: substitute(&sweep, &by) });
         let given = [replay.start.clone(), Expr::integer(0), steps.clone(), replay.slots.clone(), r.clone()];
         let args = captured.iter().map(Expr::var).chain(given).collect();
