@@ -34,8 +34,11 @@ fn counted(program: &str, callee: &str) -> (usize, usize) {
     (instructions.count(), calls.count())
 }
 
+/// Returns the program of a size.
+type Family = fn(usize) -> String;
+
 /// The families whose code is counted, and the smallest size. Above it no shape changes its kind of code.
-const COUNTED: &[(fn(usize) -> String, usize)] = &[
+const COUNTED: &[(Family, usize)] = &[
     (shapes::chain, 15),
     (shapes::web, 15),
     (shapes::single_calls, 20),
@@ -68,7 +71,7 @@ fn grows_linearly(of: &str, sizes: [usize; 3], counts: [usize; 3]) {
 #[test]
 fn code_grows_with_the_program() {
     // The terms of loops in loops grow with the square of the depth; passes merge them again.
-    let deep_loops: (fn(usize) -> String, usize) = (shapes::deep_loops, 2);
+    let deep_loops: (Family, usize) = (shapes::deep_loops, 2);
     for (i, (program, fewest)) in COUNTED.iter().chain([&deep_loops]).enumerate() {
         let sizes = [*fewest, 2 * fewest, 4 * fewest];
         grows_linearly(&format!("instructions of {i}"), sizes, sizes.map(|n| counted(&program(n), "@lmc.").0));
