@@ -114,7 +114,10 @@ pub fn library(name: &str, variant: &str, options: &[&str], threads: usize) -> R
     if let Ok(set) = unsafe { library.get::<unsafe extern "C" fn(i32)>(b"omp_set_num_threads") } {
         unsafe { set(threads as i32) };
     }
-    Ok(Some(Rc::new(library)))
+    let library = Rc::new(library);
+    // The threads of OpenMP wait for work as long as the process runs, so their code must stay.
+    std::mem::forget(library.clone());
+    Ok(Some(library))
 }
 
 /// Returns whether a library is newer than its source and all headers.
