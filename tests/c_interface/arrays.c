@@ -1,19 +1,12 @@
 /* Calls functions on arrays as a program in C would, right and wrong. Prints the first thing that is not
    as it should be. With an argument, makes so many calls and prints how the memory of the process grew. */
 
+#include "check.h"
 #include "arrays.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition);         \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
 
 static void storage_of_the_caller(lmc_context *ctx) {
   double in[3] = {1, 2, 3}, out[3] = {0, 0, 0};
@@ -216,14 +209,6 @@ static void workspaces(lmc_context *asked) {
     CHECK(asked->error.code == LMC_BAD_ARGUMENT && asked->error.number[0] == 2);
     CHECK(asked->arena.base == NULL);
   }
-}
-
-static long resident(void) {
-  long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
-  fclose(file);
-  return pages;
 }
 
 static void many_calls(long calls) {

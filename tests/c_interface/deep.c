@@ -1,20 +1,13 @@
 /* Calls functions on deep vectors, which come in pieces: offsets, and the elements one after the other; and functions
-   with parts that cannot vary. Prints the first thing that is not as it should be. With an argument, makes so many calls and prints how the memory of the process
-   grew. */
+   with parts that cannot vary. Prints the first thing that is not as it should be. With an argument, makes so many
+   calls and prints how the memory of the process grew. */
 
+#include "check.h"
 #include "deep.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition);         \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
 
 /* [[[1, 2], []], [], [[3], [4, 5, 6], [7]]] */
 static double data[7] = {1, 2, 3, 4, 5, 6, 7};
@@ -151,14 +144,6 @@ static void labels_in_vectors(lmc_context *ctx) {
   d_rows_2.data = NULL;
   CHECK(rev_batches(ctx, &v_offsets, &rows_1, &rows_2, 1.0, &d_v_offsets, &d_rows_2) == LMC_OK);
   CHECK(d_v_offsets.size[0] == 2 && d_v_offsets.data[1] == 2 && d_rows_2.offsets[2] == 3 && d_rows_2.data[1] == 6);
-}
-
-static long resident(void) {
-  long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
-  fclose(file);
-  return pages;
 }
 
 static void many_calls(long calls) {

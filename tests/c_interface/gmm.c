@@ -2,20 +2,13 @@
    and a message, or NaN where a NaN went in. Prints the first thing that is not as it should be. With an
    argument, makes so many calls and prints how the memory of the process grew. */
 
+#include "check.h"
 #include "gmm.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      fprintf(stderr, "line %d: %s\n", __LINE__, #condition);         \
-      exit(1);                                                        \
-    }                                                                 \
-  } while (0)
 
 enum { D = 2, K = 2, N = 3, LOWER = D * (D + 1) / 2 };
 
@@ -229,14 +222,6 @@ static void too_little_memory(void) {
   ctx.arena.base = memory;
   ctx.arena.bytes = sizeof memory;
   CHECK(gradient(&ctx, &c) == LMC_OUT_OF_MEMORY && ctx.error.message[0]);
-}
-
-static long resident(void) {
-  long pages = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  CHECK(file && fscanf(file, "%*d %ld", &pages) == 1);
-  fclose(file);
-  return pages;
 }
 
 /* Calls that go well, some of them without a context, and calls that fail. */
