@@ -3,9 +3,11 @@
 
 use common::native::unoptimised;
 use lm::interp::Interpreter;
+use lm::prim::Prim;
 use lm::term::{Derivative, FunName};
 use lm::timing::Timings;
 use lm::value::Value;
+use lmc::demos::DEMOS;
 use lmc::derive::pipeline::Pipeline;
 use lmc::derive::{Checkpoint, Derivation};
 use lmc::gradcheck::{Random, distance};
@@ -109,6 +111,7 @@ fn pipeline(text: &str, choices: Choices) -> Pipeline {
 fn f(name: &str) -> FunName {
     FunName::base(name)
 }
+
 /// The derivatives that are compared.
 const DERIVATIVES: [Derivative; 4] = [Derivative::Fwd, Derivative::Jvp, Derivative::Rev, Derivative::Vjp];
 
@@ -317,6 +320,20 @@ fn large_folds_checkpoint_by_themselves() {
         assert!((most + 3..most + 8).contains(&states(most)));
         let root = (1..).find(|l| l * l > most).expect("a root");
         assert!(states(most + 1) < 2 * root + 5);
+    });
+}
+
+/// A value with its derivative goes through the states of a fold once, as it does without checkpoints.
+#[test]
+fn a_value_and_its_derivative_share_the_states() {
+    with_large_stack(|| {
+        let demo = DEMOS.iter().find(|demo| demo.name == "det").expect("a demo");
+        let mut pipeline = pipeline(demo.text, Choices { checkpoint: Checkpoint::Auto, ..Choices::default() });
+        let vjp = f("det").derived(Derivative::Vjp);
+        pipeline.require(&vjp).unwrap_or_else(|error| panic!("{error}"));
+        let mut states = 0;
+        pipeline.program().defs[&vjp].body.visit(|e| states += usize::from(e.args_of_prim(Prim::States).is_some()));
+        assert_eq!(states, 1);
     });
 }
 

@@ -102,6 +102,11 @@ impl Cse<'_> {
         }
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
+            Some(Pattern::Var(whole)) if matches!(b.pattern, Pattern::Tuple(_)) => {
+                let whole = whole.clone();
+                self.name_components(b.pattern.vars(), whole.id(), added);
+                out.push(Binding { pattern: b.pattern.clone(), rhs: Expr::var(&whole) });
+            }
             Some(known) if same_form(known, &b.pattern) => {
                 let pairs = b.pattern.vars().iter().zip(known.vars()).map(|(x, y)| (x.id(), Expr::var(y)));
                 self.names.extend(pairs.collect::<Vec<_>>());
@@ -275,8 +280,8 @@ fn rank(a: &Argument) -> u64 {
     }
 }
 
-/// Returns what breaks the postcondition: a variable bound to an operator on atoms that another variable in scope is
-/// bound to. A variable for a whole whose components a pattern has named is left alone.
+/// Returns what breaks the postcondition: an operator on atoms that a variable in scope is bound to is computed again.
+/// A variable for a whole whose components a pattern has named is left alone.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
     Duplicates { effects: facts.effects, seen: HashMap::new() }.term(&def.body)
 }
@@ -309,11 +314,11 @@ impl Duplicates<'_> {
         if matches!(op, Op::If | Op::Dummy) || self.effects.in_term(&b.rhs) {
             return None;
         }
-        let (key, is_var) = ((op.clone(), atoms), matches!(b.pattern, Pattern::Var(_)));
+        let key = (op.clone(), atoms);
         match self.seen.get(&key) {
-            Some(first) => (*first && is_var).then(|| shown(b)),
+            Some(first) => first.then(|| shown(b)),
             None => {
-                self.seen.insert(key.clone(), is_var);
+                self.seen.insert(key.clone(), matches!(b.pattern, Pattern::Var(_)));
                 added.push(key);
                 None
             }

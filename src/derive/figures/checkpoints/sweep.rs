@@ -33,7 +33,13 @@ pub fn has_replays(e: &Expr) -> bool {
 /// Returns the definition with calls for its loops over replayed states, and the functions that they call.
 /// States that are read in another way are kept.
 pub fn with_sweeps(def: &Def, is_taken: &dyn Fn(&FunName) -> bool, supply: &mut Supply) -> (Def, Vec<Def>) {
-    let mut sweeps = Sweeps { base: def.fun.name.base.to_string(), is_taken, supply, made: Vec::new() };
+    let mut bound = HashMap::new();
+    def.body.visit_bindings(|b| {
+        if let Pattern::Var(x) = &b.pattern {
+            bound.insert(x.id(), b.rhs.clone());
+        }
+    });
+    let mut sweeps = Sweeps { base: def.fun.name.base.to_string(), is_taken, supply, bound, made: Vec::new() };
     let body = sweeps.term(&def.body);
     (Def { body, ..def.clone() }, sweeps.made)
 }
@@ -42,6 +48,8 @@ struct Sweeps<'a> {
     base: String,
     is_taken: &'a dyn Fn(&FunName) -> bool,
     supply: &'a mut Supply,
+    /// What the variables of the definition are bound to.
+    bound: HashMap<u32, Expr>,
     made: Vec<Def>,
 }
 
@@ -124,7 +132,7 @@ impl Sweeps<'_> {
     fn call(&mut self, replay: &Replay, reader: &[Expr]) -> Option<Expr> {
         let [steps, f, r, w] = reader else { panic!("a loop takes four") };
         let Kind::Lam(p, body) = f.kind() else { return None };
-        if !is_backwards(body, p, replay.states) {
+        if !self.is_backwards(steps, body, p, replay.states) {
             return None;
         }
         let mut fresh = |name: &str, ty: &Type| self.supply.fresh(name, ty.clone());
@@ -240,30 +248,43 @@ impl Sweeps<'_> {
         let state = Expr::tuple([Expr::get(1, swept.clone()), m]);
         Expr::block(bindings, Expr::tuple([state, Expr::get(2, swept)]))
     }
-}
 
-/// Returns whether the body of a loop reads states only at `n - 1 - j`.
-fn is_backwards(body: &Expr, p: &Var, states: &Var) -> bool {
-    let mut bound: HashMap<u32, Expr> = HashMap::new();
-    let mut number = None;
-    body.visit_bindings(|b| match (&b.pattern, b.rhs.as_var()) {
-        (Pattern::Tuple(xs), Some(x)) if x == p => number = xs.first().cloned(),
-        (Pattern::Var(x), _) => drop(bound.insert(x.id(), b.rhs.clone())),
-        (Pattern::Tuple(_), _) => {}
-    });
-    let is_number = |e: &Expr| match (e.as_var(), e.args_of(&Op::Get(1, 2))) {
-        (Some(x), _) => Some(x) == number.as_ref(),
-        (None, Some([whole])) => whole.as_var() == Some(p),
-        (None, _) => false,
-    };
-    let is_from_the_end = |i: &Expr| {
-        let defined = i.as_var().and_then(|x| bound.get(&x.id())).unwrap_or(i);
-        defined.args_of_prim(Prim::Sub).is_some_and(|args| is_number(&args[1]))
-    };
-    body.all(|e| match e.args_of_prim(Prim::Index) {
-        Some([i, v]) if v.as_var() == Some(states) => is_from_the_end(i),
-        _ => true,
-    })
+    /// Returns whether the body of a loop of n steps reads states only at `n - 1 - j`, where j is the loop's counter.
+    fn is_backwards(&self, n: &Expr, body: &Expr, p: &Var, states: &Var) -> bool {
+        let mut counter = None;
+        body.visit_bindings(|b| match (&b.pattern, b.rhs.as_var()) {
+            (Pattern::Tuple(xs), Some(x)) if x == p => counter = xs.first().cloned(),
+            (Pattern::Tuple(_) | Pattern::Var(_), _) => {}
+        });
+        let is_counter = |e: &Expr| {
+            let e = self.definition(e);
+            match (e.as_var(), e.args_of(&Op::Get(1, 2))) {
+                (Some(x), _) => Some(x) == counter.as_ref(),
+                (None, Some([whole])) => whole.as_var() == Some(p),
+                (None, _) => false,
+            }
+        };
+        let is_last = |e: &Expr| match self.definition(e).args_of_prim(Prim::Sub) {
+            Some([whole, one]) => self.definition(whole) == self.definition(n) && *one == Expr::integer(1),
+            _ => false,
+        };
+        let is_from_the_end = |i: &Expr| match self.definition(i).args_of_prim(Prim::Sub) {
+            Some([last, j]) => is_last(last) && is_counter(j),
+            _ => false,
+        };
+        body.all(|e| match e.args_of_prim(Prim::Index) {
+            Some([i, v]) if v.as_var() == Some(states) => is_from_the_end(i),
+            _ => true,
+        })
+    }
+
+    /// Returns what a variable is bound to, and any other term as it is.
+    fn definition<'e>(&'e self, e: &'e Expr) -> &'e Expr {
+        match e.as_var().and_then(|x| self.bound.get(&x.id())) {
+            Some(rhs) => self.definition(rhs),
+            None => e,
+        }
+    }
 }
 
 /// Returns the term with the state s wherever it reads one of the states.
