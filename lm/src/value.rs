@@ -6,7 +6,7 @@
 use crate::tensor::{Position, Tensor};
 use crate::term::{Expr, FunName, Var};
 use crate::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ impl fmt::Display for Value {
 }
 
 /// The values of the variables in scope.
-pub type Env = HashMap<u32, Value>;
+pub type Env = FxHashMap<u32, Value>;
 
 /// A function value.
 #[derive(Clone, Debug, PartialEq)]

@@ -153,6 +153,11 @@ impl Report {
         }
     }
 
+    /// Returns whether native code has agreed with the interpreter so far.
+    pub(super) fn native_agrees(&self) -> bool {
+        self.native.is_within(self.native_limit)
+    }
+
     /// Returns whether all values agree, at one point at least.
     pub fn agrees(&self) -> bool {
         self.points > 0 && self.faults().is_empty()
@@ -163,7 +168,7 @@ impl Report {
         let parts = self.parameters.iter().map(|parameter| &parameter.comparison);
         let mut found: Vec<Fault> = parts.chain([&self.whole]).flat_map(Comparison::faults).collect();
         let others = [
-            (Fault::Native, !self.native.is_within(self.native_limit)),
+            (Fault::Native, !self.native_agrees()),
             (Fault::NotFinite, self.checks_finite && self.not_finite.is_some()),
             (Fault::Stopped, self.stopped.is_some()),
         ];

@@ -8,8 +8,8 @@ use crate::runtime_error::{ErrorKind, RuntimeError};
 use crate::term::{Expr, Program, Span};
 use crate::types::Type;
 use crate::value::Value;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -31,11 +31,11 @@ pub struct Interpreter<'a> {
     /// The functions that print, filled when first needed.
     pub(super) effects: OnceCell<Effects>,
     /// Whether unused terms have no effect, by their address.
-    pub(super) idle: HashMap<usize, (Expr, Unread, bool)>,
+    pub(super) idle: FxHashMap<usize, (Expr, Unread, bool)>,
     /// The plans of blocks that were evaluated into a destination, by the address of the block.
-    pub(super) plans: HashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
+    pub(super) plans: FxHashMap<usize, (Expr, Destination, Unread, Arc<Plan>)>,
     /// The addresses of terms in these blocks whose values may be taken.
-    pub(super) only_uses: HashSet<usize>,
+    pub(super) only_uses: FxHashSet<usize>,
     /// Whether to stop at the first operation whose result is not finite.
     pub(super) checks_finite: bool,
     /// The first such operation, until it becomes an error.
@@ -59,9 +59,9 @@ impl<'a> Interpreter<'a> {
             roots: Vec::new(),
             unread: Unread::Evaluated,
             effects: OnceCell::new(),
-            idle: HashMap::new(),
-            plans: HashMap::new(),
-            only_uses: HashSet::new(),
+            idle: FxHashMap::default(),
+            plans: FxHashMap::default(),
+            only_uses: FxHashSet::default(),
             checks_finite: false,
             not_finite: None,
             counts: Counts::default(),

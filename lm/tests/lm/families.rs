@@ -38,7 +38,7 @@ fn transposed(m: Expr) -> Expr {
 }
 
 fn value(cx: &mut Interpreter, e: &Expr) -> Value {
-    cx.eval(e, &mut Env::new()).expect("it has a value")
+    cx.eval(e, &mut Env::default()).expect("it has a value")
 }
 
 fn map(cx: &mut Interpreter, e: &Expr) -> Arc<LinearMap> {
@@ -107,7 +107,7 @@ fn a_sum_over_all_integers_is_refused() {
                 Expr::prim(Prim::LmApply, [family(Prim::LmL, rows), Expr::tuple([Expr::float(1.0), Expr::float(1.0)])])
             }),
         );
-        assert_eq!(cx.eval(&dot, &mut Env::new()).expect_err("no such sum").kind, ErrorKind::InfiniteSum);
+        assert_eq!(cx.eval(&dot, &mut Env::default()).expect_err("no such sum").kind, ErrorKind::InfiniteSum);
     });
 }
 
@@ -144,7 +144,7 @@ fn dot(cx: &mut Interpreter, x: &Value, y: &Value) -> Value {
         _ => Type::lam(Type::Integer, Type::Float),
     };
     let (a, b) = (supply.fresh("x", ty(x)), supply.fresh("y", ty(y)));
-    let mut env: Env = [(a.id(), x.clone()), (b.id(), y.clone())].into();
+    let mut env = Env::from_iter([(a.id(), x.clone()), (b.id(), y.clone())]);
     cx.eval(&Expr::prim(Prim::Dot, [Expr::var(&a), Expr::var(&b)]), &mut env).expect("a finite sum")
 }
 
@@ -163,7 +163,7 @@ fn functions_are_added_and_scaled() {
         let mut supply = Supply::default();
         let (f, g) = (["f", "g"]).map(|name| supply.fresh(name, Type::lam(Type::Integer, Type::Float))).into();
         let mut on = |e: Expr, a: &Value, b: &Value| {
-            let mut env: Env = [(f.id(), a.clone()), (g.id(), b.clone())].into();
+            let mut env = Env::from_iter([(f.id(), a.clone()), (g.id(), b.clone())]);
             cx.eval(&e, &mut env).expect("it has a value")
         };
         let (a, b) = (Expr::var(&f), Expr::var(&g));

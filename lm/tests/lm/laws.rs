@@ -114,7 +114,7 @@ impl Random {
 fn meaning(e: &Expr, random: &Random) -> Value {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
-    let value = interpreter.eval(e, &mut Env::new()).expect("instances do not fail");
+    let value = interpreter.eval(e, &mut Env::default()).expect("instances do not fail");
     let mut probes = Random(random.0.clone(), Supply::default());
     let observed = match (&value, e.ty()) {
         (Value::Map(m), Type::LM(s, _)) => (0..2)
@@ -133,7 +133,7 @@ fn meaning(e: &Expr, random: &Random) -> Value {
 fn probe(interpreter: &mut Interpreter, random: &mut Random, s: &Type) -> Value {
     match s {
         Type::Lam(_, t) => Value::Support((0..3).map(|_| probe(interpreter, random, t)).collect()),
-        s => interpreter.eval(&random.term(&s.tangent(), 0), &mut Env::new()).expect("constants do not fail"),
+        s => interpreter.eval(&random.term(&s.tangent(), 0), &mut Env::default()).expect("constants do not fail"),
     }
 }
 

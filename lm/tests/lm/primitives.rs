@@ -16,14 +16,14 @@ fn value(p: Prim, args: &[Expr]) -> f64 {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
     let call = Expr::app(Op::Prim(p), args.to_vec());
-    interpreter.eval(&call, &mut Env::new()).expect("in the domain").as_float().expect("a Float")
+    interpreter.eval(&call, &mut Env::default()).expect("in the domain").as_float().expect("a Float")
 }
 
 /// The row of the Jacobian at `args`, from the law.
 fn gradient(p: Prim, args: &[Expr]) -> Vec<f64> {
     let program = Program::default();
     let mut interpreter = Interpreter::new(&program);
-    let jacobian = interpreter.eval(&law::jacobian_of(p, args), &mut Env::new()).expect("in the domain");
+    let jacobian = interpreter.eval(&law::jacobian_of(p, args), &mut Env::default()).expect("in the domain");
     let Value::Map(m) = jacobian else { panic!("a Jacobian is a map") };
     let m: &LinearMap = &m;
     lm::map::apply_reverse(&mut interpreter, &Value::Float(1.0), m).expect("maps are total").floats()
