@@ -1,7 +1,7 @@
 //! Compares terms up to the numbers and names of bound variables.
 
 use crate::term::{Def, Expr, Kind, Program, Rule, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns whether two programs have the same definitions and external functions, in any order, and the same rules.
 pub fn programs(a: &Program, b: &Program) -> bool {
@@ -27,8 +27,8 @@ pub fn exprs(a: &Expr, b: &Expr) -> bool {
 /// Binders are unique in a term, so a pair is never undone. The maps are only looked up in.
 #[derive(Default)]
 struct Pairs {
-    right_of: HashMap<u32, u32>,
-    left_of: HashMap<u32, u32>,
+    right_of: FxHashMap<u32, u32>,
+    left_of: FxHashMap<u32, u32>,
 }
 
 impl Pairs {

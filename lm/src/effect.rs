@@ -1,12 +1,12 @@
 //! Finds terms with an effect: terms that print, or call functions that print.
 
 use crate::term::{Expr, Fun, FunName, Kind, Op, Program};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The functions of a program that print, directly or by what they call. A derivative does when
 /// its function does.
 #[derive(Clone, Debug, Default)]
-pub struct Effects(HashSet<FunName>);
+pub struct Effects(FxHashSet<FunName>);
 
 impl Effects {
     /// Looks through a program.
@@ -14,7 +14,7 @@ impl Effects {
         let mut effects = Effects::default();
         loop {
             let found = program.defs.values().filter(|d| effects.in_term(&d.body)).map(|d| underived(&d.fun));
-            let found: HashSet<FunName> = found.collect();
+            let found: FxHashSet<FunName> = found.collect();
             if found.len() == effects.0.len() {
                 return effects;
             }

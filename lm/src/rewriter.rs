@@ -7,7 +7,7 @@ use crate::law::{Law, Spaces};
 use crate::strategy::{LawSet, Strategy};
 use crate::term::{Binding, Expr, Kind, Op, Supply};
 use indexmap::IndexMap;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// One rewrite, for `--trace`.
@@ -51,7 +51,7 @@ pub struct Rewriter<'a> {
     recent: Vec<Arc<str>>,
     floats: Vec<Vec<Binding>>,
     places: Vec<Arc<str>>,
-    normal: HashMap<usize, Expr>,
+    normal: FxHashMap<usize, Expr>,
 }
 
 type Outcome = Result<Option<Expr>, OutOfFuel>;
@@ -69,7 +69,7 @@ impl<'a> Rewriter<'a> {
             recent: Vec::new(),
             floats: Vec::new(),
             places: Vec::new(),
-            normal: HashMap::new(),
+            normal: FxHashMap::default(),
         }
     }
 

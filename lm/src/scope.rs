@@ -4,11 +4,11 @@
 
 use crate::term::{Binding, Expr, Kind, Pattern, Supply, Var};
 use indexmap::IndexMap;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Returns how often each variable occurs in the term, by number. An occurrence in a function counts twice when the
 /// variable is bound outside of the function, since the function may be called more than once.
-pub fn occurrences(e: &Expr) -> HashMap<u32, usize> {
+pub fn occurrences(e: &Expr) -> FxHashMap<u32, usize> {
     let mut counter = Occurrences::default();
     counter.count(e, 0);
     counter.counts
@@ -16,9 +16,9 @@ pub fn occurrences(e: &Expr) -> HashMap<u32, usize> {
 
 #[derive(Default)]
 struct Occurrences {
-    counts: HashMap<u32, usize>,
+    counts: FxHashMap<u32, usize>,
     /// The number of functions around a variable's binder; none for a free variable.
-    depths: HashMap<u32, usize>,
+    depths: FxHashMap<u32, usize>,
 }
 
 impl Occurrences {
@@ -48,7 +48,7 @@ impl Occurrences {
 /// Returns the variables that occur in the term but are bound outside, in order of occurrence.
 pub fn free_variables(e: &Expr) -> Vec<Var> {
     let mut free = IndexMap::new();
-    let mut bound = HashSet::new();
+    let mut bound = FxHashSet::default();
     e.visit(|e| match e.kind() {
         Kind::Const(_) | Kind::App(..) => {}
         Kind::Var(x) => drop(free.entry(x.id()).or_insert_with(|| x.clone())),
@@ -59,7 +59,7 @@ pub fn free_variables(e: &Expr) -> Vec<Var> {
 }
 
 /// Returns the term with variables replaced.
-pub fn substitute(e: &Expr, by: &HashMap<u32, Expr>) -> Expr {
+pub fn substitute(e: &Expr, by: &FxHashMap<u32, Expr>) -> Expr {
     match e.kind() {
         _ if by.is_empty() => e.clone(),
         Kind::Var(x) => by.get(&x.id()).unwrap_or(e).clone(),
@@ -69,10 +69,10 @@ pub fn substitute(e: &Expr, by: &HashMap<u32, Expr>) -> Expr {
 
 /// Returns a copy with fresh binders.
 pub fn renamed(e: &Expr, supply: &mut Supply) -> Expr {
-    rename(e, supply, &mut HashMap::new())
+    rename(e, supply, &mut FxHashMap::default())
 }
 
-fn rename(e: &Expr, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Expr {
+fn rename(e: &Expr, supply: &mut Supply, names: &mut FxHashMap<u32, Expr>) -> Expr {
     match e.kind() {
         Kind::Var(x) => names.get(&x.id()).unwrap_or(e).clone(),
         Kind::Const(_) | Kind::App(..) => e.map_children(|c| rename(c, supply, names)),
@@ -91,14 +91,14 @@ fn rename(e: &Expr, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Expr
     }
 }
 
-fn rename_pattern(p: &Pattern, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Pattern {
+fn rename_pattern(p: &Pattern, supply: &mut Supply, names: &mut FxHashMap<u32, Expr>) -> Pattern {
     match p {
         Pattern::Var(x) => Pattern::Var(rename_var(x, supply, names)),
         Pattern::Tuple(xs) => Pattern::Tuple(xs.iter().map(|x| rename_var(x, supply, names)).collect()),
     }
 }
 
-fn rename_var(x: &Var, supply: &mut Supply, names: &mut HashMap<u32, Expr>) -> Var {
+fn rename_var(x: &Var, supply: &mut Supply, names: &mut FxHashMap<u32, Expr>) -> Var {
     let y = supply.fresh(x.name(), x.ty().clone());
     names.insert(x.id(), Expr::var(&y));
     y

@@ -20,7 +20,7 @@
 
 use crate::law::{Head, Law};
 use crate::term::Expr;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct LawSet {
     laws: Vec<Arc<Law>>,
     /// For each head of a law: the laws of that head and those of any, in order.
-    by_head: HashMap<Head, Vec<Arc<Law>>>,
+    by_head: FxHashMap<Head, Vec<Arc<Law>>>,
     /// The laws of any head.
     headless: Vec<Arc<Law>>,
 }
@@ -37,7 +37,7 @@ pub struct LawSet {
 impl LawSet {
     /// Returns the set of the given laws.
     pub fn new(laws: Vec<Arc<Law>>) -> LawSet {
-        let mut by_head: HashMap<Head, Vec<Arc<Law>>> = HashMap::new();
+        let mut by_head: FxHashMap<Head, Vec<Arc<Law>>> = FxHashMap::default();
         let mut headless = Vec::new();
         for law in &laws {
             match law.head() {

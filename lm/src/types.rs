@@ -10,7 +10,7 @@
 //! Source: working notes, Fig. 1, with n-ary tuples and tensors of any rank.
 
 use crate::term::FunName;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -71,11 +71,11 @@ impl Type {
     /// Shares with this type what is its own tangent, and makes the tangent of a tuple that occurs often once. Types of
     /// nested derivatives so need memory in proportion to their depth.
     pub fn tangent(&self) -> Type {
-        self.other_tangent(&mut HashMap::new()).unwrap_or_else(|| self.clone())
+        self.other_tangent(&mut FxHashMap::default()).unwrap_or_else(|| self.clone())
     }
 
     /// Returns the tangent type if it is another type. `known` has it for the tuples of tuples that were visited.
-    fn other_tangent(&self, known: &mut HashMap<*const Type, Option<Type>>) -> Option<Type> {
+    fn other_tangent(&self, known: &mut FxHashMap<*const Type, Option<Type>>) -> Option<Type> {
         match self {
             Type::Float => None,
             Type::Integer | Type::Bool | Type::String => Some(Type::unit()),
@@ -103,7 +103,7 @@ impl Type {
     ///
     /// Visits a tuple that occurs often once. Does not exceed the largest number.
     pub fn component_count(&self) -> usize {
-        fn count(ty: &Type, known: &mut HashMap<*const Type, usize>) -> usize {
+        fn count(ty: &Type, known: &mut FxHashMap<*const Type, usize>) -> usize {
             let Type::Tuple(parts) = ty else { return 1 };
             if let Some(count) = known.get(&parts.as_ptr()) {
                 return *count;
@@ -112,7 +112,7 @@ impl Type {
             known.insert(parts.as_ptr(), total);
             total
         }
-        count(self, &mut HashMap::new())
+        count(self, &mut FxHashMap::default())
     }
 
     /// Returns whether a change to a value of this type can be anything but zero.

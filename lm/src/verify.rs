@@ -2,7 +2,7 @@
 
 use crate::term::{Def, Expr, Kind, Var};
 use crate::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Checks that every variable is bound before it is used, and that every binder is a different one.
 ///
@@ -27,8 +27,8 @@ pub fn typing(def: &Def) -> Result<(), String> {
 
 #[derive(Default)]
 struct Scoping {
-    in_scope: HashSet<u32>,
-    ever: HashSet<u32>,
+    in_scope: FxHashSet<u32>,
+    ever: FxHashSet<u32>,
 }
 
 impl Scoping {

@@ -8,7 +8,7 @@ use crate::derive::call_order::calls;
 use indexmap::IndexMap;
 use lm::notation::ks;
 use lm::term::{Def, Derivative, Fun, FunName, Program};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct Dump {
     known: IndexMap<FunName, Def>,
     externals: IndexMap<FunName, Arc<Fun>>,
     /// The last definition of each function that was written.
-    written: HashMap<FunName, Def>,
+    written: FxHashMap<FunName, Def>,
     count: usize,
     failed: Option<Failure>,
 }
@@ -34,7 +34,7 @@ impl Dump {
         fs::create_dir_all(directory).map_err(|error| refused(directory, &error))?;
         let directory = directory.to_path_buf();
         let (known, externals) = (IndexMap::new(), IndexMap::new());
-        Ok(Dump { directory, known, externals, written: HashMap::new(), count: 0, failed: None })
+        Ok(Dump { directory, known, externals, written: FxHashMap::default(), count: 0, failed: None })
     }
 
     /// Writes the functions of the source.

@@ -3,7 +3,7 @@
 use lm::term::{Derivative, Expr, FunName, Kind, Op, Program};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The functions that a term calls, or whose Jacobian it takes, in order, with repetitions.
 pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
@@ -29,7 +29,7 @@ pub fn calls(e: &Expr, out: &mut Vec<FunName>) {
 
 /// Returns whether a function calls itself, directly or not.
 pub fn is_recursive(program: &Program, name: &FunName) -> bool {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut waiting = vec![name.clone()];
     while let Some(caller) = waiting.pop() {
         let Some(def) = program.defs.get(&caller) else { continue };
@@ -46,7 +46,7 @@ pub fn is_recursive(program: &Program, name: &FunName) -> bool {
 /// Returns the functions of a program, as written, that call derivatives of themselves, directly or through others.
 /// Such a derivative has no definition: it would need derivatives of ever higher order. One that is written by hand is
 /// a function like others.
-pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
+pub fn deriving_themselves(program: &Program) -> FxHashSet<FunName> {
     let mut graph: DiGraphMap<usize, bool> = DiGraphMap::new();
     let number = |name: &FunName| program.defs.get_index_of(name);
     for (caller, def) in program.defs.values().enumerate() {
@@ -63,10 +63,10 @@ pub fn deriving_themselves(program: &Program) -> HashSet<FunName> {
         }
     }
     let groups = tarjan_scc(&graph);
-    let group_of: HashMap<usize, usize> =
+    let group_of: FxHashMap<usize, usize> =
         groups.iter().enumerate().flat_map(|(number, group)| group.iter().map(move |&i| (i, number))).collect();
     let inside = graph.all_edges().filter(|(a, b, is_derivative)| **is_derivative && group_of[a] == group_of[b]);
-    let guilty: HashSet<usize> = inside.map(|(a, ..)| group_of[&a]).collect();
+    let guilty: FxHashSet<usize> = inside.map(|(a, ..)| group_of[&a]).collect();
     let members = guilty.into_iter().flat_map(|number| &groups[number]);
     members.map(|&i| program.defs.get_index(i).expect("it has a number").0.clone()).collect()
 }

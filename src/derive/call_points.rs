@@ -1,7 +1,7 @@
 //! Finds where a function and its derivatives are called at one point: for one value of the argument.
 
 use lm::term::{Atom, Derivative, Expr, Fun, FunName, Kind, Op, Pattern};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A function, with respect to any parameters, and the atoms of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -10,12 +10,12 @@ pub struct CallPoint(FunName, Vec<Atom>);
 /// The components of variables that are bound to tuples. The argument of a derivative is the tuple of its function's
 /// arguments.
 #[derive(Default)]
-pub struct Tuples(HashMap<u32, Vec<Expr>>);
+pub struct Tuples(FxHashMap<u32, Vec<Expr>>);
 
 impl Tuples {
     /// Collects the tuples that a term binds, at any depth.
     pub fn bound_in(e: &Expr) -> Tuples {
-        let mut tuples = HashMap::new();
+        let mut tuples = FxHashMap::default();
         e.visit_bindings(|b| {
             if let (Pattern::Var(x), Some(parts)) = (&b.pattern, b.rhs.args_of(&Op::Tuple)) {
                 tuples.insert(x.id(), parts.to_vec());

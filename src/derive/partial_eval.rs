@@ -18,7 +18,7 @@
 use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Expr, Op, Pattern, Supply, Var};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A block cut in two.
 #[derive(Debug)]
@@ -32,13 +32,13 @@ pub struct Halves {
 }
 
 /// Cuts a block at the dependence on the variables `late`.
-pub fn cut(block: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Halves {
+pub fn cut(block: &Expr, late: FxHashSet<u32>, supply: &mut Supply) -> Halves {
     Cut { late, supply }.cut_block(block)
 }
 
 /// Cuts a conditional on a variable that is not late. Returns its forward half as a binding, and the rest of it;
 /// `None` when nothing can be computed before.
-pub fn cut_conditional(e: &Expr, late: HashSet<u32>, supply: &mut Supply) -> Option<(Binding, Expr)> {
+pub fn cut_conditional(e: &Expr, late: FxHashSet<u32>, supply: &mut Supply) -> Option<(Binding, Expr)> {
     let [c, yes, no] = e.args_of(&Op::If)? else { return None };
     let mut halves = Halves { forward: Vec::new(), reverse: Vec::new(), result: e.clone() };
     let rest = Cut { late, supply }.conditional(c, yes, no, &mut halves);
@@ -56,7 +56,7 @@ pub fn record(reverse: &[Binding], result: &Expr, among: &[Var]) -> Vec<Var> {
 
 struct Cut<'a> {
     /// The late variables, and the variables found to depend on them.
-    late: HashSet<u32>,
+    late: FxHashSet<u32>,
     supply: &'a mut Supply,
 }
 
@@ -109,7 +109,7 @@ impl Cut<'_> {
 /// Copies free terms, such as tuples, to the reverse half, to keep them out of the record. Copies zeros,
 /// too: a zero that is added to a cotangent is never made.
 pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
-    let mut needed: HashSet<u32> = exported(halves).iter().map(Var::id).collect();
+    let mut needed: FxHashSet<u32> = exported(halves).iter().map(Var::id).collect();
     let mut copies = Vec::new();
     for b in halves.forward.iter().rev() {
         let is_trivial = b.rhs.args_of(&Op::Tuple).or(b.rhs.args_of(&Op::Prim(Prim::ZeroOf))).is_some();
@@ -127,7 +127,7 @@ pub fn copy_trivial(halves: &mut Halves, supply: &mut Supply) {
 }
 
 /// Returns whether one of the variables occurs free in the term.
-pub fn depends_on(e: &Expr, late: &HashSet<u32>) -> bool {
+pub fn depends_on(e: &Expr, late: &FxHashSet<u32>) -> bool {
     e.any(|e| e.as_var().is_some_and(|x| late.contains(&x.id())))
 }
 
@@ -185,7 +185,7 @@ impl Slots {
     }
 
     /// Renames the second branch's variables to those of the slots.
-    pub fn renaming(&self) -> HashMap<u32, Expr> {
+    pub fn renaming(&self) -> FxHashMap<u32, Expr> {
         let shared = self.0.iter().filter_map(|(yes, no)| Some((no.as_ref()?.id(), Expr::var(yes.as_ref()?))));
         shared.collect()
     }

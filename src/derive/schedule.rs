@@ -75,7 +75,7 @@ pub fn strategy(name: &str) -> &'static Strategy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use rustc_hash::FxHashSet;
 
     /// Laws that are stated and tested, but applied by no schedule, and why.
     #[rustfmt::skip]
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn every_law_is_in_a_schedule() {
-        let scheduled: HashSet<Arc<str>> =
+        let scheduled: FxHashSet<Arc<str>> =
             SCHEDULES.iter().flat_map(|schedule| schedule.strategy.laws()).map(|law| law.name.clone()).collect();
-        let excused: HashSet<&str> = NOT_APPLIED.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let excused: FxHashSet<&str> = NOT_APPLIED.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let forgotten: Vec<&str> = law::all()
             .keys()
             .map(|name| &**name)

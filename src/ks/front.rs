@@ -10,6 +10,7 @@ use crate::ks::source::Source;
 use lm::term::{Def, FunName, Span};
 use lm::timing::Timings;
 use lm::types::Type;
+use std::sync::LazyLock;
 
 /// Reads and checks a program. The prelude is checked with it.
 ///
@@ -66,7 +67,7 @@ fn load_with(source: &Source, options: CheckOptions, timings: &Timings) -> Resul
     }
     // The sums of a stage have their zeros.
     let is_stage = options.orphan_derivatives;
-    let checked = timings.time("checking", || check::check(&forms, &prelude_forms(), options)).map(|mut checked| {
+    let checked = timings.time("checking", || check::check(&forms, prelude_forms(), options)).map(|mut checked| {
         if !is_stage {
             zeros_of_empty_sums::zeros_of_empty_sums(&mut checked.program);
         }
@@ -98,17 +99,20 @@ fn read_files(source: &Source) -> Reading {
 /// Returns the definitions of the prelude alone. Their variables are from a supply of their own: a program takes its
 /// own copy from [`Checked::prelude`], by [`Checked::include`].
 pub fn prelude() -> indexmap::IndexMap<FunName, Def> {
-    let checked = check::check(&[], &prelude_forms(), CheckOptions::default());
+    let checked = check::check(&[], prelude_forms(), CheckOptions::default());
     checked.expect("the prelude has no errors of its own").prelude
 }
 
 const PRELUDE: &str = include_str!("prelude.ks");
 
-/// Returns the prelude's forms, without places: spans are of the user's file.
-pub(crate) fn prelude_forms() -> Vec<Sexp> {
-    let Reading { mut forms, .. } = read(PRELUDE);
-    forms.iter_mut().for_each(|form| place(form, &|_| Span::default()));
-    forms
+/// Returns the prelude's forms, without places: spans are of the user's file. The text is read once.
+pub(crate) fn prelude_forms() -> &'static [Sexp] {
+    static FORMS: LazyLock<Vec<Sexp>> = LazyLock::new(|| {
+        let Reading { mut forms, .. } = read(PRELUDE);
+        forms.iter_mut().for_each(|form| place(form, &|_| Span::default()));
+        forms
+    });
+    &FORMS
 }
 
 /// Changes the places of an s-expression and its parts.

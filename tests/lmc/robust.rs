@@ -175,21 +175,22 @@ fn every_call_of_two_arguments() {
     lmc::with_large_stack(|| {
         let atoms = ["x", "y", "t", "u", "true", "\"s\"", "(lmOne x)", "($dummy (Tuple Integer Float))", "(tuple)"];
         for head in TOKENS {
-            for a in atoms {
-                endure(&whole(&format!("({head} {a})")));
-                for b in atoms {
-                    endure(&whole(&format!("({head} {a} {b})")));
-                }
-            }
+            let calls = atoms.iter().flat_map(|a| {
+                let two = atoms.iter().map(move |b| format!("({head} {a} {b})"));
+                two.chain([format!("({head} {a})")])
+            });
+            endure(&whole(calls));
         }
     });
 }
 
-fn whole(body: &str) -> String {
-    format!(
-        "(def f0 Float (x : Float) x) (def f1 (Tuple Float Float) ((x : Float) (y : Float)) (tuple x y))
-         (def main Float () (let ((x 1.0) (y 2) (t (tuple x x)) (u (tuple t x))) {body}))"
-    )
+/// A program with a function for each body.
+fn whole(bodies: impl Iterator<Item = String>) -> String {
+    let functions = bodies.enumerate().map(|(i, body)| {
+        format!("(def main{i} Float () (let ((x 1.0) (y 2) (t (tuple x x)) (u (tuple t x))) {body}))\n")
+    });
+    let called = "(def f0 Float (x : Float) x) (def f1 (Tuple Float Float) ((x : Float) (y : Float)) (tuple x y))\n";
+    [String::from(called)].into_iter().chain(functions).collect()
 }
 
 /// Linear maps are values of the language, and have no derivatives.

@@ -19,7 +19,7 @@ use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use crate::types::Type;
 use indexmap::IndexMap;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 pub use unread::Unread;
 
 /// A step from a value to a part of it.
@@ -102,10 +102,10 @@ fn choice(c: &Expr, yes: Destination, no: Destination) -> Destination {
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The destinations of its variables, by number; all others have places of their own.
-    destinations: HashMap<u32, Destination>,
+    destinations: FxHashMap<u32, Destination>,
     /// The addresses of terms that are the only use of a bound value, or of a part of it. An evaluator of such a term
     /// may take the value and change it.
-    only_uses: HashSet<usize>,
+    only_uses: FxHashSet<usize>,
 }
 
 impl Plan {
@@ -140,7 +140,8 @@ impl Plan {
 /// Returns the plan for a block that is evaluated into `root`.
 pub fn plan(block: &Expr, root: &Destination, unread: Unread) -> Plan {
     let (bindings, result) = block.as_block();
-    let mut planner = Planner { uses: HashMap::new(), claims: Claims::new(), bound: HashMap::new(), unread };
+    let mut planner =
+        Planner { uses: FxHashMap::default(), claims: Claims::default(), bound: FxHashMap::default(), unread };
     planner.collect_uses(block, false);
     for (i, b) in bindings.iter().enumerate() {
         planner.bound.extend(b.pattern.vars().iter().map(|x| (x.id(), i)));
@@ -173,15 +174,15 @@ struct Use {
     inside: bool,
 }
 
-type Claims = HashMap<u32, Vec<Claim>>;
+type Claims = FxHashMap<u32, Vec<Claim>>;
 
 struct Planner {
     /// The parts of each variable that are used, one entry for each use.
-    uses: HashMap<u32, Vec<Use>>,
+    uses: FxHashMap<u32, Vec<Use>>,
     /// The parts that are added.
     claims: Claims,
     /// The number of the binding that binds a variable.
-    bound: HashMap<u32, usize>,
+    bound: FxHashMap<u32, usize>,
     /// The rule for values that go nowhere.
     unread: Unread,
 }

@@ -10,7 +10,7 @@ use crate::prim::Prim;
 use crate::scheme::Scheme;
 use crate::term::{Expr, Op, Supply};
 use crate::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 type Name = Arc<str>;
@@ -54,9 +54,9 @@ pub fn instance(
 
 /// The types of the metavariables, and those found for the type variables.
 struct Types {
-    bound: HashMap<(Name, usize), Scheme>,
-    metas: HashMap<Name, Scheme>,
-    binders: HashMap<Name, Scheme>,
+    bound: FxHashMap<(Name, usize), Scheme>,
+    metas: FxHashMap<Name, Scheme>,
+    binders: FxHashMap<Name, Scheme>,
     fresh: usize,
     /// The type of each operator's node, by the address of its arguments: for witnesses left out.
     domain: Option<(Scheme, Scheme)>,
@@ -64,8 +64,13 @@ struct Types {
 
 fn infer(lhs: &Pat, rhs: &Pat, count: usize) -> Result<Types, String> {
     let sequences = lhs.sequences();
-    let mut types =
-        Types { bound: HashMap::new(), metas: HashMap::new(), binders: HashMap::new(), fresh: 0, domain: None };
+    let mut types = Types {
+        bound: FxHashMap::default(),
+        metas: FxHashMap::default(),
+        binders: FxHashMap::default(),
+        fresh: 0,
+        domain: None,
+    };
     let left = types.type_of(&expand(lhs, count, &sequences))?;
     if let Scheme::LM(s, t) = types.resolve(&left) {
         types.domain = Some((*s, *t));

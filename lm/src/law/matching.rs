@@ -5,7 +5,7 @@ use crate::prim::Prim;
 use crate::scope::free_variables;
 use crate::term::{Binding, Expr, Fun, FunName, Kind, Op, Pattern, Span, Supply, Var};
 use crate::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 type Name = Arc<str>;
@@ -215,7 +215,7 @@ pub fn codomain(m: &Expr) -> Option<Expr> {
 
 /// Witnesses of the spaces of linear maps, among them variables.
 #[derive(Debug, Default)]
-pub struct Spaces(HashMap<u32, [Option<Expr>; 2]>);
+pub struct Spaces(FxHashMap<u32, [Option<Expr>; 2]>);
 
 impl Spaces {
     /// Makes the spaces of `m` those of the variable.

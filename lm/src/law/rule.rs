@@ -13,19 +13,19 @@ use crate::alpha;
 use crate::effect::Effects;
 use crate::scope::{free_variables, occurrences, renamed, substitute};
 use crate::term::{Binding, Def, Expr, Kind, Op, Pattern, Rule, Supply, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The term that each variable of a definition is bound to, if that has no effect.
 #[derive(Debug, Default)]
 pub struct Named {
-    terms: HashMap<u32, Expr>,
+    terms: FxHashMap<u32, Expr>,
     effects: Effects,
 }
 
 impl Named {
     /// Returns the names of a definition, among functions with these effects.
     pub fn of(def: &Def, effects: &Effects) -> Named {
-        let mut terms = HashMap::new();
+        let mut terms = FxHashMap::default();
         def.body.visit_bindings(|b| {
             if !effects.in_term(&b.rhs) {
                 terms.extend(meanings(b));
@@ -50,7 +50,7 @@ fn meanings(b: &Binding) -> Vec<(u32, Expr)> {
 pub fn without_names(e: &Expr) -> Expr {
     match e.kind() {
         Kind::Let(bindings, body) => {
-            let mut by = HashMap::new();
+            let mut by = FxHashMap::default();
             for b in bindings {
                 let rhs = substitute(&without_names(&b.rhs), &by);
                 by.extend(meanings(&Binding { pattern: b.pattern.clone(), rhs }));
@@ -67,13 +67,18 @@ pub fn without_names(e: &Expr) -> Expr {
 /// effect is not matched.
 pub fn rewrite(rule: &Rule, named: &Named, e: &Expr, supply: &mut Supply, floats: &mut Vec<Binding>) -> Option<Expr> {
     let is_named = matches!(e.kind(), Kind::Var(_) | Kind::Let(..));
-    let mut matching =
-        Matching { params: &rule.params, named, terms: HashMap::new(), bound: HashMap::new(), inner: Vec::new() };
+    let mut matching = Matching {
+        params: &rule.params,
+        named,
+        terms: FxHashMap::default(),
+        bound: FxHashMap::default(),
+        inner: Vec::new(),
+    };
     if is_named || !matching.matches(&rule.template, e) || named.effects.in_term(e) {
         return None;
     }
     let uses = occurrences(&rule.replacement);
-    let mut terms = HashMap::new();
+    let mut terms = FxHashMap::default();
     for x in &rule.params {
         let term = renamed(matching.terms.get(&x.id())?, supply);
         let is_copied = uses.get(&x.id()).is_some_and(|n| *n > 1);
@@ -86,9 +91,9 @@ struct Matching<'a> {
     params: &'a [Var],
     named: &'a Named,
     /// The term of each parameter.
-    terms: HashMap<u32, Expr>,
+    terms: FxHashMap<u32, Expr>,
     /// The variable that matches each variable bound by a function of the template.
-    bound: HashMap<u32, Var>,
+    bound: FxHashMap<u32, Var>,
     /// The names that the matched term gives inside of it, in order.
     inner: Vec<Binding>,
 }
@@ -135,7 +140,7 @@ impl Matching<'_> {
                 kept.push(b.clone());
             }
         }
-        let mut by = HashMap::new();
+        let mut by = FxHashMap::default();
         let mut out = Vec::new();
         for b in kept.into_iter().rev() {
             let rhs = substitute(&b.rhs, &by);

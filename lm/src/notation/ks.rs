@@ -10,7 +10,7 @@ use crate::prim::Prim;
 use crate::term::{Binding, Constant, Def, Derivative, Expr, Fun, Kind, Op, Pattern, Program, Rule, Var};
 use crate::types::Type;
 use pretty::{Arena, DocAllocator, DocBuilder};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Returns a program: its external functions, definitions and rules, with empty lines between them.
@@ -32,12 +32,12 @@ fn external(fun: &Fun) -> String {
 
 /// Returns one definition, with a line feed at its end. It is taken to redefine no built-in.
 pub fn def(def: &Def, width: usize) -> String {
-    print_def(def, width, &HashSet::new())
+    print_def(def, width, &FxHashSet::default())
 }
 
 /// Returns a term, without a line feed at its end. It is taken from a program that redefines no built-in.
 pub fn expr(e: &Expr, width: usize) -> String {
-    let (arena, overridden) = (Arena::new(), HashSet::new());
+    let (arena, overridden) = (Arena::new(), FxHashSet::default());
     let printer = Printer { arena: &arena, names: Names::of_term(e), overridden: &overridden };
     render(printer.expr(e, 0), width)
 }
@@ -70,7 +70,7 @@ fn render<'a>(doc: Doc<'a>, width: usize) -> String {
 type Doc<'a> = DocBuilder<'a, Arena<'a>>;
 
 /// The functions, by base name and argument type, that the program defines.
-type Overridden = HashSet<(Arc<str>, Type)>;
+type Overridden = FxHashSet<(Arc<str>, Type)>;
 
 /// Terms nested deeper than this are indented no further.
 const MAX_INDENTED: usize = 40;

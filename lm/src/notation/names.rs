@@ -2,15 +2,15 @@
 //! where that is free, and always one that the reader takes for a variable.
 
 use crate::term::{Def, Expr, Kind, Op, Var};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The names of the variables of a definition or term.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    given: HashMap<u32, String>,
-    taken: HashSet<String>,
+    given: FxHashMap<u32, String>,
+    taken: FxHashSet<String>,
     /// The last number given to a name that several variables have.
-    last: HashMap<String, usize>,
+    last: FxHashMap<String, usize>,
 }
 
 const RESERVED: [&str; 13] =

@@ -9,12 +9,12 @@
 
 use lm::scope::substitute;
 use lm::term::{Binding, Expr, Kind, Op, Pattern};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns the term without names for maps.
 pub fn without_map_names(e: &Expr) -> Expr {
     let Kind::Let(bindings, body) = e.kind() else { return e.map_children(without_map_names) };
-    let mut by = HashMap::new();
+    let mut by = FxHashMap::default();
     let mut out = Vec::new();
     for b in bindings {
         let rhs = substitute(&without_map_names(&b.rhs), &by);

@@ -27,7 +27,7 @@ use lm::prim::{JacobianRule, Prim};
 use lm::scope;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// The reason why a function has no derivative.
@@ -89,7 +89,7 @@ pub(super) struct Nabla<'a> {
     /// A witness of S, the argument of the function.
     space: Expr,
     /// ∂x for each x in scope that can change.
-    pub(super) maps: HashMap<u32, Expr>,
+    pub(super) maps: FxHashMap<u32, Expr>,
     pub(super) out: Vec<Binding>,
     pub(super) written: &'a dyn Fn(&FunName) -> bool,
     pub(super) checkpoints: Checkpoints<'a>,
@@ -98,7 +98,7 @@ pub(super) struct Nabla<'a> {
 impl<'a> Nabla<'a> {
     pub(super) fn new(supply: &'a mut Supply, space: Expr, written: &'a dyn Fn(&FunName) -> bool) -> Nabla<'a> {
         let checkpoints = Checkpoints::default();
-        Nabla { supply, space, maps: HashMap::new(), out: Vec::new(), written, checkpoints }
+        Nabla { supply, space, maps: FxHashMap::default(), out: Vec::new(), written, checkpoints }
     }
 
     /// Inside a definition, with the maps to its parameters bound.

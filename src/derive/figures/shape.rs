@@ -21,7 +21,7 @@ use lm::scope::{free_variables, renamed, substitute};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Program, Supply, Var};
 use lm::types::Type;
 use lm::{alpha, shape};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Calls within calls that are looked into for the shape of elements.
@@ -47,9 +47,9 @@ pub struct Shapes<'a> {
     effects: &'a Effects,
     pub(crate) supply: &'a mut Supply,
     /// σx for each x of no fixed shape that is bound in a let.
-    shapes: HashMap<u32, Expr>,
+    shapes: FxHashMap<u32, Expr>,
     /// The term that each variable is bound to.
-    definitions: HashMap<u32, Expr>,
+    definitions: FxHashMap<u32, Expr>,
     /// The functions being looked into, where the shape of elements is sought.
     inside: Option<Vec<FunName>>,
 }
@@ -57,7 +57,14 @@ pub struct Shapes<'a> {
 impl<'a> Shapes<'a> {
     /// Nothing is known yet.
     pub fn new(program: &'a Program, effects: &'a Effects, supply: &'a mut Supply) -> Shapes<'a> {
-        Shapes { program, effects, supply, shapes: HashMap::new(), definitions: HashMap::new(), inside: None }
+        Shapes {
+            program,
+            effects,
+            supply,
+            shapes: FxHashMap::default(),
+            definitions: FxHashMap::default(),
+            inside: None,
+        }
     }
 
     /// Notes what a variable is bound to.

@@ -32,7 +32,7 @@ use crate::derive::typing::derive;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Mode, Op, Path, Pattern, Var};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// A derivative of `[rev f]` in the making.
@@ -113,7 +113,7 @@ impl Pipeline {
     /// Returns whether f, or a callee of f, direct or not, has a reverse derivative by hand, which is differentiated as
     /// it is written.
     fn depends_on_hand(&self, f: &FunName) -> bool {
-        let mut seen = HashSet::from([f.as_written()]);
+        let mut seen = FxHashSet::from_iter([f.as_written()]);
         let mut waiting = vec![f.as_written()];
         while let Some(name) = waiting.pop() {
             let is_reverse = |d: &Derivative| d.replaces(Mode::Reverse);

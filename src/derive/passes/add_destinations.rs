@@ -16,19 +16,19 @@
 use crate::derive::postcondition::Facts;
 use lm::prim::Prim;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Marks such calls. `recursive` returns the function of a name, with respect to any parameters, if it calls itself.
 pub fn add_destinations(def: &Def, recursive: &dyn Fn(&FunName) -> Option<Arc<Fun>>) -> Def {
-    let mut pass = AddDestinations { recursive, arguments: HashMap::new() };
+    let mut pass = AddDestinations { recursive, arguments: FxHashMap::default() };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct AddDestinations<'a> {
     recursive: &'a dyn Fn(&FunName) -> Option<Arc<Fun>>,
     /// The arguments s for each record r of a first half in scope.
-    arguments: HashMap<u32, Vec<Expr>>,
+    arguments: FxHashMap<u32, Vec<Expr>>,
 }
 
 impl AddDestinations<'_> {

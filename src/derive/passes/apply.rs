@@ -19,12 +19,12 @@ use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern, place};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Applies every map.
 pub fn apply(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def, OutOfFuel> {
-    let mut pass = Apply { strategy, cx, tangents: HashMap::new() };
+    let mut pass = Apply { strategy, cx, tangents: FxHashMap::default() };
     let mut out = Vec::new();
     let result = pass.value(&def.body, &mut out)?;
     Ok(Def { body: Expr::block(out, result), ..def.clone() })
@@ -34,7 +34,7 @@ struct Apply<'a, 'b> {
     strategy: &'a Strategy,
     cx: &'a mut Rewriter<'b>,
     /// The result of applying each bound map.
-    tangents: HashMap<u32, Expr>,
+    tangents: FxHashMap<u32, Expr>,
 }
 
 impl Apply<'_, '_> {

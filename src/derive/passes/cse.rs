@@ -18,17 +18,17 @@ use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::term::{Atom, Binding, Constant, Def, Expr, Kind, Op, Pattern, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Shares common subexpressions of a definition.
 pub fn cse(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Cse { effects, names: HashMap::new(), seen: HashMap::new() };
+    let mut pass = Cse { effects, names: FxHashMap::default(), seen: FxHashMap::default() };
     Def { body: pass.share_in_block(&def.body), ..def.clone() }
 }
 
 /// Shares common subexpressions of a term, whatever is around it.
 pub fn cse_of_term(e: &Expr, effects: &Effects) -> Expr {
-    Cse { effects, names: HashMap::new(), seen: HashMap::new() }.share_in_block(e)
+    Cse { effects, names: FxHashMap::default(), seen: FxHashMap::default() }.share_in_block(e)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,9 +57,9 @@ type Key = (Op, Vec<Argument>);
 struct Cse<'a> {
     effects: &'a Effects,
     /// Variables whose bindings were dropped.
-    names: HashMap<u32, Expr>,
+    names: FxHashMap<u32, Expr>,
     /// The terms computed in this scope, and the variables that hold them.
-    seen: HashMap<Key, Pattern>,
+    seen: FxHashMap<Key, Pattern>,
 }
 
 impl Cse<'_> {
@@ -160,7 +160,7 @@ impl Cse<'_> {
         let (Some(yes), Some(no)) = (yes.as_block().1.args_of(&Op::Tuple), no.as_block().1.args_of(&Op::Tuple)) else {
             return;
         };
-        let mut first: HashMap<(Atom, Atom), Expr> = HashMap::new();
+        let mut first: FxHashMap<(Atom, Atom), Expr> = FxHashMap::default();
         for (x, (a, b)) in xs.iter().zip(yes.iter().zip(no)) {
             let (Some(a), Some(b)) = (Atom::of(a), Atom::of(b)) else { continue };
             match first.get(&(a.clone(), b.clone())) {
@@ -232,15 +232,15 @@ fn as_argument(e: &Expr) -> Option<Argument> {
     match e.kind() {
         Kind::Lam(..) => {
             let mut tokens = Vec::new();
-            canonical(e, &mut HashMap::new(), &mut tokens);
+            canonical(e, &mut FxHashMap::default(), &mut tokens);
             Some(Argument::Function(tokens))
         }
         _ => Atom::of(e).map(Argument::Atom),
     }
 }
 
-fn canonical(e: &Expr, bound: &mut HashMap<u32, usize>, out: &mut Vec<Token>) {
-    let bind = |x: &Var, bound: &mut HashMap<u32, usize>| {
+fn canonical(e: &Expr, bound: &mut FxHashMap<u32, usize>, out: &mut Vec<Token>) {
+    let bind = |x: &Var, bound: &mut FxHashMap<u32, usize>| {
         let n = bound.len();
         bound.insert(x.id(), n);
     };
@@ -283,14 +283,14 @@ fn rank(a: &Argument) -> u64 {
 /// Returns what breaks the postcondition: an operator on atoms that a variable in scope is bound to is computed again.
 /// A variable for a whole whose components a pattern has named is left alone.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    Duplicates { effects: facts.effects, seen: HashMap::new() }.term(&def.body)
+    Duplicates { effects: facts.effects, seen: FxHashMap::default() }.term(&def.body)
 }
 
 /// A search for terms that are computed twice.
 struct Duplicates<'a> {
     effects: &'a Effects,
     /// The operators on atoms in scope, and whether a variable holds the first of each; else a tuple of variables does.
-    seen: HashMap<(Op, Vec<Atom>), bool>,
+    seen: FxHashMap<(Op, Vec<Atom>), bool>,
 }
 
 impl Duplicates<'_> {

@@ -16,26 +16,26 @@ use lm::effect::Effects;
 use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, Kind, Op, Pattern};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Drops dead bindings.
 pub fn dce(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dce { effects, used: HashSet::new(), is_last: false };
+    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: false };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 /// Does the same as [`dce`] for a definition in which no calls will be merged any more: `jvp$f` of which only the
 /// tangent is used becomes `fwd$f`.
 pub fn dce_after_merging(def: &Def, effects: &Effects) -> Def {
-    let mut pass = Dce { effects, used: HashSet::new(), is_last: true };
+    let mut pass = Dce { effects, used: FxHashSet::default(), is_last: true };
     Def { body: pass.term(&def.body), ..def.clone() }
 }
 
 struct Dce<'a> {
     effects: &'a Effects,
     /// The variables that the part walked so far uses.
-    used: HashSet<u32>,
+    used: FxHashSet<u32>,
     /// Whether no later pass merges calls.
     is_last: bool,
 }

@@ -16,7 +16,7 @@ use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns the definition with narrower elements. What only the dropped components needed is dead afterwards.
 pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
@@ -25,8 +25,13 @@ pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
     loop {
         let kept = kept_components(&body);
         let is_last = kept.is_empty();
-        let mut pass =
-            DeadComponents { supply, kept, elements: HashMap::new(), by: HashMap::new(), sizes: HashMap::new() };
+        let mut pass = DeadComponents {
+            supply,
+            kept,
+            elements: FxHashMap::default(),
+            by: FxHashMap::default(),
+            sizes: FxHashMap::default(),
+        };
         body = pass.term(&body);
         if is_last {
             return Def { body, ..def.clone() };
@@ -35,7 +40,7 @@ pub fn dead_components(def: &Def, supply: &mut Supply) -> Def {
 }
 
 /// Returns the components that are read of the elements of each tensor, where some are not.
-fn kept_components(body: &Expr) -> HashMap<u32, Vec<usize>> {
+fn kept_components(body: &Expr) -> FxHashMap<u32, Vec<usize>> {
     let mut reads = Reads { used: occurrences(body), ..Reads::default() };
     reads.term(body);
     let narrower = |read: &Vec<bool>| read.contains(&false);
@@ -57,12 +62,12 @@ fn tuples(e: &Expr) -> Option<usize> {
 /// The components that are read of the elements of each tensor of tuples.
 #[derive(Default)]
 struct Reads {
-    used: HashMap<u32, usize>,
-    tensors: HashMap<u32, Vec<bool>>,
+    used: FxHashMap<u32, usize>,
+    tensors: FxHashMap<u32, Vec<bool>>,
     /// The tensor of each element, and of each state of a scan.
-    elements: HashMap<u32, u32>,
+    elements: FxHashMap<u32, u32>,
     /// The tensor that a scan builds, by the parameter of its function: a pair of a state and an element.
-    scans: HashMap<u32, u32>,
+    scans: FxHashMap<u32, u32>,
 }
 
 impl Reads {
@@ -141,12 +146,12 @@ impl Reads {
 struct DeadComponents<'a> {
     supply: &'a mut Supply,
     /// The components that are kept of the elements of each tensor that becomes narrower.
-    kept: HashMap<u32, Vec<usize>>,
+    kept: FxHashMap<u32, Vec<usize>>,
     /// The components that are kept of each element.
-    elements: HashMap<u32, Vec<usize>>,
-    by: HashMap<u32, Expr>,
+    elements: FxHashMap<u32, Vec<usize>>,
+    by: FxHashMap<u32, Expr>,
     /// The size of each tensor that is built.
-    sizes: HashMap<u32, Expr>,
+    sizes: FxHashMap<u32, Expr>,
 }
 
 impl DeadComponents<'_> {
@@ -278,7 +283,7 @@ fn components(tuple: &Expr, kept: &[usize]) -> Expr {
 /// Returns what breaks the postcondition: a tensor that is built here and has elements with a component that is
 /// neither read nor named.
 pub fn violation(def: &Def, _: &Facts) -> Option<Expr> {
-    let mut used = HashMap::new();
+    let mut used = FxHashMap::default();
     def.body.visit_bindings(|b| used.extend(b.pattern.vars().iter().map(|x| (x.id(), 1))));
     let mut reads = Reads { used, ..Reads::default() };
     reads.term(&def.body);

@@ -24,7 +24,7 @@ use lm::prim::{Cost, Prim};
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Fuses sums of a definition. `share` computes equal terms of a block once.
 pub fn fuse_sums(def: &Def, effects: &Effects, supply: &mut Supply, share: &dyn Fn(&Expr) -> Expr) -> Def {
@@ -71,7 +71,7 @@ impl FuseSums<'_> {
         &mut self,
         before: &[Binding],
         b: &Binding,
-        uses: &HashMap<u32, usize>,
+        uses: &FxHashMap<u32, usize>,
     ) -> Option<Vec<Binding>> {
         let second = self.sum(before, b, uses)?;
         let near = (0..before.len()).rev().filter_map(|j| Some((j, self.sum(before, &before[j], uses)?)));
@@ -95,7 +95,7 @@ impl FuseSums<'_> {
     }
 
     /// Returns the sum that a binding computes.
-    fn sum(&self, before: &[Binding], b: &Binding, uses: &HashMap<u32, usize>) -> Option<Sum> {
+    fn sum(&self, before: &[Binding], b: &Binding, uses: &FxHashMap<u32, usize>) -> Option<Sum> {
         let rhs = &b.rhs;
         let (witness, n, f) = match (rhs.args_of_prim(Prim::SumBuild), rhs.args_of_prim(Prim::Sum)) {
             (Some([w, n, f]), _) => (w.clone(), n, f),
@@ -119,7 +119,7 @@ impl FuseSums<'_> {
 
     /// Returns the two sums as one, if they share work.
     fn fused(&mut self, first: &Sum, second: &Sum) -> Option<Expr> {
-        let renamed = substitute(&second.body, &HashMap::from([(second.index.id(), Expr::var(&first.index))]));
+        let renamed = substitute(&second.body, &FxHashMap::from_iter([(second.index.id(), Expr::var(&first.index))]));
         let mut bindings = Vec::new();
         let parts = [&first.body, &renamed].map(|body| {
             let (more, result) = body.as_block();
@@ -143,7 +143,7 @@ impl FuseSums<'_> {
 
 /// Returns the position at which one binding can replace the j-th and one after all of them.
 fn position(before: &[Binding], j: usize, b: &Binding) -> Option<usize> {
-    let bound: HashSet<u32> = before[j..].iter().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
+    let bound: FxHashSet<u32> = before[j..].iter().flat_map(|b| b.pattern.vars()).map(Var::id).collect();
     let needed = needs(before, b);
     if needed.iter().all(|x| !bound.contains(&x.id())) {
         return Some(j);
@@ -178,7 +178,7 @@ fn calls_that_merge(block: &Expr) -> usize {
         tuples.point_of_value(rhs).into_iter().chain(tuples.point_of_derivative(rhs)).collect()
     };
     let all: Vec<CallPoint> = bindings.iter().flat_map(|b| of(&b.rhs)).collect();
-    let different: HashSet<&CallPoint> = all.iter().collect();
+    let different: FxHashSet<&CallPoint> = all.iter().collect();
     all.len() - different.len()
 }
 
@@ -215,7 +215,7 @@ fn equal_sum(bindings: &[Binding], facts: &Facts) -> Option<Expr> {
         let can_be_fused = |args: &[Expr]| args.len() == 3 || *e.ty() == Type::Float;
         e.args_of_prim(Prim::SumBuild).is_some_and(can_be_fused) && costly_operators(e) > 1 && !facts.effects.in_term(e)
     };
-    let mut sums: HashMap<usize, Vec<&Expr>> = HashMap::new();
+    let mut sums: FxHashMap<usize, Vec<&Expr>> = FxHashMap::default();
     for sum in bindings.iter().map(|b| &b.rhs).filter(is_costly) {
         let of_that_size = sums.entry(sum.size()).or_default();
         if of_that_size.iter().any(|other| alpha::exprs(other, sum)) {

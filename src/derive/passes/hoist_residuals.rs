@@ -22,7 +22,7 @@ use lm::prim::{Cost, Prim};
 use lm::scope::{occurrences, renamed};
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Stores the residuals of loops in tensors of their own. `late` are the directions.
 pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut Supply) -> Def {
@@ -32,7 +32,7 @@ pub fn hoist_residuals(def: &Def, late: &[Var], effects: &Effects, supply: &mut 
 
 struct HoistResiduals<'a> {
     /// The directions, and what depends on them.
-    late: HashSet<u32>,
+    late: FxHashSet<u32>,
     effects: &'a Effects,
     supply: &'a mut Supply,
 }
@@ -107,7 +107,7 @@ impl HoistResiduals<'_> {
 
 /// Returns the variables of the forward half that are stored, and the bindings that are computed again.
 fn stored_and_recomputed(halves: &Halves) -> (Vec<Var>, Vec<Binding>) {
-    let mut needed: HashSet<u32> = occurrences(&halves.result).into_keys().collect();
+    let mut needed: FxHashSet<u32> = occurrences(&halves.result).into_keys().collect();
     halves.reverse.iter().for_each(|b| needed.extend(occurrences(&b.rhs).into_keys()));
     let (mut kept, mut again) = (Vec::new(), Vec::new());
     for b in halves.forward.iter().rev() {
@@ -147,7 +147,7 @@ fn is_costly(e: &Expr) -> bool {
 /// Returns what breaks the postcondition: a costly number that a loop computes again, though it depends on no
 /// direction.
 pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
-    let mut late: HashSet<u32> = facts.directions.iter().map(Var::id).collect();
+    let mut late: FxHashSet<u32> = facts.directions.iter().map(Var::id).collect();
     // A variable is bound before it is used: one walk finds all that depends on a direction.
     def.body.visit(|e| {
         for b in e.as_block().0 {
@@ -162,7 +162,7 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 }
 
 /// Returns a binding of a late loop's body that could be stored before.
-fn early_in_loop(e: &Expr, late: &HashSet<u32>, facts: &Facts) -> Option<Expr> {
+fn early_in_loop(e: &Expr, late: &FxHashSet<u32>, facts: &Facts) -> Option<Expr> {
     let Kind::App(Op::Prim(Prim::Build | Prim::SumBuild), args) = e.kind() else { return None };
     let [.., n, f] = args.as_slice() else { return None };
     let Kind::Lam(_, body) = f.kind() else { return None };

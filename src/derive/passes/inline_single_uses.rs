@@ -15,7 +15,7 @@ use crate::derive::postcondition::Facts;
 use lm::effect::Effects;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern, Var};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The longest line that inlining makes, in nodes. Longer terms keep their names, which also keeps terms shallow.
 const LINE: usize = 24;
@@ -27,16 +27,16 @@ pub fn inline_single_uses(def: &Def, effects: &Effects) -> Def {
 }
 
 struct InlineSingleUses<'a> {
-    uses: HashMap<u32, usize>,
+    uses: FxHashMap<u32, usize>,
     /// The conditions that choose a destination: their names must be known before the conditional.
-    conditions: HashSet<u32>,
+    conditions: FxHashSet<u32>,
     effects: &'a Effects,
-    by: HashMap<u32, Expr>,
+    by: FxHashMap<u32, Expr>,
 }
 
 impl<'a> InlineSingleUses<'a> {
     fn new(body: &Expr, effects: &'a Effects) -> InlineSingleUses<'a> {
-        InlineSingleUses { uses: occurrences(body), conditions: chosen_by(body), effects, by: HashMap::new() }
+        InlineSingleUses { uses: occurrences(body), conditions: chosen_by(body), effects, by: FxHashMap::default() }
     }
 
     fn term(&mut self, e: &Expr) -> Expr {
@@ -83,8 +83,8 @@ fn gives(pattern: &Pattern, e: &Expr) -> bool {
 }
 
 /// Returns the conditions that choose between tensors, or between tuples of them.
-fn chosen_by(e: &Expr) -> HashSet<u32> {
-    let mut conditions = HashSet::new();
+fn chosen_by(e: &Expr) -> FxHashSet<u32> {
+    let mut conditions = FxHashSet::default();
     e.visit(|e| {
         if let Some([c, ..]) = e.args_of(&Op::If)
             && !e.ty().has_fixed_shape()

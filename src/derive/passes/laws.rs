@@ -13,7 +13,7 @@ use lm::effect::Effects;
 use lm::rewriter::Rewriter;
 use lm::term::{Def, Derivative, Fun, FunName, Supply};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// A law of a pass.
@@ -292,12 +292,17 @@ fn shared(def: &Def, _: &mut Supply) -> Def {
 }
 
 fn merged(def: &Def, supply: &mut Supply) -> Def {
-    merge_calls::merge_calls(def, &merge_calls::Records::new(), &[], &Effects::default(), supply)
+    merge_calls::merge_calls(def, &merge_calls::Records::default(), &[], &Effects::default(), supply)
 }
 
 /// In the instance g calls itself.
 fn paired(def: &Def, supply: &mut Supply) -> Def {
-    pair_recursive_calls::pair_recursive_calls(def, &HashSet::from([FunName::base("g")]), &Effects::default(), supply)
+    pair_recursive_calls::pair_recursive_calls(
+        def,
+        &FxHashSet::from_iter([FunName::base("g")]),
+        &Effects::default(),
+        supply,
+    )
 }
 
 /// Runs the pass with the last parameter for the direction.

@@ -6,7 +6,7 @@ use crate::derive::forms::shown;
 use crate::derive::postcondition::Facts;
 use lm::scope::substitute;
 use lm::term::{Binding, Def, Expr, Kind, Pattern, Supply, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Numbers the intermediate values in order of appearance. A derivative takes its parameters as one tuple: the
 /// components keep the names of the parameters.
@@ -23,7 +23,7 @@ fn components_of_parameters(def: &Def) -> Names {
     bindings.flat_map(|b| b.pattern.vars()).map(|x| (x.id(), x.clone())).collect()
 }
 
-type Names = HashMap<u32, Var>;
+type Names = FxHashMap<u32, Var>;
 
 fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
     match e.kind() {
@@ -47,7 +47,7 @@ fn rename(e: &Expr, supply: &mut Supply, names: &mut Names, count: &mut usize) {
 }
 
 fn with_names(e: &Expr, names: &Names) -> Expr {
-    let by: HashMap<u32, Expr> = names.iter().map(|(id, x)| (*id, Expr::var(x))).collect();
+    let by: FxHashMap<u32, Expr> = names.iter().map(|(id, x)| (*id, Expr::var(x))).collect();
     binders(&substitute(e, &by), names)
 }
 

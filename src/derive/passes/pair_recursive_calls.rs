@@ -26,17 +26,17 @@ use lm::effect::Effects;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Pairs the calls of the functions `recursive`.
-pub fn pair_recursive_calls(def: &Def, recursive: &HashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
+pub fn pair_recursive_calls(def: &Def, recursive: &FxHashSet<FunName>, effects: &Effects, supply: &mut Supply) -> Def {
     let mut pass = PairRecursiveCalls { recursive, effects, supply, tuples: Tuples::bound_in(&def.body) };
     Def { body: pass.pair_calls_in_block(&def.body), ..def.clone() }
 }
 
 struct PairRecursiveCalls<'a> {
-    recursive: &'a HashSet<FunName>,
+    recursive: &'a FxHashSet<FunName>,
     effects: &'a Effects,
     supply: &'a mut Supply,
     tuples: Tuples,
@@ -81,8 +81,8 @@ impl PairRecursiveCalls<'_> {
     /// along several directions, returns the pattern of the first.
     fn pairs_at_one_point(&self, all: &[Binding]) -> Vec<(Pattern, Pattern)> {
         let pure = all.iter().filter(|b| !self.effects.in_term(&b.rhs));
-        let mut values: HashMap<CallPoint, &Binding> = HashMap::new();
-        let mut derivatives: HashMap<CallPoint, Vec<&Binding>> = HashMap::new();
+        let mut values: FxHashMap<CallPoint, &Binding> = FxHashMap::default();
+        let mut derivatives: FxHashMap<CallPoint, Vec<&Binding>> = FxHashMap::default();
         for b in pure.clone() {
             if let Some(at) = self.tuples.point_of_value(&b.rhs) {
                 values.entry(at).or_insert(b);
@@ -139,7 +139,7 @@ impl PairRecursiveCalls<'_> {
     /// Returns the bindings between the value and the derivative that the derivative needs. Returns `None` if it needs
     /// the value, or a binding with an effect.
     fn needed_between(&self, all: &[Binding], j: usize, i: usize) -> Option<Vec<usize>> {
-        let mut wanted: HashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
+        let mut wanted: FxHashSet<u32> = free_variables(&all[i].rhs).iter().map(Var::id).collect();
         let mut needed = Vec::new();
         for k in (j..i).rev() {
             if all[k].pattern.vars().iter().any(|x| wanted.contains(&x.id())) {
@@ -228,8 +228,8 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 fn value_beside_both(bindings: &[Binding], tuples: &Tuples, facts: &Facts) -> Option<Expr> {
     let pure = || bindings.iter().filter(|b| !facts.effects.in_term(&b.rhs));
     let is_whole = |b: &&Binding| matches!(b.pattern, Pattern::Var(_)) && b.rhs.ty().has_fixed_shape();
-    let values: HashSet<CallPoint> = pure().filter(is_whole).filter_map(|b| tuples.point_of_value(&b.rhs)).collect();
-    let mut derivatives: HashMap<CallPoint, Vec<&Binding>> = HashMap::new();
+    let values: FxHashSet<CallPoint> = pure().filter(is_whole).filter_map(|b| tuples.point_of_value(&b.rhs)).collect();
+    let mut derivatives: FxHashMap<CallPoint, Vec<&Binding>> = FxHashMap::default();
     for b in pure() {
         if let Some(at) = tuples.point_of_derivative(&b.rhs) {
             derivatives.entry(at).or_default().push(b);

@@ -21,7 +21,7 @@ use lm::rewriter::{OutOfFuel, Rewriter};
 use lm::scope::occurrences;
 use lm::strategy::Strategy;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The most sweeps over a definition; a sweep that changes nothing ends the pass before. Each further sweep only
 /// shortens a result that is right already.
@@ -38,7 +38,7 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
     for _ in 0..SWEEPS {
         // Spaces and uses may have changed.
         cx.forget();
-        let mut sweep = Sweep { uses: occurrences(&body), by: HashMap::new(), naming, strategy, cx };
+        let mut sweep = Sweep { uses: occurrences(&body), by: FxHashMap::default(), naming, strategy, cx };
         let next = sweep.simplify_block(&body)?;
         if next == body && naming {
             break;
@@ -50,8 +50,8 @@ pub fn simplify(def: &Def, strategy: &Strategy, cx: &mut Rewriter) -> Result<Def
 }
 
 struct Sweep<'a, 'b> {
-    uses: HashMap<u32, usize>,
-    by: HashMap<u32, Expr>,
+    uses: FxHashMap<u32, usize>,
+    by: FxHashMap<u32, Expr>,
     naming: bool,
     strategy: &'a Strategy,
     cx: &'a mut Rewriter<'b>,

@@ -16,7 +16,7 @@ use lm::destination::selection;
 use lm::prim::Prim;
 use lm::scope::occurrences;
 use lm::term::{Binding, Def, Expr, Kind, Op, Pattern};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Splits such sums of a definition.
 pub fn split_pairs(def: &Def) -> Def {
@@ -25,7 +25,7 @@ pub fn split_pairs(def: &Def) -> Def {
     loop {
         let mut reads = Reads { uses: occurrences(&body), ..Reads::default() };
         reads.term(&body, 0);
-        let mut pass = SplitPairs { reads, sums: HashMap::new() };
+        let mut pass = SplitPairs { reads, sums: FxHashMap::default() };
         body = pass.term(&body);
         if pass.sums.is_empty() {
             return Def { body, ..def.clone() };
@@ -37,11 +37,11 @@ pub fn split_pairs(def: &Def) -> Def {
 #[derive(Default)]
 struct Reads {
     /// The number of uses of each variable.
-    uses: HashMap<u32, usize>,
+    uses: FxHashMap<u32, usize>,
     /// The number of functions around the binding of each sum.
-    bound: HashMap<u32, usize>,
+    bound: FxHashMap<u32, usize>,
     /// The components that are read of each sum, inside of the same functions: a function may run many times.
-    read: HashMap<u32, Vec<usize>>,
+    read: FxHashMap<u32, Vec<usize>>,
 }
 
 impl Reads {
@@ -81,7 +81,7 @@ impl Reads {
 struct SplitPairs {
     reads: Reads,
     /// The sums that are split, by the variables that they were bound to.
-    sums: HashMap<u32, Expr>,
+    sums: FxHashMap<u32, Expr>,
 }
 
 impl SplitPairs {

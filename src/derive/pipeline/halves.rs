@@ -17,7 +17,7 @@ use crate::derive::passes::{anf, dce};
 use crate::derive::{call_order, partial_eval};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Mode, Op, Pattern, Var};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// The two halves of a reverse derivative.
@@ -72,7 +72,7 @@ impl Pipeline {
         let both = self.shared(both, &both.params[1..])?;
         let (s, dr) = (both.params[0].clone(), both.params[1].clone());
         let supply = &mut self.program.supply;
-        let halves = partial_eval::cut(&both.body, HashSet::from([dr.id()]), supply);
+        let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([dr.id()]), supply);
         self.in_halves(of, s, dr, halves)
     }
 

@@ -26,7 +26,7 @@ use lm::prim::Prim;
 use lm::scope::{free_variables, renamed};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Pattern, Var};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// A map and the values that it reads.
@@ -68,7 +68,7 @@ impl Pipeline {
     }
 
     fn recorded_parts(&mut self, normal: &Def) -> Result<Recorded, Error> {
-        let mut records = HashMap::new();
+        let mut records = FxHashMap::default();
         loop {
             let (written, externals) = (&self.written, &self.program.externals);
             let has = |f: &FunName, derivative| written.contains(&f.derived(derivative));
@@ -202,7 +202,7 @@ impl Pipeline {
 
     /// Returns the bindings that a value needs or that have an effect, and all others.
     fn split_needed(&self, bindings: &[Binding], value: &Expr) -> (Vec<Binding>, Vec<Binding>) {
-        let mut needed: HashSet<u32> = free_variables(value).iter().map(Var::id).collect();
+        let mut needed: FxHashSet<u32> = free_variables(value).iter().map(Var::id).collect();
         let (mut forward, mut reverse) = (Vec::new(), Vec::new());
         for b in bindings.iter().rev() {
             let is_needed = b.pattern.vars().iter().any(|x| needed.contains(&x.id())) || self.effects.in_term(&b.rhs);
@@ -217,7 +217,7 @@ impl Pipeline {
 
 /// Returns the bindings that do not depend on a variable, and those that do.
 fn early(bindings: &[Binding], late: &Var) -> (Vec<Binding>, Vec<Binding>) {
-    let mut late = HashSet::from([late.id()]);
+    let mut late = FxHashSet::from_iter([late.id()]);
     bindings.iter().cloned().partition(|b| {
         let is_late = depends_on(&b.rhs, &late);
         late.extend(b.pattern.vars().iter().filter(|_| is_late).map(Var::id));

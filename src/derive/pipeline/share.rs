@@ -10,7 +10,7 @@ use crate::derive::passes::{
 use crate::derive::postcondition::Facts;
 use lm::term::{Def, Derivative, FunName, Mode, Var};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Rounds of sharing and merging; each settles one more level of nested conditionals.
@@ -57,7 +57,7 @@ impl Pipeline {
             let beside = if by_halves && late.is_empty() { self.pair_recursive_calls(&def)? } else { None };
             let is_beside = beside.is_some();
             def = beside.unwrap_or(def);
-            let records = if by_halves { self.records(&def)? } else { merge_calls::Records::new() };
+            let records = if by_halves { self.records(&def)? } else { merge_calls::Records::default() };
             let facts = Facts { directions: late, ..Facts::new(&self.effects) };
             let merge = || merge_calls::merge_calls(&def, &records, late, &self.effects, &mut self.program.supply);
             let merged = self.watch.pass_with("merge_calls", &facts, merge);
@@ -75,7 +75,7 @@ impl Pipeline {
     fn pair_recursive_calls(&mut self, def: &Def) -> Result<Option<Def>, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
-        let mut recursive = HashSet::new();
+        let mut recursive = FxHashSet::default();
         for derivative in &called {
             let Some((outermost, of)) = derivative.underived() else { continue };
             let value = of.unrestricted();
@@ -117,7 +117,7 @@ impl Pipeline {
     fn records(&mut self, def: &Def) -> Result<merge_calls::Records, Error> {
         let mut called = Vec::new();
         call_order::calls(&def.body, &mut called);
-        let mut records = HashMap::new();
+        let mut records = FxHashMap::default();
         for (derivative, of) in called.iter().filter_map(FunName::underived) {
             let value = of.unrestricted();
             // A value beside a derivative is as good as whole: halves are for what recursion makes of it.

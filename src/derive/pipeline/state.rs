@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{Def, FunName, Program};
 use lm::timing::Timings;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Derives functions of one program on demand.
 pub struct Pipeline {
@@ -28,15 +28,15 @@ pub struct Pipeline {
     pub(super) trace: bool,
     pub(in crate::derive) watch: Watch,
     /// The results of recipes before sharing, from which other recipes start.
-    pub(super) unshared: HashMap<(FunName, When), Def>,
+    pub(super) unshared: FxHashMap<(FunName, When), Def>,
     pub(super) in_progress: Vec<FunName>,
     /// Functions whose callees have all been made, or are being made.
-    pub(super) closed: HashSet<FunName>,
+    pub(super) closed: FxHashSet<FunName>,
     /// The functions of the source text. The user wrote the derivatives among them.
-    pub(in crate::derive) written: HashSet<FunName>,
+    pub(in crate::derive) written: FxHashSet<FunName>,
     pub(super) endless: Vec<EndlessRule>,
     /// The functions that call derivatives of themselves.
-    pub(super) deriving_themselves: HashSet<FunName>,
+    pub(super) deriving_themselves: FxHashSet<FunName>,
 }
 
 impl Pipeline {
@@ -57,9 +57,9 @@ impl Pipeline {
             chosen,
             trace: false,
             watch,
-            unshared: HashMap::new(),
+            unshared: FxHashMap::default(),
             in_progress: Vec::new(),
-            closed: HashSet::new(),
+            closed: FxHashSet::default(),
             written,
             endless: Vec::new(),
             deriving_themselves,

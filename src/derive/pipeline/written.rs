@@ -15,7 +15,7 @@ use lm::prim::Prim;
 use lm::scope::{renamed, substitute};
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Rule, Var};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 impl Pipeline {
@@ -158,14 +158,14 @@ impl Pipeline {
 
 /// Returns a test for functions that are not derived: some derivative is written by hand, or the function is external.
 pub(in crate::derive) fn by_hand(
-    written: &HashSet<FunName>,
+    written: &FxHashSet<FunName>,
     externals: &IndexMap<FunName, Arc<Fun>>,
 ) -> impl Fn(&FunName) -> bool {
     |f| externals.contains_key(f) || [Mode::Forward, Mode::Reverse].iter().any(|mode| is_replaced(f, *mode, written))
 }
 
 /// Returns whether the user wrote the derivatives of a function in a mode.
-pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &HashSet<FunName>) -> bool {
+pub(in crate::derive) fn is_replaced(f: &FunName, mode: Mode, written: &FxHashSet<FunName>) -> bool {
     let mut replacing = Derivative::all().filter(|derivative| derivative.replaces(mode));
     replacing.any(|derivative| written.contains(&f.derived(derivative)))
 }

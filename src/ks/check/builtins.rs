@@ -13,8 +13,8 @@ use lm::prim::{ALL, JacobianRule, Prim};
 use lm::scheme::{Named, Rule};
 use lm::term::{Fun, FunName};
 use lm::types::Type;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 /// The term that a built-in becomes.
@@ -232,8 +232,8 @@ impl Builtin {
 }
 
 /// The rows of each name, by their places in `BUILTINS`.
-static PLACES: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+static PLACES: LazyLock<FxHashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (place, (row, _)) in BUILTINS.iter().enumerate() {
         places.entry(&row.name).or_default().push(place);
     }
@@ -365,13 +365,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use rustc_hash::FxHashSet;
 
     /// The page of the language describes every built-in.
     #[test]
     fn the_page_describes_every_name() {
         let page = include_str!("../../../docs/language.md");
-        let words: HashSet<&str> = page.split(|c: char| c.is_whitespace() || "`(),".contains(c)).collect();
+        let words: FxHashSet<&str> = page.split(|c: char| c.is_whitespace() || "`(),".contains(c)).collect();
         let missing: Vec<_> = names().filter(|name| !words.contains(name)).collect();
         assert!(missing.is_empty(), "docs/language.md does not describe {missing:?}");
     }

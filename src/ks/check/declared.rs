@@ -9,7 +9,7 @@ use crate::ks::check::head::Header;
 use crate::ks::check::terms::argument_type;
 use lm::term::{Derivative, Fun, FunName};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns whether the declaration gives a built-in, or the Jacobian of a built-in, the type that it has.
 ///
@@ -28,7 +28,7 @@ pub fn is_of_builtin(declared: &Fun) -> bool {
 /// Drops each declaration of a function that is also defined, or declared before, with these types.
 pub fn without_repeated(headers: Vec<Header>) -> Vec<Header> {
     let defined = headers.iter().filter(|header| header.body.is_some());
-    let mut known: HashSet<Signature> = defined.filter_map(signature).collect();
+    let mut known: FxHashSet<Signature> = defined.filter_map(signature).collect();
     let is_new = |header: &Header| header.body.is_some() || signature(header).is_none_or(|it| known.insert(it));
     headers.into_iter().filter(is_new).collect()
 }

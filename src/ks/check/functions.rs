@@ -3,7 +3,7 @@
 use indexmap::{IndexMap, IndexSet};
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A function and where it is defined (nowhere for the prelude's).
@@ -23,7 +23,7 @@ pub struct Functions {
     written: IndexMap<Arc<str>, Overloads>,
     derived: IndexMap<FunName, Entry>,
     /// The places in `derived` of the derivatives of a base name.
-    derived_of: HashMap<Arc<str>, Vec<usize>>,
+    derived_of: FxHashMap<Arc<str>, Vec<usize>>,
     /// Names whose definition has an error in its types: calls of them are not judged.
     broken: IndexSet<Arc<str>>,
 }
@@ -33,7 +33,7 @@ pub struct Functions {
 struct Overloads {
     entries: Vec<Entry>,
     /// The place in `entries` of the function of an argument type.
-    by_argument: HashMap<Type, usize>,
+    by_argument: FxHashMap<Type, usize>,
 }
 
 impl Functions {

@@ -13,7 +13,7 @@ use crate::ks::reader::{Sexp, Shape};
 use indexmap::IndexSet;
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 impl Checker {
@@ -83,9 +83,10 @@ impl Checker {
     /// Reports halves by hand without the other half. `[suffwdpass f]` and `[sufrevpass [f T]]` make a pair, if f of T
     /// is the function that both mean. A wrong half counts as written.
     fn check_pairs(&mut self, headers: &[Header], funs: &[Option<Arc<Fun>>]) {
-        let meant: HashSet<&FunName> = funs.iter().flatten().map(|fun| &fun.name).collect();
+        let meant: FxHashSet<&FunName> = funs.iter().flatten().map(|fun| &fun.name).collect();
         let wrong = headers.iter().zip(funs).filter(|(_, fun)| fun.is_none());
-        let wrong: HashSet<_> = wrong.filter_map(|(h, _)| h.name.as_ref()).map(|n| (&n.base, &n.derivations)).collect();
+        let wrong: FxHashSet<_> =
+            wrong.filter_map(|(h, _)| h.name.as_ref()).map(|n| (&n.base, &n.derivations)).collect();
         for (header, fun) in headers.iter().zip(funs) {
             let Some(fun) = fun else { continue };
             let Some(half) = fun.name.derivative().and_then(Derivative::other_half) else { continue };
@@ -102,14 +103,14 @@ impl Checker {
 /// after all that the functions of these halves need. Those that need themselves come in any order.
 pub fn order(headers: &[Header]) -> Vec<usize> {
     let mentions: Vec<Mentions> = headers.iter().map(|h| h.body.map(Mentions::of).unwrap_or_default()).collect();
-    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut named: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
     for (i, header) in headers.iter().enumerate() {
         header.name.iter().for_each(|name| named.entry(&name.base).or_default().push(i));
     }
     let calls_halves = |i: &usize| mentions[*i].halves.iter().any(|name| named.contains_key(&**name));
     let (last, first): (Vec<usize>, Vec<usize>) = (0..headers.len()).partition(calls_halves);
     let mut done: IndexSet<usize> = first.into_iter().collect();
-    let mut visited: HashSet<usize> = HashSet::new();
+    let mut visited: FxHashSet<usize> = FxHashSet::default();
     // A definition is on the stack twice: to be entered, then to be left, when all that it mentions is done.
     let mut stack: Vec<(usize, bool)> = last.into_iter().rev().map(|i| (i, false)).collect();
     while let Some((i, is_left)) = stack.pop() {

@@ -21,7 +21,7 @@ use lm::alpha;
 use lm::scope::{free_variables, renamed, substitute};
 use lm::term::{Def, Expr, Fun, FunName, Op, Span, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Copies of one definition that are being made, each for the sake of the one before, are at most so many,
@@ -115,7 +115,7 @@ impl Checker {
     fn copied(&mut self, definition: &Definition, functions: &[Expr], used: &[Var], fun: &Arc<Fun>) -> Option<Def> {
         let (outer, expansion) = (std::mem::take(&mut self.scope), self.expansion.take());
         let mut params: Vec<Var> = used.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();
-        let by: HashMap<u32, Expr> = used.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
+        let by: FxHashMap<u32, Expr> = used.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
         let mut functions = functions.iter();
         for param in &definition.params {
             match &param.ty {

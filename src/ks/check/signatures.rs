@@ -10,7 +10,7 @@ use crate::ks::check::head::Header;
 use crate::ks::check::terms::argument_type;
 use lm::term::{Derivative, Fun, FunName, Span};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 impl Checker {
@@ -207,7 +207,7 @@ fn only_builtin(name: &FunName) -> Option<Fun> {
 }
 
 /// The definitions of each name that are no derivatives.
-type Groups<'a> = HashMap<Arc<str>, Group<'a>>;
+type Groups<'a> = FxHashMap<Arc<str>, Group<'a>>;
 
 #[derive(Default)]
 struct Group<'a> {
@@ -216,7 +216,7 @@ struct Group<'a> {
 }
 
 fn groups<'a>(headers: &'a [Header]) -> Groups<'a> {
-    let mut groups = Groups::new();
+    let mut groups = Groups::default();
     for header in headers {
         let Some(name) = header.name.as_ref().filter(|name| name.derivations.is_empty()) else { continue };
         let group: &mut Group = groups.entry(name.base.clone()).or_default();

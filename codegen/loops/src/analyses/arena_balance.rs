@@ -1,11 +1,11 @@
 //! Tells whether a block gives back to the arena what it takes.
 
 use crate::ir::{Block, Local, Memory, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns whether the arena is at the end of a loop's body as it was at its start, and the body uses no mark from
 /// outside. `set` holds the locals that the loop sets, and `takes` the functions that take from the arena.
-pub fn gives_all_back(body: &Block, set: &HashSet<Local>, takes: &[bool]) -> bool {
+pub fn gives_all_back(body: &Block, set: &FxHashSet<Local>, takes: &[bool]) -> bool {
     let mut own = true;
     body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
@@ -19,7 +19,7 @@ impl Block {
     /// Returns whether the arena is at the end as it was at the start, and no mark from outside is released to; `takes`
     /// tells which functions take from the arena.
     pub fn gives_back(&self, takes: &[bool]) -> bool {
-        let mut set = HashSet::new();
+        let mut set = FxHashSet::default();
         self.visit(&mut |stmt| set.extend(stmt.targets()));
         gives_all_back(self, &set, takes)
     }

@@ -6,7 +6,7 @@
 use super::alias::written::{settled, written_by};
 use super::alias::{Aliases, Written};
 use crate::ir::{FunId, Function, Module, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[derive(Default)]
 pub struct Analyses {
     /// The latest of each function, with the fingerprint of what it was computed from.
-    aliases: HashMap<FunId, (u64, Rc<Aliases>)>,
+    aliases: FxHashMap<FunId, (u64, Rc<Aliases>)>,
 }
 
 impl Analyses {

@@ -2,15 +2,16 @@
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{FunId, Local, Memory, Op, Operand, Stmt};
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 /// Holds the effects of a statement and of its blocks.
 #[derive(Clone, Debug, Default)]
 pub struct StmtEffects {
     /// The locals from outside that it uses.
-    pub used: HashSet<Local>,
+    pub used: FxHashSet<Local>,
     /// The locals that it sets, in its blocks, too.
-    pub set: HashSet<Local>,
+    pub set: FxHashSet<Local>,
     /// The memory that it touches, but for buffers of its own.
     pub accesses: BTreeSet<Access>,
     /// Whether it may end the function with an error, or prints.

@@ -1,7 +1,7 @@
 //! Races: what two chunks of a loop on threads do to the same cell, where one of them writes it.
 
 use super::word::ObjectId;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Records the accesses of chunks to memory that existed before the loop.
 #[derive(Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Races {
     first: ObjectId,
     /// The chunk that runs.
     pub(super) chunk: i64,
-    cells: HashMap<(ObjectId, usize), Touch>,
+    cells: FxHashMap<(ObjectId, usize), Touch>,
 }
 
 /// The chunks that have used a cell.
@@ -26,7 +26,7 @@ struct Touch {
 impl Races {
     /// No chunk has run yet, and the next object will be this one.
     pub(super) fn new(first: ObjectId) -> Races {
-        Races { first, chunk: 0, cells: HashMap::new() }
+        Races { first, chunk: 0, cells: FxHashMap::default() }
     }
 
     /// Notes that the chunk reads or writes a cell.

@@ -1,7 +1,7 @@
 //! Makes statements, for passes.
 
 use super::{Block, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Makes locals of a function, and statements that set them.
 pub struct Builder<'a> {
@@ -66,7 +66,7 @@ impl Builder<'_> {
 
 impl Block {
     /// Puts statements after those that set locals, also in blocks inside.
-    pub fn put_after(&mut self, new: &mut HashMap<Local, Vec<Stmt>>) {
+    pub fn put_after(&mut self, new: &mut FxHashMap<Local, Vec<Stmt>>) {
         for mut stmt in std::mem::take(&mut self.stmts) {
             stmt.blocks_mut().into_iter().for_each(|block| block.put_after(new));
             let targets = stmt.targets();
@@ -76,7 +76,7 @@ impl Block {
     }
 
     /// Uses other locals in place of some.
-    pub fn rename(&mut self, names: &HashMap<Local, Local>) {
+    pub fn rename(&mut self, names: &FxHashMap<Local, Local>) {
         self.change_operands(&mut |a| {
             if let Some(y) = a.local().and_then(|x| names.get(&x)) {
                 *a = Operand::Local(*y);

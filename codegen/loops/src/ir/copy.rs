@@ -1,12 +1,12 @@
 //! Copies blocks, with locals of their own.
 
 use super::{Block, For, Local, LocalInfo, Operand, Returned, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 impl Block {
     /// Returns the block with other locals in place of those that it sets, and with operands in place of some locals
     /// from outside.
-    pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: HashMap<Local, Operand>) -> Block {
+    pub fn copy(&self, locals: &mut Vec<LocalInfo>, given: FxHashMap<Local, Operand>) -> Block {
         let mut copy = self.clone();
         Copier { theirs: None, locals, known: given }.copy_block(&mut copy);
         copy
@@ -17,7 +17,7 @@ impl Block {
         &self,
         theirs: &[LocalInfo],
         locals: &mut Vec<LocalInfo>,
-        given: HashMap<Local, Operand>,
+        given: FxHashMap<Local, Operand>,
     ) -> Block {
         let mut copy = self.clone();
         Copier { theirs: Some(theirs), locals, known: given }.copy_block(&mut copy);
@@ -29,7 +29,7 @@ impl For {
     /// Returns the loop with other locals in place of those that it sets.
     pub fn copy(&self, locals: &mut Vec<LocalInfo>) -> For {
         let whole = Block { stmts: vec![Stmt::For(Box::new(self.clone()))], results: vec![] };
-        match whole.copy(locals, HashMap::new()).stmts.pop() {
+        match whole.copy(locals, FxHashMap::default()).stmts.pop() {
             Some(Stmt::For(copy)) => *copy,
             other => unreachable!("the copy of a loop is one: {other:?}"),
         }
@@ -40,7 +40,7 @@ struct Copier<'a> {
     /// The locals of the block that is copied, unless they are among `locals`.
     theirs: Option<&'a [LocalInfo]>,
     locals: &'a mut Vec<LocalInfo>,
-    known: HashMap<Local, Operand>,
+    known: FxHashMap<Local, Operand>,
 }
 
 impl Copier<'_> {

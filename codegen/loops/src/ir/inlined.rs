@@ -5,11 +5,11 @@
 //! ```
 
 use super::{Block, Function, Local, LocalInfo, Operand};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Maps the results of inlined calls to operands.
 #[derive(Default)]
-pub struct Inlined(HashMap<Local, Operand>);
+pub struct Inlined(FxHashMap<Local, Operand>);
 
 impl Inlined {
     /// Replaces a result of an inlined call by its value.

@@ -1,7 +1,8 @@
 //! Gives the parts of statements: the locals that they set, the operands that they use, and their blocks.
 
 use super::{Argument, Block, For, Local, Memory, Op, Operand, Returned, Stmt};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 impl Stmt {
     /// Returns the locals that are set by the statement, for those that come after it.
@@ -183,8 +184,8 @@ impl Memory {
 impl Block {
     /// Returns the conditions that mostly hold. What is on the other side of a conditional with one is not worth much
     /// code.
-    pub fn likely_conditions(&self) -> HashSet<Local> {
-        let mut likely = HashSet::new();
+    pub fn likely_conditions(&self) -> FxHashSet<Local> {
+        let mut likely = FxHashSet::default();
         self.visit(&mut |stmt| likely.extend(if let Stmt::Let(x, Op::Likely, _) = stmt { Some(*x) } else { None }));
         likely
     }
@@ -216,8 +217,8 @@ impl Block {
     }
 
     /// Returns how often each local is used.
-    pub fn use_counts(&self) -> HashMap<Local, usize> {
-        let mut counts = HashMap::new();
+    pub fn use_counts(&self) -> FxHashMap<Local, usize> {
+        let mut counts = FxHashMap::default();
         self.visit_operands(&mut |a| *a.local().map_or(&mut 0, |x| counts.entry(x).or_insert(0)) += 1);
         counts
     }

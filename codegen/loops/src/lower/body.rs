@@ -12,7 +12,7 @@ use lm::destination::Unread;
 use lm::prim::Prim;
 use lm::term::{self, Constant, Expr, FunName, Kind, Pattern, Span, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 pub(super) struct Body<'a> {
@@ -20,7 +20,7 @@ pub(super) struct Body<'a> {
     pub(super) wanted: &'a mut Worklist,
     /// The treatment of values that are not read.
     pub(super) unread: Unread,
-    env: HashMap<u32, Val>,
+    env: FxHashMap<u32, Val>,
     pub(super) locals: Vec<LocalInfo>,
     pub(super) stmts: Vec<Stmt>,
     /// The numbers that are being summed in registers, so far.
@@ -49,7 +49,7 @@ impl<'a> Body<'a> {
             name,
             wanted,
             unread,
-            env: HashMap::new(),
+            env: FxHashMap::default(),
             locals: vec![],
             stmts: vec![],
             slots: vec![],

@@ -4,16 +4,16 @@
 //! the blocks inside.
 
 use crate::ir::{Local, Operand};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 #[derive(Default)]
 pub(super) struct SizeFacts {
     /// Not negative, and no more than elements fit in memory.
-    sizes: HashSet<Local>,
+    sizes: FxHashSet<Local>,
     /// 0 <= index < size. An index is known nowhere outside of its loop.
-    below: HashMap<Local, Operand>,
+    below: FxHashMap<Local, Operand>,
     /// Maps a number to an equal one that replaces it.
-    equal: HashMap<Local, Operand>,
+    equal: FxHashMap<Local, Operand>,
     /// The facts, in the order in which they were learnt.
     learnt: Vec<SizeFact>,
 }

@@ -43,8 +43,8 @@ use indexmap::IndexMap;
 use lm::effect::Effects;
 use lm::term::{Def, FunName, Program, Version};
 use lm::types::Type;
+use rustc_hash::FxHashSet;
 use sink::SinkForm;
-use std::collections::HashSet;
 
 /// The C interface of an entry, or the type that has no form in C.
 pub type Outside = Result<Interface, Type>;
@@ -117,9 +117,9 @@ fn add_interfaces(
 struct Worklist {
     functions: IndexMap<(FunName, SinkForm), ()>,
     /// The functions that are implemented elsewhere.
-    externals: HashSet<FunName>,
+    externals: FxHashSet<FunName>,
     /// The functions that derivations made.
-    derived: HashSet<FunName>,
+    derived: FxHashSet<FunName>,
     /// The functions that print.
     effects: Effects,
 }

@@ -10,7 +10,7 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The largest number of elements of a buffer on the stack.
 const MOST_ELEMENTS: i64 = 64;
@@ -33,8 +33,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
 }
 
 /// Returns what is used in any way but as the buffer that is read or written.
-fn held(function: &Function) -> HashSet<Local> {
-    let mut held: HashSet<Local> = function.body.results.iter().filter_map(Operand::local).collect();
+fn held(function: &Function) -> FxHashSet<Local> {
+    let mut held: FxHashSet<Local> = function.body.results.iter().filter_map(Operand::local).collect();
     function.body.visit(&mut |stmt| {
         let others: Vec<&Operand> = match stmt {
             Stmt::Memory(Memory::Load(_, _, i) | Memory::Zero(_, i) | Memory::Move { count: i, .. }) => vec![i],

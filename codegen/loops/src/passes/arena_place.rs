@@ -15,7 +15,8 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Local, LocalInfo, MOST_ELEMENTS, Memory, Op, Operand, Stmt};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// A size, so many times, is no more than memory can have where there is anything of that size.
 const MOST_TIMES: i64 = 64;
@@ -23,7 +24,7 @@ const MOST_TIMES: i64 = 64;
 pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
         let uses = body.use_counts();
-        let mut placer = Placer { uses, locals: &function.locals, replaced: HashMap::new() };
+        let mut placer = Placer { uses, locals: &function.locals, replaced: FxHashMap::default() };
         placer.place_in_block(body);
         body.change_operands(&mut |a| placer.replace(a));
     });
@@ -32,9 +33,9 @@ pub(super) fn run(cx: &mut FunctionCx) {
 struct Placer<'a> {
     locals: &'a [LocalInfo],
     /// How often each local is used.
-    uses: HashMap<Local, usize>,
+    uses: FxHashMap<Local, usize>,
     /// Maps the results of scopes to their replacements.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
 }
 
 /// The end of a scope, by the places of its statements in the block.

@@ -18,13 +18,13 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let mut ended = HashSet::new();
+    let mut ended = FxHashSet::default();
     find_ended(&cx.function.body, false, &mut ended);
     if !ended.is_empty() {
-        let mut opener = Opener { ended: &ended, replaced: HashMap::new() };
+        let mut opener = Opener { ended: &ended, replaced: FxHashMap::default() };
         opener.end_scopes_in_block(&mut cx.function.body);
         cx.function.body.change_operands(&mut |a| opener.replace(a));
     }
@@ -32,8 +32,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
 
 /// The marks of the scopes that end with those around them, and those of the pieces that slide to them. `is_inside`:
 /// what the block takes is released behind it, in the same iteration.
-fn find_ended(block: &Block, is_inside: bool, ended: &mut HashSet<Local>) {
-    let mut set: HashMap<Local, usize> = HashMap::new();
+fn find_ended(block: &Block, is_inside: bool, ended: &mut FxHashSet<Local>) {
+    let mut set: FxHashMap<Local, usize> = FxHashMap::default();
     for (i, stmt) in block.stmts.iter().enumerate() {
         set.extend(stmt.targets().into_iter().map(|x| (x, i)));
     }
@@ -67,9 +67,9 @@ fn to_mark(stmt: &Stmt) -> Option<Local> {
 }
 
 struct Opener<'a> {
-    ended: &'a HashSet<Local>,
+    ended: &'a FxHashSet<Local>,
     /// Maps the locals set at the ends of removed scopes to their values.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
 }
 
 impl Opener<'_> {

@@ -14,7 +14,7 @@ use super::pass::FunctionCx;
 use crate::analyses::alias::Aliases;
 use crate::analyses::roots::Roots;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -72,14 +72,14 @@ fn drop_releases(block: &mut Block, m: Local) {
 
 /// Holds the used locals of a function, and the roots of memory that is read.
 struct Needed {
-    used: HashSet<Local>,
+    used: FxHashSet<Local>,
     read: Roots,
     aliases: Rc<Aliases>,
 }
 
 impl Needed {
     fn of(function: &Function, aliases: Rc<Aliases>) -> Needed {
-        let mut needed = Needed { used: HashSet::new(), read: Roots::new(), aliases };
+        let mut needed = Needed { used: FxHashSet::default(), read: Roots::new(), aliases };
         // What others see of memory, and what comes back, is needed; the rest follows.
         function.params.iter().for_each(|x| needed.mark_reached(&Operand::Local(*x)));
         needed.mark_results(&function.body);

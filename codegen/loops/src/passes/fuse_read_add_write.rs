@@ -11,7 +11,7 @@
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, Local, Memory, Op, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -24,7 +24,7 @@ struct Adder<'a> {
     aliases: Rc<Aliases>,
     written: &'a [Written],
     /// How often each local is used.
-    uses: HashMap<Local, usize>,
+    uses: FxHashMap<Local, usize>,
 }
 
 impl Adder<'_> {

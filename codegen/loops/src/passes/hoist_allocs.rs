@@ -15,13 +15,14 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Function, Local, LocalInfo, Memory, Operand, Stmt};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Sizes up to this one may differ: that of the buffers that can lie on the stack.
 const SMALL: i64 = 64;
 
 pub(super) fn run(cx: &mut FunctionCx) {
-    let mut joiner = Joiner { locals: &cx.function.locals, replaced: HashMap::new() };
+    let mut joiner = Joiner { locals: &cx.function.locals, replaced: FxHashMap::default() };
     joiner.hoist_in_block(&mut cx.function.body);
     let replaced = joiner.replaced;
     if !replaced.is_empty() {
@@ -29,7 +30,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     }
 }
 
-fn rename(function: &mut Function, replaced: &HashMap<Local, Local>) {
+fn rename(function: &mut Function, replaced: &FxHashMap<Local, Local>) {
     function.body.change_operands(&mut |a| {
         while let Some(x) = a.local().and_then(|x| replaced.get(&x)) {
             *a = Operand::Local(*x);
@@ -40,7 +41,7 @@ fn rename(function: &mut Function, replaced: &HashMap<Local, Local>) {
 struct Joiner<'a> {
     locals: &'a [LocalInfo],
     /// Maps the buffers of arms to the buffers made before the conditional.
-    replaced: HashMap<Local, Local>,
+    replaced: FxHashMap<Local, Local>,
 }
 
 impl Joiner<'_> {

@@ -15,7 +15,7 @@
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Linear, Ranges};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A loop is split so often, the parts included.
 const MOST_SPLITS: usize = 3;
@@ -176,7 +176,7 @@ fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
     if asked.is_empty() || looped.from.same(&looped.to) {
         return None;
     }
-    let mut set: HashSet<Local> = stmt.bound().into_iter().collect();
+    let mut set: FxHashSet<Local> = stmt.bound().into_iter().collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     let mark = ranges.mark();
     ranges.enter(stmt, 0);
@@ -187,9 +187,9 @@ fn turn(stmt: &Stmt, looped: &For, ranges: &mut Ranges) -> Option<Turn> {
 
 struct SplitCondition {
     /// The conditions of conditionals.
-    asked: HashSet<Local>,
+    asked: FxHashSet<Local>,
     /// The locals that the loop sets.
-    set: HashSet<Local>,
+    set: FxHashSet<Local>,
     index: Local,
 }
 
@@ -235,9 +235,9 @@ fn turn_of(condition: Local, wanted: &SplitCondition, ranges: &Ranges) -> Option
 }
 
 /// Returns the comparisons that conditionals ask for, alone or with others.
-fn asked(body: &Block) -> HashSet<Local> {
-    let mut asked = HashSet::new();
-    let mut parts: HashMap<Local, Vec<Local>> = HashMap::new();
+fn asked(body: &Block) -> FxHashSet<Local> {
+    let mut asked = FxHashSet::default();
+    let mut parts: FxHashMap<Local, Vec<Local>> = FxHashMap::default();
     body.visit(&mut |stmt| match stmt {
         Stmt::If(xs, condition, then, other) => {
             asked.extend(condition.local().filter(|_| !gives_zeros(then) || !gives_zeros(other)));

@@ -16,7 +16,7 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, Builder, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many statements are short: about what a call takes itself.
 const SHORT: usize = 24;
@@ -128,7 +128,7 @@ fn may_run_twice(stmt: &Stmt) -> bool {
 struct Peeler<'a> {
     id: FunId,
     end: BaseCase,
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     locals: &'a mut Vec<LocalInfo>,
     /// How many statements may be added.
     room: usize,
@@ -158,7 +158,7 @@ impl Peeler<'_> {
 
     /// Returns the statements that replace a call.
     fn inline_call(&mut self, xs: Vec<Local>, args: Vec<Operand>) -> Vec<Stmt> {
-        let given: HashMap<Local, Operand> = self.end.params.iter().copied().zip(args).collect();
+        let given: FxHashMap<Local, Operand> = self.end.params.iter().copied().zip(args).collect();
         let mut stmts = self.end.block.copy(self.locals, given).stmts;
         let Some(Stmt::If(results, ..)) = stmts.last_mut() else { unreachable!("it ends with the conditional") };
         *results = xs;

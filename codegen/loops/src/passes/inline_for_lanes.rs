@@ -17,7 +17,7 @@ use crate::analyses::cache::Analyses;
 use crate::analyses::independence::{FunctionEffects, Independence};
 use crate::ir::inlined::{Inlined, body_of};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Module, Operand, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// A loop's body has no more statements than this with all that it calls.
@@ -44,9 +44,9 @@ pub(super) fn run(cx: &mut ModuleCx) {
 }
 
 /// Returns the loops of a function whose calls go, by their indices.
-fn choose_loops(module: &Module, id: FunId, analyses: &mut Analyses) -> HashSet<Local> {
+fn choose_loops(module: &Module, id: FunId, analyses: &mut Analyses) -> FxHashSet<Local> {
     let function = &module.functions[id.0];
-    let mut chosen = HashSet::new();
+    let mut chosen = FxHashSet::default();
     let is_candidate = !function.c_wrapper && !function.cold && !function.recursive;
     if is_candidate && has_calls(&function.body) {
         let effects = FunctionEffects::of(module, analyses);
@@ -68,8 +68,8 @@ struct CallChooser<'a> {
     function: &'a Function,
     aliases: Rc<Aliases>,
     effects: FunctionEffects,
-    likely: HashSet<Local>,
-    chosen: &'a mut HashSet<Local>,
+    likely: FxHashSet<Local>,
+    chosen: &'a mut FxHashSet<Local>,
 }
 
 impl CallChooser<'_> {
@@ -110,7 +110,7 @@ fn full_length(module: &Module, block: &Block) -> Option<usize> {
 
 struct LoopInliner<'a> {
     module: &'a Module,
-    chosen: &'a HashSet<Local>,
+    chosen: &'a FxHashSet<Local>,
     /// The locals of the caller.
     locals: &'a mut Vec<LocalInfo>,
     inlined: Inlined,

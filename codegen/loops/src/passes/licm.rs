@@ -17,7 +17,7 @@ use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -81,9 +81,9 @@ impl Mover<'_> {
 struct Round<'a> {
     mover: &'a Mover<'a>,
     /// The locals set in the loop that do not move.
-    set: HashSet<Local>,
+    set: FxHashSet<Local>,
     /// The buffers that move, if what fills them does.
-    buffers: HashSet<Local>,
+    buffers: FxHashSet<Local>,
     /// The statements that may change memory in the loop, except those that fill moved buffers.
     changes: Vec<Stmt>,
     /// Whether there was a check, or what else may leave the loop.
@@ -92,7 +92,7 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     fn new(mover: &'a Mover<'a>, looped: &For) -> Round<'a> {
-        let mut set: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+        let mut set: FxHashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
         let mut changes = Vec::new();
         looped.body.visit(&mut |stmt| {
             set.extend(stmt.targets().into_iter().chain(stmt.bound()));
@@ -100,7 +100,7 @@ impl<'a> Round<'a> {
                 changes.push(stmt.clone());
             }
         });
-        let mut round = Round { mover, set, buffers: HashSet::new(), changes, is_checked: false };
+        let mut round = Round { mover, set, buffers: FxHashSet::default(), changes, is_checked: false };
         round.buffers = round.movable_buffers(looped);
         let Round { buffers, changes, .. } = &mut round;
         changes.retain(|stmt| stmt.writes().is_none_or(|b| !buffers.contains(&b)));
@@ -121,7 +121,7 @@ impl<'a> Round<'a> {
     }
 
     /// Returns whether what a statement does is the same in each iteration, what it writes aside.
-    fn may_move(&self, parts: &Parts, set: &HashSet<Local>) -> bool {
+    fn may_move(&self, parts: &Parts, set: &FxHashSet<Local>) -> bool {
         let is_changed = |b: &Local| {
             let changes = |stmt: &Stmt| self.mover.aliases.changes(stmt, *b, self.mover.written);
             self.changes.iter().any(|stmt| !stmt.writes().is_some_and(|w| parts.written.contains(&w)) && changes(stmt))
@@ -134,11 +134,11 @@ impl<'a> Round<'a> {
     }
 
     /// The buffers that can be made and filled before the loop.
-    fn movable_buffers(&mut self, looped: &For) -> HashSet<Local> {
+    fn movable_buffers(&mut self, looped: &For) -> FxHashSet<Local> {
         if !gives_all_back(&looped.body, &self.set, self.mover.takes) {
-            return HashSet::new();
+            return FxHashSet::default();
         }
-        let mut buffers = HashSet::new();
+        let mut buffers = FxHashSet::default();
         let mut is_checked = false;
         for (i, stmt) in looped.body.stmts.iter().enumerate() {
             if let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt
@@ -179,11 +179,11 @@ impl<'a> Round<'a> {
 #[derive(Default)]
 struct Parts {
     /// The outer locals that the statement uses.
-    used: HashSet<Local>,
-    loaded: HashSet<Local>,
-    written: HashSet<Local>,
+    used: FxHashSet<Local>,
+    loaded: FxHashSet<Local>,
+    written: FxHashSet<Local>,
     /// The buffers that calls get.
-    handed: HashSet<Local>,
+    handed: FxHashSet<Local>,
     divides: bool,
     /// Whether it checks, calls or prints.
     may_leave: bool,
@@ -193,13 +193,13 @@ struct Parts {
 impl Parts {
     fn of(stmt: &Stmt) -> Parts {
         let mut parts = Parts::default();
-        let mut set = HashSet::new();
+        let mut set = FxHashSet::default();
         parts.add(stmt, &mut set);
         parts.used.retain(|x| !set.contains(x));
         parts
     }
 
-    fn add(&mut self, stmt: &Stmt, set: &mut HashSet<Local>) {
+    fn add(&mut self, stmt: &Stmt, set: &mut FxHashSet<Local>) {
         self.used.extend(stmt.operands().into_iter().filter_map(Operand::local));
         self.written.extend(stmt.writes());
         self.needs_arena |= stmt.uses_arena();

@@ -15,7 +15,7 @@
 use super::pass::FunctionCx;
 use crate::analyses::ranges::{ASSUMED, Assumed, Linear, Ranges};
 use crate::ir::{Block, Local, LocalInfo, Op, Operand, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Longer loops get no second version: statements.
 const MOST_STATEMENTS: usize = 400;
@@ -34,14 +34,14 @@ pub(super) fn run(cx: &mut FunctionCx) {
 struct Versions<'a> {
     locals: &'a mut Vec<LocalInfo>,
     /// The conditions that mostly hold: loops on the other side get no versions.
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
 }
 
 /// Ways to know that something is not positive: one form that is not, and what it assumes.
 type Goal = Vec<(Linear, Assumed)>;
 
 /// The checks that follow from goals, by number, in the order of the loop.
-type Held = HashMap<usize, Vec<Goal>>;
+type Held = FxHashMap<usize, Vec<Goal>>;
 
 impl Versions<'_> {
     fn version_in_block(&mut self, block: &mut Block, ranges: &mut Ranges) {
@@ -70,8 +70,8 @@ impl Versions<'_> {
         let ok = self.op(Op::Likely, [ok], out);
         let results = looped.targets();
         let whole = Block { stmts: vec![looped], results: results.iter().map(local).collect() };
-        let slow = whole.copy(self.locals, HashMap::new());
-        let mut fast = whole.copy(self.locals, HashMap::new());
+        let slow = whole.copy(self.locals, FxHashMap::default());
+        let mut fast = whole.copy(self.locals, FxHashMap::default());
         drop_checks(&mut fast, held, &mut 0);
         out.push(Stmt::If(results, ok, fast, slow));
     }
@@ -158,7 +158,7 @@ fn worth_two(looped: &Stmt, ranges: &mut Ranges) -> Option<Held> {
 /// The conditions that were emitted so far.
 #[derive(Default)]
 struct AskedRanges {
-    within: HashMap<Local, Operand>,
+    within: FxHashMap<Local, Operand>,
 }
 
 fn local(x: &Local) -> Operand {
@@ -181,11 +181,11 @@ fn is_small(form: &Linear) -> bool {
 
 /// Returns the checks in a loop that hold if goals do that can be stated before it.
 fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
-    let mut new: HashSet<Local> = stmt.bound().into_iter().collect();
+    let mut new: FxHashSet<Local> = stmt.bound().into_iter().collect();
     stmt.blocks().into_iter().for_each(|block| {
         block.visit(&mut |stmt| new.extend(stmt.targets().into_iter().chain(stmt.bound())));
     });
-    let mut held = Held::new();
+    let mut held = Held::default();
     let mut next = 0;
     checks(stmt, ranges, &mut |condition, ranges| {
         let goals = ranges.residuals(condition, &|x| new.contains(&x));
@@ -202,8 +202,8 @@ fn held_before(stmt: &Stmt, ranges: &mut Ranges) -> Held {
 }
 
 /// Returns the checks in a loop that would hold so before it, or before some loop in it.
-fn held_anywhere(stmt: &Stmt, ranges: &mut Ranges) -> HashSet<usize> {
-    let mut all: HashSet<usize> = held_before(stmt, ranges).into_keys().collect();
+fn held_anywhere(stmt: &Stmt, ranges: &mut Ranges) -> FxHashSet<usize> {
+    let mut all: FxHashSet<usize> = held_before(stmt, ranges).into_keys().collect();
     let mut next = 0;
     loops_in(stmt, ranges, &mut next, &mut |looped, number, ranges| {
         all.extend(held_anywhere(looped, ranges).into_iter().map(|check| number + check));

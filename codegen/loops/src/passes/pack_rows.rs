@@ -25,7 +25,7 @@ use crate::analyses::effects::Callees;
 use crate::analyses::roots::Root;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use lm::term::Span;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -33,7 +33,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let keeps_order = cx.settings.keeps_order;
     let made = alloc_counts(cx.function);
     cx.rewrite(|body, function| {
-        let sizes: HashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
+        let sizes: FxHashMap<Local, Operand> = function.row_sizes.iter().cloned().collect();
         let scope = function.params.iter().copied().collect();
         let locals = &mut function.locals;
         RowPacker { aliases, written, takes, made, sizes, scope, keeps_order, locals }.pack_in_block(body);
@@ -41,8 +41,8 @@ pub(super) fn run(cx: &mut FunctionCx) {
 }
 
 /// Maps each allocated buffer to its length.
-fn alloc_counts(function: &Function) -> HashMap<Local, Operand> {
-    let mut made = HashMap::new();
+fn alloc_counts(function: &Function) -> FxHashMap<Local, Operand> {
+    let mut made = FxHashMap::default();
     function.body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt {
             made.insert(*buffer, count.clone());
@@ -56,11 +56,11 @@ struct RowPacker<'a> {
     written: &'a [Written],
     /// Which functions take from the arena.
     takes: &'a [bool],
-    made: HashMap<Local, Operand>,
+    made: FxHashMap<Local, Operand>,
     /// The size of the rows in a buffer of rows.
-    sizes: HashMap<Local, Operand>,
+    sizes: FxHashMap<Local, Operand>,
     /// The locals that outer blocks set before the current statement.
-    scope: HashSet<Local>,
+    scope: FxHashSet<Local>,
     keeps_order: bool,
     locals: &'a mut Vec<LocalInfo>,
 }
@@ -177,7 +177,7 @@ impl RowPacker<'_> {
             }
         }
         after.extend(mark.map(|m| Stmt::Memory(Memory::Release(Operand::Local(m)))));
-        let names = HashMap::from([(row, near)]);
+        let names = FxHashMap::from_iter([(row, near)]);
         let stmts = std::mem::take(&mut body.stmts).into_iter().enumerate();
         for (i, mut stmt) in stmts {
             if i == first {
@@ -198,12 +198,12 @@ impl RowPacker<'_> {
     /// that cannot be done, and nothing later does it.
     fn release(&self, body: &Block, first: usize, last: usize) -> Option<bool> {
         let region = Block { stmts: body.stmts[first..=last].to_vec(), results: vec![] };
-        let mut set = HashSet::new();
+        let mut set = FxHashSet::default();
         region.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
         if gives_all_back(&region, &set, self.takes) {
             return Some(true);
         }
-        let marks: HashSet<Local> = body.stmts[..first].iter().flat_map(Stmt::targets).collect();
+        let marks: FxHashSet<Local> = body.stmts[..first].iter().flat_map(Stmt::targets).collect();
         let goes_back = |stmt: &Stmt| match stmt {
             Stmt::Memory(Memory::Release(m)) => m.local().is_some_and(|m| marks.contains(&m)),
             _ => false,
@@ -234,7 +234,7 @@ fn each(builder: &mut Builder, size: &Operand, stmts: impl FnOnce(Local, Local) 
 /// Returns the rows of Floats that are loaded at the index of a loop from buffers that were there before, and these
 /// buffers.
 fn rows(looped: &For, locals: &[LocalInfo]) -> Vec<(Local, Local)> {
-    let set: HashSet<Local> = looped.body.stmts.iter().flat_map(Stmt::targets).collect();
+    let set: FxHashSet<Local> = looped.body.stmts.iter().flat_map(Stmt::targets).collect();
     let row = |stmt: &Stmt| match stmt {
         Stmt::Memory(Memory::Load(x, b, i)) if i.local() == Some(looped.index) => {
             let is_row = locals[x.0 as usize].ty == Scalar::Float.ty().buffer();

@@ -8,7 +8,7 @@
 
 use super::pass::ModuleCx;
 use crate::ir::{FunId, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The value of a parameter in the calls seen so far: none yet, one number, or different values.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub(super) fn run(cx: &mut ModuleCx) {
                 ArgumentValue::Number(n) => Some((*x, Operand::Integer(*n))),
                 ArgumentValue::Nothing | ArgumentValue::Different => None,
             });
-            let numbers: HashMap<_, _> = numbers.collect();
+            let numbers: FxHashMap<_, _> = numbers.collect();
             function.body.change_operands(&mut |a| {
                 if let Some(number) = a.local().and_then(|x| numbers.get(&x)) {
                     *a = number.clone();

@@ -15,7 +15,7 @@ use super::pass::ModuleCx;
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::term::Version;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Longer functions get no second version: statements.
 const MOST_STATEMENTS: usize = 2_000;
@@ -112,7 +112,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
     let mut fast = std::mem::take(&mut function.body);
     let mut asker = Asker { locals: &mut function.locals, stmts: vec![] };
     let mut all = Operand::Bool(true);
-    let mut sizes = HashMap::new();
+    let mut sizes = FxHashMap::default();
     let mut row_sizes = Vec::new();
     for Rows { sizes: buffer, count, rows } in rows {
         let first = asker.first(*buffer, *count);
@@ -123,7 +123,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
     }
     let likely = asker.op(Op::Likely, [all]);
     let mut stmts = asker.stmts;
-    let mut known = HashMap::new();
+    let mut known = FxHashMap::default();
     drop_loads(&mut fast, &sizes, &mut known);
     fast.change_operands(&mut |a| {
         if let Some(size) = a.local().and_then(|x| known.get(&x)) {
@@ -144,7 +144,7 @@ fn two_versions(function: &mut Function, rows: &[Rows], slow: FunId) {
 }
 
 /// Drops the loads of sizes that are known, and notes what they are.
-fn drop_loads(block: &mut Block, sizes: &HashMap<Local, Operand>, known: &mut HashMap<Local, Operand>) {
+fn drop_loads(block: &mut Block, sizes: &FxHashMap<Local, Operand>, known: &mut FxHashMap<Local, Operand>) {
     block.stmts.retain_mut(|stmt| {
         stmt.blocks_mut().into_iter().for_each(|block| drop_loads(block, sizes, known));
         let Stmt::Memory(Memory::Load(x, b, _)) = stmt else { return true };

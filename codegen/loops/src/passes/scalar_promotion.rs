@@ -16,7 +16,7 @@
 use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, Builder, For, Local, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -46,7 +46,7 @@ impl Carrier<'_> {
     }
 
     fn promote_in_loop(&mut self, mut looped: For, out: &mut Vec<Stmt>) {
-        let mut set: HashSet<Local> = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
+        let mut set: FxHashSet<Local> = looped.carried.iter().map(|(y, _)| *y).chain([looped.index]).collect();
         looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
         let is_sum = |stmt: &Stmt| match stmt {

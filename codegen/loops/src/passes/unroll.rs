@@ -8,7 +8,7 @@
 
 use super::pass::FunctionCx;
 use crate::ir::{Block, For, Local, LocalInfo, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// A loop of so many iterations is unrolled.
 const MOST_ITERATIONS: i64 = 16;
@@ -21,7 +21,8 @@ const MOST_GROWTH: usize = 2000;
 
 pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| {
-        let mut unroller = Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: HashMap::new() };
+        let mut unroller =
+            Unroller { locals: &mut function.locals, budget: MOST_GROWTH, replaced: FxHashMap::default() };
         unroller.unroll_in_block(body);
         let replaced = unroller.replaced;
         if !replaced.is_empty() {
@@ -35,10 +36,10 @@ struct Unroller<'a> {
     /// The number of statements that may still be added to the function.
     budget: usize,
     /// Maps the results of unrolled loops to operands.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
 }
 
-fn resolve(a: &mut Operand, replaced: &HashMap<Local, Operand>) {
+fn resolve(a: &mut Operand, replaced: &FxHashMap<Local, Operand>) {
     while let Some(other) = a.local().and_then(|x| replaced.get(&x)) {
         *a = other.clone();
     }

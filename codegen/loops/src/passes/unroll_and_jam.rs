@@ -40,7 +40,7 @@ use crate::analyses::divergence::{Divergence, Layout};
 use crate::analyses::independence::{FunctionEffects, Independence, bests};
 use crate::analyses::jam;
 use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Stmt, Vectors};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// How many iterations run side by side.
@@ -71,7 +71,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     let function = &*cx.function;
     let likely = function.body.likely_conditions();
     let chooser = JamChooser { function, aliases, effects, keeps_order, likely, vectors };
-    let mut chosen = HashMap::new();
+    let mut chosen = FxHashMap::default();
     chooser.choose_in_block(&function.body, &mut vec![], &mut chosen);
     if !chosen.is_empty() {
         mark(&mut cx.function.body, &chosen, vectors);
@@ -86,7 +86,7 @@ struct JamChoice {
     in_block: bool,
 }
 
-fn mark(block: &mut Block, chosen: &HashMap<Local, JamChoice>, vectors: Vectors) {
+fn mark(block: &mut Block, chosen: &FxHashMap<Local, JamChoice>, vectors: Vectors) {
     for stmt in &mut block.stmts {
         if let Stmt::For(looped) = stmt
             && let Some(choice) = chosen.get(&looped.index)
@@ -156,13 +156,18 @@ struct JamChooser<'a> {
     aliases: Rc<Aliases>,
     effects: &'a FunctionEffects,
     keeps_order: bool,
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     vectors: Vectors,
 }
 
 impl JamChooser<'_> {
     /// Chooses among the loops of a block inside of the loops `around`, which are outermost first.
-    fn choose_in_block<'b>(&self, block: &'b Block, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
+    fn choose_in_block<'b>(
+        &self,
+        block: &'b Block,
+        around: &mut Vec<&'b For>,
+        chosen: &mut FxHashMap<Local, JamChoice>,
+    ) {
         for stmt in &block.stmts {
             match stmt {
                 Stmt::For(looped) => self.choose_in_nest(looped, around, chosen),
@@ -175,8 +180,8 @@ impl JamChooser<'_> {
         }
     }
 
-    fn choose_in_nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut HashMap<Local, JamChoice>) {
-        let mut candidates = HashMap::new();
+    fn choose_in_nest<'b>(&self, looped: &'b For, around: &mut Vec<&'b For>, chosen: &mut FxHashMap<Local, JamChoice>) {
+        let mut candidates = FxHashMap::default();
         self.candidates(looped, &mut candidates);
         if let Some(part) = candidates.get(&looped.index)
             && candidates.values().all(|other| part <= other)
@@ -191,7 +196,7 @@ impl JamChooser<'_> {
     }
 
     /// Chooses a loop, with another one if the two make a block.
-    fn choose_partner(&self, looped: &For, around: &[&For], chosen: &mut HashMap<Local, JamChoice>) {
+    fn choose_partner(&self, looped: &For, around: &[&For], chosen: &mut FxHashMap<Local, JamChoice>) {
         if let Some((partner, copies)) = self.partner(looped, around) {
             chosen.insert(partner, JamChoice { copies, in_block: true });
             chosen.insert(looped.index, JamChoice { copies: SIDE_BY_SIDE, in_block: true });
@@ -239,7 +244,7 @@ impl JamChooser<'_> {
     }
 
     /// The loops of a nest that are worth it, and what is left of their cost.
-    fn candidates(&self, looped: &For, found: &mut HashMap<Local, f64>) {
+    fn candidates(&self, looped: &For, found: &mut FxHashMap<Local, f64>) {
         if self.can(looped) {
             let part = self.part(looped);
             found.extend((part <= WORTH).then_some((looped.index, part)));
@@ -292,7 +297,7 @@ fn loops_in(block: &Block) -> Vec<&For> {
 /// A loop whose iterations run side by side.
 struct Jam {
     /// The locals that may differ between the iterations.
-    own: HashSet<Local>,
+    own: FxHashSet<Local>,
     copies: f64,
 }
 

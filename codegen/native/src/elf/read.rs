@@ -4,7 +4,7 @@ use super::{
     ABSOLUTE, Content, FILE, Joined, LOCAL, NOBITS, Place, RELA, RELOCATION, RESERVED, Relocation, SECTION,
     SECTION_HEADER, STRTAB, SYMBOL, SYMTAB, SectionKey, Symbol, Target, UNDEFINED,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The kind of a section that only LLVM's linker reads: of which symbols the address counts (SHT_LLVM_ADDRSIG).
 const ADDRESSES: u32 = 0x6fff_4c03;
@@ -32,7 +32,7 @@ struct Object<'a> {
 }
 
 /// Maps a section of an object to the section that it became a part of, with its offset there.
-type Moves = HashMap<usize, (usize, u64)>;
+type Moves = FxHashMap<usize, (usize, u64)>;
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes[at..at + N].try_into().expect("a slice has its length")
@@ -111,7 +111,7 @@ impl Joined {
     }
 
     fn add_sections(&mut self, object: &Object) -> Moves {
-        let mut moves = Moves::new();
+        let mut moves = Moves::default();
         for (i, header) in object.headers.iter().enumerate().skip(1) {
             assert!(header.kind != GROUP, "LLVM groups no sections of ours");
             if [SYMTAB, STRTAB, RELA, ADDRESSES].contains(&header.kind) {

@@ -6,7 +6,8 @@ use inkwell::values::{BasicValueEnum, FunctionValue, IntValue, MetadataValue, Ph
 use loops::analyses::alias::Aliases;
 use loops::analyses::divergence::Divergence;
 use loops::ir::{Function, Local, Operand};
-use std::collections::{BTreeMap, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// A value, and the block from which control comes with it.
@@ -27,9 +28,9 @@ pub(super) struct Frame<'ctx, 'f> {
     /// The alias scopes of the current loop.
     pub(super) scopes: Option<Scopes<'ctx>>,
     /// The locals that hold the next value of a sum that a loop carries.
-    pub(super) sums: HashSet<Local>,
+    pub(super) sums: FxHashSet<Local>,
     /// The conditions that mostly hold.
-    pub(super) likely: Rc<HashSet<Local>>,
+    pub(super) likely: Rc<FxHashSet<Local>>,
     /// The loop in lanes at hand.
     pub(super) lanes: Option<ActiveLanes<'ctx>>,
     /// The function that this one is a slice of, if it is a slice.
@@ -65,7 +66,7 @@ impl<'ctx, 'f> Frame<'ctx, 'f> {
             reports: Reports::new(),
             aliases: None,
             scopes: None,
-            sums: HashSet::new(),
+            sums: FxHashSet::default(),
             likely: Rc::default(),
             lanes: None,
             origin: None,

@@ -69,7 +69,7 @@ use loops::ir;
 use loops::ir::{FunId, Scalar, Ty};
 use loops::lower::Outside;
 use loops::symbol::Symbol;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use support::Cause;
@@ -142,13 +142,13 @@ struct Emitter<'ctx, 'a> {
     /// The errors that may be reported, by what they are and where they point.
     sites: IndexMap<(Cause, usize), PointerValue<'ctx>>,
     /// The names of the parameters in C, of each function that C calls.
-    parameter_names: HashMap<FunName, Vec<String>>,
+    parameter_names: FxHashMap<FunName, Vec<String>>,
     /// Which functions may run more than once in a call of an entry.
     repeated: Vec<bool>,
     /// How often the code at hand runs.
     hotness: Hotness,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
-    aliases: HashMap<usize, Rc<loops::analyses::alias::Aliases>>,
+    aliases: FxHashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
 
 impl<'ctx, 'a> Emitter<'ctx, 'a> {
@@ -170,7 +170,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             parameter_names: names.collect(),
             repeated: request.module.repeated(),
             hotness: Hotness::default(),
-            aliases: HashMap::new(),
+            aliases: FxHashMap::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use super::Emitter;
 use crate::options::Math;
 use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags};
 use loops::ir::{Block, For, Local, Op, Operand, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 impl<'ctx> Emitter<'ctx, '_> {
     /// The rounding of a product that goes into a sum may be left out.
@@ -29,8 +29,8 @@ impl<'ctx> Emitter<'ctx, '_> {
 }
 
 /// Returns the locals that are set to `y + e` as the next value of the y that a loop carries.
-pub(super) fn sums(body: &Block) -> HashSet<Local> {
-    let mut found = HashSet::new();
+pub(super) fn sums(body: &Block) -> FxHashSet<Local> {
+    let mut found = FxHashSet::default();
     body.visit(&mut |stmt| {
         if let Stmt::For(looped) = stmt {
             found.extend(sums_of(looped));

@@ -23,7 +23,7 @@ use inkwell::{GlobalVisibility, context::Context};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many instructions are worth a part, and the most parts. LLVM takes some 0.3 s for so many instructions. Less
 /// than a tenth of that is overhead: reading the module, and compiling copies.
@@ -37,11 +37,11 @@ const SHORT: usize = 40;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModulePart {
     /// The functions that the part defines.
-    defined: HashSet<String>,
+    defined: FxHashSet<String>,
     /// The defined functions that other parts call.
-    shared: HashSet<String>,
+    shared: FxHashSet<String>,
     /// The functions of which the part has a copy.
-    copied: HashSet<String>,
+    copied: FxHashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
 }
@@ -69,11 +69,11 @@ pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
 fn nodes(module: &Module) -> Vec<Node> {
     let functions: Vec<FunctionValue> =
         module.get_functions().filter(|function| function.count_basic_blocks() > 0).collect();
-    let numbers: HashMap<FunctionValue, usize> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();
+    let numbers: FxHashMap<FunctionValue, usize> = functions.iter().enumerate().map(|(i, f)| (*f, i)).collect();
     functions.iter().map(|function| node(*function, &numbers)).collect()
 }
 
-fn node(function: FunctionValue, numbers: &HashMap<FunctionValue, usize>) -> Node {
+fn node(function: FunctionValue, numbers: &FxHashMap<FunctionValue, usize>) -> Node {
     let noinline = Attribute::get_named_enum_kind_id("noinline");
     let mut node = Node {
         name: name_of(function),

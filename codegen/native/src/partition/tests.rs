@@ -8,7 +8,7 @@ use crate::options::Options;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns a function of so many instructions, which calls others first.
 fn function(head: &str, length: usize, callees: &[&str]) -> String {
@@ -90,7 +90,7 @@ fn every_function_has_one_place_or_is_copied() {
     let parts = parts_of(&program());
     assert!(parts.len() > 2, "{parts:?}");
     let defined: Vec<&String> = parts.iter().flat_map(|part| &part.defined).collect();
-    assert_eq!(defined.len(), defined.iter().collect::<HashSet<_>>().len());
+    assert_eq!(defined.len(), defined.iter().collect::<FxHashSet<_>>().len());
     assert_eq!(defined.len(), 7, "all but the short ones: {parts:?}");
     for part in &parts {
         let uses_short = ["f", "a", "b"].iter().any(|name| part.defined.contains(*name));

@@ -22,7 +22,7 @@ use lm::prim::Prim;
 use lm::scope::{free_variables, occurrences, substitute};
 use lm::term::{Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Returns whether a term has states to be replayed.
@@ -33,7 +33,7 @@ pub fn has_replays(e: &Expr) -> bool {
 /// Returns the definition with calls for its loops over replayed states, and the functions that they call.
 /// States that are read in another way are kept.
 pub fn with_sweeps(def: &Def, is_taken: &dyn Fn(&FunName) -> bool, supply: &mut Supply) -> (Def, Vec<Def>) {
-    let mut bound = HashMap::new();
+    let mut bound = FxHashMap::default();
     def.body.visit_bindings(|b| {
         if let Pattern::Var(x) = &b.pattern {
             bound.insert(x.id(), b.rhs.clone());
@@ -49,7 +49,7 @@ struct Sweeps<'a> {
     is_taken: &'a dyn Fn(&FunName) -> bool,
     supply: &'a mut Supply,
     /// What the variables of the definition are bound to.
-    bound: HashMap<u32, Expr>,
+    bound: FxHashMap<u32, Expr>,
     made: Vec<Def>,
 }
 
@@ -150,7 +150,7 @@ impl Sweeps<'_> {
         let fun = Arc::new(Fun { name: self.name(), params, result });
         let sweep = self.body(&fun, &captured, replay, &own, [&step, w]);
         let params: Vec<Var> = captured.iter().map(|x| self.supply.fresh(x.name(), x.ty().clone())).collect();
-        let by: HashMap<u32, Expr> = captured.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
+        let by: FxHashMap<u32, Expr> = captured.iter().map(Var::id).zip(params.iter().map(Expr::var)).collect();
         let params = params.into_iter().chain(own.all().into_iter().cloned()).collect();
         self.made.push(Def { fun: fun.clone(), params, body: substitute(&sweep, &by) });
         let given = [replay.start.clone(), Expr::integer(0), steps.clone(), replay.slots.clone(), r.clone()];
@@ -206,7 +206,7 @@ impl Sweeps<'_> {
                 rhs: Expr::prim(Prim::Sub, [Expr::var(&top), Expr::var(&own.lo)]),
             },
         ];
-        let one = substitute(step, &HashMap::from([(own.r.id(), Expr::var(&r))]));
+        let one = substitute(step, &FxHashMap::from_iter([(own.r.id(), Expr::var(&r))]));
         let more = self.right_part(fun, captured, replay, own, [&r, &top, &length]);
         let is_one = Expr::prim(Prim::Lt, [Expr::var(&length), Expr::integer(2)]);
         let body = Expr::block(pairs.to_vec(), Expr::conditional(is_one, one, more));

@@ -14,7 +14,7 @@ use crate::derive::call_order;
 use crate::derive::pipeline::{Error, Pipeline};
 use lm::scope::renamed;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Pattern, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The nodes of the largest definition that inlining makes.
 const MOST_NODES: usize = 2_000;
@@ -40,7 +40,7 @@ impl Pipeline {
     fn with_inlined(&mut self, e: &Expr, mut budget: usize) -> Result<Option<Expr>, Error> {
         let mut called = Vec::new();
         calls(e, &mut called);
-        let mut bodies = HashMap::new();
+        let mut bodies = FxHashMap::default();
         for callee in called {
             if !bodies.contains_key(&callee) {
                 let body = self.inlinable(&callee)?;
@@ -57,7 +57,7 @@ impl Pipeline {
         Ok((!bodies.is_empty()).then(|| self.put_in_place(e, &bodies)))
     }
 
-    fn put_in_place(&mut self, e: &Expr, bodies: &HashMap<FunName, Option<Def>>) -> Expr {
+    fn put_in_place(&mut self, e: &Expr, bodies: &FxHashMap<FunName, Option<Def>>) -> Expr {
         if let Kind::Lam(..) = e.kind() {
             return e.clone();
         }

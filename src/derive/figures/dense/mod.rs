@@ -30,7 +30,7 @@ use lm::scope::renamed;
 use lm::shape;
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Mode, Op, Path, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// A side with at most this many scalars is chosen if the other side's size is known only at run time.
@@ -212,7 +212,7 @@ impl Pipeline {
             hoist_residuals::hoist_residuals(&both, &both.params[1..], &self.effects, supply)
         });
         let bind = Binding { pattern: Pattern::Var(s), rhs: point };
-        let halves = partial_eval::cut(&both.body, HashSet::from([v.id()]), supply);
+        let halves = partial_eval::cut(&both.body, FxHashSet::from_iter([v.id()]), supply);
         let result = halves.result.args_of(&Op::Tuple).expect("the value beside the derivative").to_vec();
         let mut early = [vec![bind], halves.forward].concat();
         let value = self.bound(&mut early, "y", result[0].clone());

@@ -31,7 +31,7 @@ use lm::prim::Prim;
 use lm::scope::free_variables;
 use lm::term::{Binding, Def, Derivative, Expr, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The kind of partner that a value is paired with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub fn paired(
     let space = Expr::witness(&def.fun.varying_of(&parts));
     let varying_type = def.fun.varying();
     let mut cx =
-        Paired { supply, partner_kind, space, start: None, partners: HashMap::new(), out: Vec::new(), written };
+        Paired { supply, partner_kind, space, start: None, partners: FxHashMap::default(), out: Vec::new(), written };
     let (params, start) = match partner_kind {
         Partner::Tupled => (def.params.clone(), Expr::prim(Prim::LmOne, [cx.space.clone()])),
         Partner::Polymorphic | Partner::Tangent => {
@@ -124,7 +124,7 @@ struct Paired<'a> {
     /// The partner that the function is given, where it is given one.
     start: Option<Expr>,
     /// The partners of the variables in scope that can change.
-    partners: HashMap<u32, Expr>,
+    partners: FxHashMap<u32, Expr>,
     out: Vec<Binding>,
     written: &'a dyn Fn(&FunName) -> bool,
 }

@@ -12,7 +12,7 @@
 
 use super::{Argument, Def, Term};
 use lm::term::{self, Binding, Expr, Kind, Op, Var};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns the definition in CL; its type is checked.
 ///
@@ -27,7 +27,7 @@ pub fn convert(def: &term::Def) -> Def {
 /// Γ: the variables in scope, each with its number from 1.
 #[derive(Default)]
 struct Scope {
-    numbers: HashMap<u32, usize>,
+    numbers: FxHashMap<u32, usize>,
     size: usize,
 }
 

@@ -33,7 +33,7 @@ use lm::scope::{renamed, substitute};
 use lm::term::{Binding, Def, Derivative, Expr, Fun, FunName, Kind, Op, Path, Pattern, Supply, Var, place};
 use lm::types::Type;
 use plan::plan;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A block in two parts.
@@ -53,7 +53,7 @@ pub struct Callees<'a> {
     /// Tells whether the two halves of a function are written by hand.
     pub halves_by_hand: &'a dyn Fn(&FunName) -> bool,
     /// The records of functions, as far as they are known.
-    pub records: &'a HashMap<FunName, Record>,
+    pub records: &'a FxHashMap<FunName, Record>,
     /// The functions with effects, such as printing.
     pub effects: &'a Effects,
     /// The states of folds that are kept, where the program does not say.

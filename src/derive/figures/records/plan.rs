@@ -16,7 +16,7 @@ use lm::prim::Prim;
 use lm::scope::free_variables;
 use lm::term::{Binding, Expr, Kind, Op, Pattern, Var};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// The values of a block that a map reads, and where each one comes from.
 pub struct Plan {
@@ -44,10 +44,10 @@ pub fn plan(values: &[Binding], reader: &Expr, at_hand: &[Var]) -> Plan {
 /// Plans for a reader outside the scope of a block with parameters.
 pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand: &[Var]) -> Plan {
     let inside = values.iter().flat_map(|b| b.pattern.vars());
-    let bound: HashSet<u32> = inside.chain(params).map(Var::id).collect();
-    let given: HashSet<u32> = at_hand.iter().map(Var::id).collect();
+    let bound: FxHashSet<u32> = inside.chain(params).map(Var::id).collect();
+    let given: FxHashSet<u32> = at_hand.iter().map(Var::id).collect();
     let free = free_to_make(values, &bound, &given);
-    let mut needed: HashSet<u32> = free_variables(reader).iter().map(Var::id).collect();
+    let mut needed: FxHashSet<u32> = free_variables(reader).iter().map(Var::id).collect();
     let mut plan = Plan { record: Vec::new(), again: Vec::new() };
     for b in values.iter().rev() {
         let used: Vec<&Var> = b.pattern.vars().iter().filter(|x| needed.contains(&x.id())).collect();
@@ -74,7 +74,7 @@ pub fn plan_elsewhere(params: &[Var], values: &[Binding], reader: &Expr, at_hand
 }
 
 /// Returns the variables that need no record: the available ones, and values made of them and of outer variables.
-fn free_to_make(values: &[Binding], bound: &HashSet<u32>, at_hand: &HashSet<u32>) -> HashSet<u32> {
+fn free_to_make(values: &[Binding], bound: &FxHashSet<u32>, at_hand: &FxHashSet<u32>) -> FxHashSet<u32> {
     let mut free = at_hand.clone();
     for b in values.iter().filter(|b| weight(b) != Weight::Work) {
         if free_variables(&b.rhs).iter().all(|x| !bound.contains(&x.id()) || free.contains(&x.id())) {
@@ -136,7 +136,7 @@ pub struct Stages {
 /// Cuts a block into two stages. The first computes the record; the second reads it and computes the
 /// result. What shows when it is evaluated (`shows`) is in the first.
 pub fn stages(values: &[Binding], result: &Expr, record: &[Var], shows: &dyn Fn(&Expr) -> bool) -> Stages {
-    let mut early: HashSet<u32> = record.iter().map(Var::id).collect();
+    let mut early: FxHashSet<u32> = record.iter().map(Var::id).collect();
     let mut first = Vec::new();
     for b in values.iter().rev() {
         if shows(&b.rhs) || b.pattern.vars().iter().any(|x| early.contains(&x.id())) {
@@ -145,7 +145,7 @@ pub fn stages(values: &[Binding], result: &Expr, record: &[Var], shows: &dyn Fn(
         }
     }
     first.reverse();
-    let mut late: HashSet<u32> = free_variables(result).iter().map(Var::id).collect();
+    let mut late: FxHashSet<u32> = free_variables(result).iter().map(Var::id).collect();
     let (mut extra, mut second) = (Vec::new(), Vec::new());
     for b in values.iter().rev() {
         let is_wanted = |x: &&Var| late.contains(&x.id()) && !record.contains(x);

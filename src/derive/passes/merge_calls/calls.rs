@@ -4,7 +4,7 @@ use super::MergeCalls;
 use crate::derive::partial_eval::depends_on;
 use lm::term::{Binding, Derivative, Expr, Fun, FunName, Kind, Op, Pattern, Var};
 use lm::types::Type;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 impl MergeCalls<'_> {
@@ -98,7 +98,7 @@ impl MergeCalls<'_> {
 
     /// Rewrites the reverse derivatives that a block calls to calls of their halves. The first half can then move to
     /// where the value is computed. Rewrites `[vjp f]` only if it depends on `late`.
-    fn with_halves(&mut self, e: &Expr, late: &HashSet<u32>) -> Expr {
+    fn with_halves(&mut self, e: &Expr, late: &FxHashSet<u32>) -> Expr {
         let (bindings, result) = e.as_block();
         let mut late = late.clone();
         let last = self.supply.fresh("t", result.ty().clone());
@@ -123,7 +123,7 @@ impl MergeCalls<'_> {
         }
     }
 
-    pub(super) fn halves_in_branches(&mut self, e: &Expr, late: &HashSet<u32>) -> Expr {
+    pub(super) fn halves_in_branches(&mut self, e: &Expr, late: &FxHashSet<u32>) -> Expr {
         match e.args_of(&Op::If) {
             Some([c, yes, no]) => {
                 Expr::conditional(c.clone(), self.with_halves(yes, late), self.with_halves(no, late)).at(e.span())

@@ -27,11 +27,11 @@ use calls::{Role, function_of_pair, role_of};
 use lm::effect::Effects;
 use lm::term::{Atom, Binding, Def, Expr, Fun, FunName, Kind, Op, Pattern, Supply, Var};
 use lm::types::Type;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// The functions that have two halves, each with the type of its record.
-pub type Records = HashMap<FunName, (Arc<Fun>, Type)>;
+pub type Records = FxHashMap<FunName, (Arc<Fun>, Type)>;
 
 /// Merges the computations of a definition.
 ///
@@ -43,7 +43,7 @@ pub fn merge_calls(def: &Def, records: &Records, late: &[Var], effects: &Effects
         records,
         effects,
         supply,
-        positions: HashMap::new(),
+        positions: FxHashMap::default(),
         tuples,
         late: late.iter().map(Var::id).collect(),
     };
@@ -63,9 +63,9 @@ struct MergeCalls<'a> {
     records: &'a Records,
     effects: &'a Effects,
     supply: &'a mut Supply,
-    positions: HashMap<u32, Position>,
+    positions: FxHashMap<u32, Position>,
     /// The late parameters and the variables that depend on them.
-    late: HashSet<u32>,
+    late: FxHashSet<u32>,
     tuples: Tuples,
 }
 
@@ -109,7 +109,7 @@ impl MergeCalls<'_> {
 
     /// Rewrites a reverse derivative before the value at the same point to its halves: the first gives the value, too.
     fn halves_before_values(&mut self, all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
-        let mut values: HashMap<Key, usize> = HashMap::new();
+        let mut values: FxHashMap<Key, usize> = FxHashMap::default();
         for (i, b) in all.iter().flatten().enumerate() {
             let is_value = matches!(b.rhs.kind(), Kind::App(Op::Call(f), _) if role_of(f).0 == Role::Value);
             if let Some(key) = self.key_of(&b.rhs).filter(|_| is_value && !self.effects.in_term(&b.rhs)) {
@@ -147,7 +147,7 @@ impl MergeCalls<'_> {
     }
 
     fn merge_bindings(&mut self, mut all: Vec<Option<Binding>>, depth: usize) -> Vec<Binding> {
-        let mut first: HashMap<Key, usize> = HashMap::new();
+        let mut first: FxHashMap<Key, usize> = FxHashMap::default();
         for i in 0..all.len() {
             let Some(b) = all[i].clone() else { continue };
             b.pattern.vars().iter().for_each(|x| self.set_position(x, Position(depth + 1, i)));
@@ -206,7 +206,7 @@ impl MergeCalls<'_> {
             return Some((self.merge_conditionals(a, b), None));
         }
         let between = all[j..].iter().flatten().flat_map(|b| b.pattern.vars()).map(Var::id);
-        let late: HashSet<u32> = between.chain(self.late.iter().copied()).collect();
+        let late: FxHashSet<u32> = between.chain(self.late.iter().copied()).collect();
         let with_halves = self.halves_in_branches(&b.rhs, &late);
         let (forward, rest) = cut_conditional(&with_halves, late, self.supply)?;
         Some((self.merge_conditionals(a, &forward), Some(Binding { pattern: b.pattern.clone(), rhs: rest })))
@@ -300,7 +300,7 @@ fn projections_first(all: Vec<Option<Binding>>) -> Vec<Option<Binding>> {
     let last = all.len() - 1;
     let mut after: Vec<Vec<Binding>> = vec![Vec::new(); all.len() + 1];
     // The slot in which each variable is bound: slot 0 is before the block's first binding.
-    let mut slots: HashMap<u32, usize> = HashMap::new();
+    let mut slots: FxHashMap<u32, usize> = FxHashMap::default();
     for (i, b) in all.into_iter().flatten().enumerate() {
         let is_projection = matches!((&b.pattern, b.rhs.kind()), (Pattern::Tuple(_), Kind::Var(_)));
         let is_light = (is_projection || matches!(b.rhs.kind(), Kind::App(Op::Tuple | Op::Get(..), _))) && i < last;
@@ -326,14 +326,14 @@ pub fn violation(def: &Def, facts: &Facts) -> Option<Expr> {
 struct Unmerged<'a> {
     effects: &'a Effects,
     /// The directions, and the variables that depend on them.
-    late: HashSet<u32>,
+    late: FxHashSet<u32>,
 }
 
 impl Unmerged<'_> {
     fn term(&mut self, e: &Expr) -> Option<Expr> {
         let Kind::Let(bindings, body) = e.kind() else { return e.children().find_map(|c| self.term(c)) };
         // For each variable that is a condition, what its first conditional and all after it bind.
-        let mut later: HashMap<u32, HashSet<u32>> = HashMap::new();
+        let mut later: FxHashMap<u32, FxHashSet<u32>> = FxHashMap::default();
         for b in bindings {
             if depends_on(&b.rhs, &self.late) {
                 self.late.extend(b.pattern.vars().iter().map(Var::id));

@@ -5,7 +5,7 @@
 //! and what lies in them is mostly the same. What they are is told apart as ever.
 
 use crate::analyses::roots::{Root, Roots};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// More roots than so many of one buffer are very many.
 const MANY: usize = 64;
@@ -13,7 +13,7 @@ const MANY: usize = 64;
 /// The roots that lie in roots.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    of: HashMap<Root, Roots>,
+    of: FxHashMap<Root, Roots>,
     /// The roots of which it is known together.
     common: Roots,
     in_common: Roots,

@@ -14,11 +14,12 @@
 use super::{Aliases, is_buffer, is_buffer_operand};
 use crate::analyses::roots::Roots;
 use crate::ir::{Function, Local, Memory, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns the place in the text, of buffers that were just allocated.
-pub(super) fn allocation_order(function: &Function, aliases: &Aliases) -> HashMap<Local, usize> {
-    let mut finder = AllocFinder { function, aliases, made: HashMap::new(), unknown: Roots::new(), stored: Vec::new() };
+pub(super) fn allocation_order(function: &Function, aliases: &Aliases) -> FxHashMap<Local, usize> {
+    let mut finder =
+        AllocFinder { function, aliases, made: FxHashMap::default(), unknown: Roots::new(), stored: Vec::new() };
     loop {
         finder.visit_stores();
         let known = finder.made.len();
@@ -32,7 +33,7 @@ pub(super) fn allocation_order(function: &Function, aliases: &Aliases) -> HashMa
 struct AllocFinder<'a> {
     function: &'a Function,
     aliases: &'a Aliases,
-    made: HashMap<Local, usize>,
+    made: FxHashMap<Local, usize>,
     /// The roots in which something lies of which nothing is known yet.
     unknown: Roots,
     /// The buffers stored elsewhere, each with the time at which its memory was allocated.

@@ -23,8 +23,9 @@ pub mod written;
 use crate::analyses::roots::{Root, Roots};
 use crate::ir::{Argument, Block, Function, Local, Memory, Operand, Returned, Stmt};
 use contents::Contents;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Holds what alias analysis knows of the buffers of a function.
@@ -35,11 +36,11 @@ pub struct Aliases {
     /// For each root, the roots that may lie in it.
     contents: Contents,
     /// The place of each local in the order in which they are set.
-    order: HashMap<Local, usize>,
+    order: FxHashMap<Local, usize>,
     /// For each buffer allocated in the function, the earliest allocation of the memory that it is part of.
-    made: HashMap<Local, usize>,
+    made: FxHashMap<Local, usize>,
     /// The roots that can be reached from a buffer, computed on demand.
-    reached: RefCell<HashMap<Local, Rc<Roots>>>,
+    reached: RefCell<FxHashMap<Local, Rc<Roots>>>,
     /// All roots, if they were asked for.
     all: OnceCell<Roots>,
 }
@@ -133,7 +134,7 @@ impl Aliases {
     }
 
     /// Returns whether all that a buffer may be a part of was allocated as one of these.
-    pub fn is_made_among(&self, x: Local, made: &HashSet<Local>) -> bool {
+    pub fn is_made_among(&self, x: Local, made: &FxHashSet<Local>) -> bool {
         let is_one = |root: Root| matches!(root, Root::Made(y) if made.contains(&y));
         !self.roots(x).is_empty() && self.roots(x).iter().all(is_one)
     }

@@ -21,7 +21,8 @@ use crate::analyses::alias::Aliases;
 use crate::analyses::roots::{Root, Roots};
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, For, Function, Local, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a buffer that is made in the loop is taken from the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,9 +52,9 @@ pub struct Divergence {
     varying: BTreeSet<Local>,
     /// The form of each buffer that the loop allocates.
     forms: BTreeMap<Local, AllocForm>,
-    layouts: HashMap<Local, Layout>,
+    layouts: FxHashMap<Local, Layout>,
     /// For each varying Integer with a known stride, the difference between neighbouring lanes.
-    strides: HashMap<Local, i64>,
+    strides: FxHashMap<Local, i64>,
 }
 
 impl Divergence {
@@ -69,7 +70,7 @@ impl Divergence {
             finder.raise_mixed();
         }
         let layouts = finder.buffers.iter().map(|x| (*x, finder.layout(*x))).collect();
-        let mut strides = HashMap::from([(looped.index, 1)]);
+        let mut strides = FxHashMap::from_iter([(looped.index, 1)]);
         find_strides(&looped.body, &finder.varying, &mut strides);
         Ok(Divergence { varying: finder.varying, forms: finder.forms, layouts, strides })
     }
@@ -97,7 +98,7 @@ impl Divergence {
     }
 }
 
-fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &HashMap<Local, i64>) -> Option<i64> {
+fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &FxHashMap<Local, i64>) -> Option<i64> {
     match a.local() {
         Some(x) if varying.contains(&x) => strides.get(&x).copied(),
         _ => Some(0),
@@ -105,7 +106,7 @@ fn stride(a: &Operand, varying: &BTreeSet<Local>, strides: &HashMap<Local, i64>)
 }
 
 /// Operations wrap, and so do addresses: what differs by a number differs by it after that, too.
-fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut HashMap<Local, i64>) {
+fn find_strides(block: &Block, varying: &BTreeSet<Local>, strides: &mut FxHashMap<Local, i64>) {
     block.visit(&mut |stmt| {
         let Stmt::Let(x, op, args) = stmt else { return };
         if !varying.contains(x) {
@@ -134,7 +135,7 @@ struct DivergenceFinder<'a> {
     /// The buffers that are set in the loop.
     buffers: BTreeSet<Local>,
     /// The constructs around what is allocated, and around marks.
-    around: HashMap<Local, Vec<Construct>>,
+    around: FxHashMap<Local, Vec<Construct>>,
     /// The constructs around the statement at hand.
     outer: Vec<Construct>,
     next: usize,
@@ -149,7 +150,7 @@ impl<'a> DivergenceFinder<'a> {
             varying: BTreeSet::from([looped.index]),
             forms: BTreeMap::new(),
             buffers: BTreeSet::new(),
-            around: HashMap::new(),
+            around: FxHashMap::default(),
             outer: vec![],
             next: 0,
             changed: true,

@@ -31,7 +31,8 @@ pub use best::bests;
 pub use best::{Best, Taken};
 use owned::{Owner, Owning};
 pub use prepare::prepare;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 pub use sums::Carried;
 pub use sums::carried;
 
@@ -149,7 +150,7 @@ struct IndependenceFinder<'a> {
     /// The locals that the loop sets.
     set: BTreeSet<Local>,
     /// The statements of the loop that give buffers from others.
-    parts: HashMap<Local, Memory>,
+    parts: FxHashMap<Local, Memory>,
     owning: Owning<'a>,
     accesses: Vec<OutsideAccess>,
 }
@@ -158,7 +159,7 @@ impl<'a> IndependenceFinder<'a> {
     fn new(function: &'a Function, aliases: &'a Aliases, looped: &'a For) -> IndependenceFinder<'a> {
         let mut set = BTreeSet::from([looped.index]);
         set.extend(looped.carried.iter().map(|(x, _)| *x));
-        let mut parts = HashMap::new();
+        let mut parts = FxHashMap::default();
         looped.body.visit(&mut |stmt| {
             set.extend(stmt.targets().into_iter().chain(stmt.bound()));
             if let Stmt::Memory(part @ (Memory::Load(x, ..) | Memory::View(x, ..) | Memory::Cast(x, _))) = stmt {

@@ -12,7 +12,8 @@
 //! could make a multiple of m of anything.
 
 use crate::ir::{For, Function, Local, Op, Operand, Stmt};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// To which iteration an index belongs: indices of two iterations differ if their owners are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,9 +51,9 @@ pub(super) struct Owning<'a> {
     looped: &'a For,
     /// The locals that the loop sets.
     set: BTreeSet<Local>,
-    operations: HashMap<Local, (Op, Vec<Operand>)>,
+    operations: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// The loops inside: first index, and one past the last.
-    ranges: HashMap<Local, [Operand; 2]>,
+    ranges: FxHashMap<Local, [Operand; 2]>,
 }
 
 /// A term of a sum of Integers that may differ between iterations; whether it is added.
@@ -60,7 +61,7 @@ type Term = (Operand, bool);
 
 impl<'a> Owning<'a> {
     pub(super) fn new(function: &'a Function, looped: &'a For, set: BTreeSet<Local>) -> Owning<'a> {
-        let (mut operations, mut ranges) = (HashMap::new(), HashMap::new());
+        let (mut operations, mut ranges) = (FxHashMap::default(), FxHashMap::default());
         looped.body.visit(&mut |stmt| match stmt {
             Stmt::Let(x, op, args) => drop(operations.insert(*x, (*op, args.clone()))),
             Stmt::For(inner) => drop(ranges.insert(inner.index, [inner.from.clone(), inner.to.clone()])),

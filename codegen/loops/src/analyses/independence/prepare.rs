@@ -19,7 +19,8 @@
 
 use super::best::{BEFORE_ALL, Best, bests, conditions};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Op, Operand, Scalar, Stmt, Ty};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 const INTEGER: Scalar = Scalar::Integer;
 
@@ -143,7 +144,7 @@ impl Preparing<'_> {
         let stmt = Stmt::For(Box::new(For { from, lanes: 1, ..original }));
         let Stmt::For(looped) = &stmt else { unreachable!("a loop was made") };
         let results = members.iter().map(|i| looped.results[*i].into()).collect();
-        Block { stmts: vec![stmt], results }.copy(self.builder.locals, HashMap::new())
+        Block { stmts: vec![stmt], results }.copy(self.builder.locals, FxHashMap::default())
     }
 }
 

@@ -17,8 +17,8 @@
 
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Stmt};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 /// Returns why the iterations of a loop cannot run side by side, even if they are independent.
 pub fn refusal(looped: &For) -> Option<WhySerial> {
@@ -31,7 +31,7 @@ pub fn refusal(looped: &For) -> Option<WhySerial> {
     found
 }
 
-fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<WhySerial> {
+fn refused(stmt: &Stmt, own: &FxHashSet<Local>) -> Option<WhySerial> {
     let name = match stmt {
         Stmt::For(inner) if inner.on_threads => "on threads",
         Stmt::For(inner) if is_own(own, &inner.from) || is_own(own, &inner.to) => "for",
@@ -47,8 +47,8 @@ fn refused(stmt: &Stmt, own: &HashSet<Local>) -> Option<WhySerial> {
 }
 
 /// Returns the locals of a loop's body that may be others in each iteration: they depend on its index.
-pub fn own(looped: &For) -> HashSet<Local> {
-    let mut own = HashSet::from([looped.index]);
+pub fn own(looped: &For) -> FxHashSet<Local> {
+    let mut own = FxHashSet::from_iter([looped.index]);
     let mut before = 0;
     while own.len() > before {
         before = own.len();
@@ -57,7 +57,7 @@ pub fn own(looped: &For) -> HashSet<Local> {
     own
 }
 
-fn own_of(stmt: &Stmt, own: &mut HashSet<Local>) {
+fn own_of(stmt: &Stmt, own: &mut FxHashSet<Local>) {
     match stmt {
         Stmt::If(xs, condition, then, other) => {
             let parts = is_own(own, condition);
@@ -82,12 +82,12 @@ fn own_of(stmt: &Stmt, own: &mut HashSet<Local>) {
     }
 }
 
-fn is_own(own: &HashSet<Local>, a: &Operand) -> bool {
+fn is_own(own: &FxHashSet<Local>, a: &Operand) -> bool {
     a.local().is_some_and(|x| own.contains(&x))
 }
 
 /// Returns whether a statement does the same in all iterations, and need be done only once.
-pub fn is_common(stmt: &Stmt, own: &HashSet<Local>) -> bool {
+pub fn is_common(stmt: &Stmt, own: &FxHashSet<Local>) -> bool {
     let writes = matches!(stmt, Stmt::Memory(Memory::Store(..) | Memory::Add(..)));
     let inside = |block: &Block| {
         block.stmts.iter().all(|stmt| is_common(stmt, own)) && !block.results.iter().any(|a| is_own(own, a))
@@ -115,7 +115,7 @@ fn has_jam(block: &Block) -> bool {
 }
 
 /// Maps the locals of the body to their values in one of its copies.
-type Names = HashMap<Local, Operand>;
+type Names = FxHashMap<Local, Operand>;
 
 struct Expander<'a> {
     locals: &'a mut Vec<LocalInfo>,
@@ -162,7 +162,7 @@ impl Expander<'_> {
                     let whole = self.op(Op::MulI, [chunks, width], out);
                     let middle = self.op(Op::AddI, [wide.from.clone(), whole], out);
                     let first = Stmt::For(Box::new(For { to: middle.clone(), ..(*wide).clone() }));
-                    let first = self.copy(&first, &Names::new());
+                    let first = self.copy(&first, &Names::default());
                     let rest = For { from: middle, lanes: self.vector, ..*wide };
                     out.extend([first, Stmt::For(Box::new(rest))]);
                 }
@@ -175,7 +175,7 @@ impl Expander<'_> {
     }
 
     /// As many groups of so many iterations as there are; gives the index after them.
-    fn emit_groups(&mut self, looped: &For, own: &HashSet<Local>, size: u32, out: &mut Vec<Stmt>) -> Operand {
+    fn emit_groups(&mut self, looped: &For, own: &FxHashSet<Local>, size: u32, out: &mut Vec<Stmt>) -> Operand {
         let lengths = 1..size;
         let size = Operand::Integer(size.into());
         let count = self.op(Op::SubI, [looped.to.clone(), looped.from.clone()], out);
@@ -184,10 +184,10 @@ impl Expander<'_> {
         let mut body = vec![];
         let start = self.op(Op::MulI, [group.into(), size.clone()], &mut body);
         let mut index = self.op(Op::AddI, [looped.from.clone(), start], &mut body);
-        let mut copies = vec![Names::from([(looped.index, index.clone())])];
+        let mut copies = vec![Names::from_iter([(looped.index, index.clone())])];
         for _ in lengths {
             index = self.op(Op::AddI, [index, Operand::Integer(1)], &mut body);
-            copies.push(Names::from([(looped.index, index.clone())]));
+            copies.push(Names::from_iter([(looped.index, index.clone())]));
         }
         body.extend(self.jam_block(&looped.body, own, &mut copies));
         let body = Block { stmts: body, results: vec![] };
@@ -198,7 +198,7 @@ impl Expander<'_> {
     }
 
     /// The copies of a block's statements, one statement after the other.
-    fn jam_block(&mut self, block: &Block, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Stmt> {
+    fn jam_block(&mut self, block: &Block, own: &FxHashSet<Local>, copies: &mut [Names]) -> Vec<Stmt> {
         let mut stmts = vec![];
         for stmt in &block.stmts {
             if let Stmt::For(inner) = stmt
@@ -225,7 +225,7 @@ impl Expander<'_> {
 
     /// Makes one loop of the inner loops of all copies. A carried value that is the same in all copies is carried once,
     /// and its next value is that of the first copy.
-    fn jam_inner_loop(&mut self, looped: &For, own: &HashSet<Local>, copies: &mut [Names]) -> For {
+    fn jam_inner_loop(&mut self, looped: &For, own: &FxHashSet<Local>, copies: &mut [Names]) -> For {
         let index = self.like(looped.index);
         let [from, to] = [&looped.from, &looped.to].map(|a| named(&copies[0], a));
         copies.iter_mut().for_each(|names| _ = names.insert(looped.index, index.into()));
@@ -245,7 +245,7 @@ impl Expander<'_> {
     }
 
     /// Returns the new locals for a local: one for each copy, or one for all copies if the value is the same in all.
-    fn rename_each(&mut self, x: Local, own: &HashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
+    fn rename_each(&mut self, x: Local, own: &FxHashSet<Local>, copies: &mut [Names]) -> Vec<Local> {
         let count = if own.contains(&x) { copies.len() } else { 1 };
         let new: Vec<Local> = (0..count).map(|_| self.like(x)).collect();
         let chosen = new.iter().chain(std::iter::repeat(&new[0]));
@@ -275,7 +275,7 @@ impl Expander<'_> {
 
 /// Returns what is left of a statement to do in an iteration after the first: a conditional need not give again what is
 /// the same.
-fn own_part(stmt: &Stmt, own: &HashSet<Local>) -> Stmt {
+fn own_part(stmt: &Stmt, own: &FxHashSet<Local>) -> Stmt {
     let Stmt::If(xs, condition, then, other) = stmt else { return stmt.clone() };
     let [then, other] = [then, other].map(|arm| {
         let results = xs.iter().zip(&arm.results).filter(|(x, _)| own.contains(x));

@@ -9,7 +9,7 @@
 
 use super::linear::Linear;
 use crate::ir::Local;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The bound that assumptions put on the absolute value of a local.
 pub const ASSUMED: i128 = 1 << 40;
@@ -27,10 +27,10 @@ pub const ALL: Range = (i64::MIN as i128, i64::MAX as i128);
 #[derive(Default)]
 pub struct Facts {
     /// The range of each local, and its place in the order in which they were met.
-    locals: HashMap<Local, (Range, usize)>,
+    locals: FxHashMap<Local, (Range, usize)>,
     facts: Vec<Fact>,
     /// The facts that mention a local.
-    about: HashMap<Local, Vec<usize>>,
+    about: FxHashMap<Local, Vec<usize>>,
     /// A local that was found equal to a form of older ones: facts that follow speak of these only.
     equal: Vec<(Local, Linear)>,
 }

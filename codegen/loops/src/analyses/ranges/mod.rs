@@ -24,7 +24,7 @@ use linear::difference;
 
 use crate::ir::{For, Function, Local, LocalInfo, MOST_ELEMENTS, Op, Operand, Scalar, Stmt};
 use facts::{ALL, Facts, Range};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Holds what is known of Integers at one place of a function.
 #[derive(Default)]
@@ -33,11 +33,11 @@ pub struct Ranges {
     locals: Vec<[bool; 2]>,
     facts: Facts,
     /// Integers that are linear forms of others.
-    forms: HashMap<Local, Linear>,
+    forms: FxHashMap<Local, Linear>,
     /// The operations that give Bools.
-    conditions: HashMap<Local, (Op, Vec<Operand>)>,
+    conditions: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// Integers that a conditional gives.
-    choices: HashMap<Local, [Operand; 3]>,
+    choices: FxHashMap<Local, [Operand; 3]>,
 }
 
 /// A place to go back to.

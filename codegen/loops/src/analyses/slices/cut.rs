@@ -5,7 +5,7 @@ use super::facts::SliceFacts;
 use super::needs::Needs;
 use crate::ir::{Block, For, FunId, Function, Module, Operand, Stmt};
 use lm::term::Version;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// The slices that are made so far.
 pub(super) struct Cut<'a> {
@@ -13,14 +13,14 @@ pub(super) struct Cut<'a> {
     /// All functions, then the slices.
     pub(super) module: Module,
     /// For each slice, the function that it was cut out of.
-    pub(super) origins: HashMap<usize, usize>,
+    pub(super) origins: FxHashMap<usize, usize>,
     /// The slice of each function that has one.
-    slices: HashMap<usize, usize>,
+    slices: FxHashMap<usize, usize>,
 }
 
 impl<'a> Cut<'a> {
     pub(super) fn new(module: &Module, needs: Needs<'a>) -> Cut<'a> {
-        Cut { needs, module: module.clone(), origins: HashMap::new(), slices: HashMap::new() }
+        Cut { needs, module: module.clone(), origins: FxHashMap::default(), slices: FxHashMap::default() }
     }
 
     /// The slice of a function that is called from outside.

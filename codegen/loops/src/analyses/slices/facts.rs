@@ -8,7 +8,7 @@
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::roots::Root;
 use crate::ir::{Function, Local, Memory, Op, Operand, Scalar, Stmt, Ty};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Holds what is known of a function while its slice is found: the statements that stay, and why.
 #[derive(Debug)]
@@ -18,25 +18,25 @@ pub(super) struct SliceFacts<'a> {
     pub(super) is_typed: bool,
     pub(super) aliases: Aliases,
     /// The locals that are used by what stays.
-    pub(super) used: HashSet<Local>,
+    pub(super) used: FxHashSet<Local>,
     /// Memory that is read by what stays, through buffers of which type.
-    pub(super) read: HashSet<(Root, Ty)>,
+    pub(super) read: FxHashSet<(Root, Ty)>,
     /// Which results somebody uses.
     pub(super) results: Vec<bool>,
     /// The types of memory in the results that callers read.
-    pub(super) results_read: HashSet<Ty>,
+    pub(super) results_read: FxHashSet<Ty>,
     /// The parameters, and types of memory in them, that are read after the function ends.
-    pub(super) left: HashSet<(usize, Ty)>,
+    pub(super) left: FxHashSet<(usize, Ty)>,
     /// The indices of loops, and what is computed from them.
-    pub(super) looped: HashSet<Local>,
+    pub(super) looped: FxHashSet<Local>,
     /// The lengths of chunks, which are never 0.
-    pub(super) lengths: HashSet<Local>,
+    pub(super) lengths: FxHashSet<Local>,
     /// The comparisons of an index with a size, by what they set.
-    pub(super) below: HashMap<Local, Local>,
+    pub(super) below: FxHashMap<Local, Local>,
     /// Locals computed from numbers and sizes of arguments, without a load.
-    pub(super) plain: HashSet<Local>,
+    pub(super) plain: FxHashSet<Local>,
     /// The statements that stay, by their addresses.
-    pub(super) kept: HashSet<*const Stmt>,
+    pub(super) kept: FxHashSet<*const Stmt>,
 }
 
 /// Says what a statement needs of those before it.
@@ -56,16 +56,16 @@ impl<'a> SliceFacts<'a> {
             function,
             is_typed,
             aliases: Aliases::of(function, written),
-            used: HashSet::new(),
-            read: HashSet::new(),
+            used: FxHashSet::default(),
+            read: FxHashSet::default(),
             results: vec![false; function.results.len()],
-            results_read: HashSet::new(),
-            left: HashSet::new(),
+            results_read: FxHashSet::default(),
+            left: FxHashSet::default(),
             looped: index_locals(function),
             lengths: chunk_lengths(function),
             below: below_checks(function),
             plain: plain_scalars(function),
-            kept: HashSet::new(),
+            kept: FxHashSet::default(),
         }
     }
 
@@ -88,8 +88,10 @@ impl<'a> SliceFacts<'a> {
     }
 
     /// Returns what is read by what stays of what a buffer is, or of what lies in it.
-    pub(super) fn reads(&self, a: &Operand) -> HashSet<Ty> {
-        let Some(x) = a.local().filter(|_| self.function.ty(a).as_scalar().is_none()) else { return HashSet::new() };
+    pub(super) fn reads(&self, a: &Operand) -> FxHashSet<Ty> {
+        let Some(x) = a.local().filter(|_| self.function.ty(a).as_scalar().is_none()) else {
+            return FxHashSet::default();
+        };
         // What has no root is not understood.
         let is_known = !self.aliases.roots_of(x).is_empty();
         let reach = self.aliases.reach(x);
@@ -134,7 +136,7 @@ impl<'a> SliceFacts<'a> {
     }
 
     /// Something of these types in a buffer, or in what lies in it, is read.
-    pub(super) fn read_all(&mut self, a: &Operand, types: &HashSet<Ty>) {
+    pub(super) fn read_all(&mut self, a: &Operand, types: &FxHashSet<Ty>) {
         if let Some(x) = a.local() {
             let reach = self.aliases.reach(x);
             self.read.extend(reach.iter().flat_map(|root| types.iter().map(move |ty| (root, *ty))));
@@ -154,9 +156,9 @@ pub(super) fn has_casts(function: &Function) -> bool {
 }
 
 /// Scalar parameters, and what operations at the start of the function, outside of blocks, make of them.
-fn plain_scalars(function: &Function) -> HashSet<Local> {
+fn plain_scalars(function: &Function) -> FxHashSet<Local> {
     let is_scalar = |x: &&Local| function.ty(&Operand::Local(**x)).as_scalar().is_some();
-    let mut plain: HashSet<Local> = function.params.iter().filter(is_scalar).copied().collect();
+    let mut plain: FxHashSet<Local> = function.params.iter().filter(is_scalar).copied().collect();
     for stmt in &function.body.stmts {
         if let Stmt::Let(x, op, args) = stmt
             && !op.is_libm()
@@ -169,8 +171,8 @@ fn plain_scalars(function: &Function) -> HashSet<Local> {
 }
 
 /// Returns the indices of loops, and what is computed from them.
-fn index_locals(function: &Function) -> HashSet<Local> {
-    let mut looped = HashSet::new();
+fn index_locals(function: &Function) -> FxHashSet<Local> {
+    let mut looped = FxHashSet::default();
     function.body.visit(&mut |stmt| match stmt {
         Stmt::For(inner) => {
             looped.insert(inner.index);
@@ -183,8 +185,8 @@ fn index_locals(function: &Function) -> HashSet<Local> {
     looped
 }
 
-fn chunk_lengths(function: &Function) -> HashSet<Local> {
-    let mut lengths = HashSet::new();
+fn chunk_lengths(function: &Function) -> FxHashSet<Local> {
+    let mut lengths = FxHashSet::default();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Chunk, _) = stmt {
             lengths.insert(*x);
@@ -193,8 +195,8 @@ fn chunk_lengths(function: &Function) -> HashSet<Local> {
     lengths
 }
 
-fn below_checks(function: &Function) -> HashMap<Local, Local> {
-    let mut below = HashMap::new();
+fn below_checks(function: &Function) -> FxHashMap<Local, Local> {
+    let mut below = FxHashMap::default();
     function.body.visit(&mut |stmt| {
         if let Stmt::Let(x, Op::Below, args) = stmt {
             below.extend(args[0].local().map(|index| (*x, index)));

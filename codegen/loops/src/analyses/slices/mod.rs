@@ -25,7 +25,8 @@ use crate::analyses::cache::written;
 use crate::ir::{Block, FunId, Function, Local, Memory, Module, Operand, Stmt};
 use cut::Cut;
 use needs::Needs;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// A module with the slices of some of its functions behind them.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub struct Slices {
     /// The slice of each requested function, if there is one.
     pub queries: Vec<Option<Query>>,
     /// For each slice, the function that it was cut out of, by number.
-    pub origins: HashMap<usize, usize>,
+    pub origins: FxHashMap<usize, usize>,
     /// Whether a slice writes to the arena; otherwise none looks at what lies there.
     pub touches: bool,
 }
@@ -120,9 +121,9 @@ fn is_opaque(function: &Function) -> bool {
 }
 
 /// Returns those of the slices that write to memory which is not on the stack.
-fn touching(module: &Module, origins: &HashMap<usize, usize>) -> HashSet<usize> {
+fn touching(module: &Module, origins: &FxHashMap<usize, usize>) -> FxHashSet<usize> {
     let touches = |function: &Function| {
-        let mut stacks = HashSet::new();
+        let mut stacks = FxHashSet::default();
         function.body.visit(&mut |stmt| {
             if let Stmt::Memory(Memory::Stack(x, _)) = stmt {
                 stacks.insert(*x);
@@ -145,20 +146,20 @@ fn slides(function: &Function) -> bool {
 
 /// The function for a caller who has no storage for results.
 fn specialise(function: &mut Function, absent: &[usize]) {
-    let absent: HashSet<_> = absent.iter().map(|i| function.params[*i]).collect();
+    let absent: FxHashSet<_> = absent.iter().map(|i| function.params[*i]).collect();
     function.body.change_operands(&mut |a| {
         if a.local().is_some_and(|x| absent.contains(&x)) {
             *a = Operand::Bool(false);
         }
     });
     let mut body = std::mem::take(&mut function.body);
-    let mut known = HashMap::new();
+    let mut known = FxHashMap::default();
     choose(&mut body, &mut known);
     function.body = body;
 }
 
 /// Replaces each conditional with a known condition by the arm that is taken.
-fn choose(block: &mut Block, known: &mut HashMap<Local, Operand>) {
+fn choose(block: &mut Block, known: &mut FxHashMap<Local, Operand>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         stmt.operands_mut().into_iter().for_each(|a| replace(a, known));
         match stmt {
@@ -177,7 +178,7 @@ fn choose(block: &mut Block, known: &mut HashMap<Local, Operand>) {
     block.results.iter_mut().for_each(|a| replace(a, known));
 }
 
-fn replace(a: &mut Operand, known: &HashMap<Local, Operand>) {
+fn replace(a: &mut Operand, known: &FxHashMap<Local, Operand>) {
     if let Some(other) = a.local().and_then(|x| known.get(&x)) {
         *a = other.clone();
     }

@@ -5,14 +5,15 @@ use super::facts::{SliceFacts, StmtNeeds, has_casts};
 use crate::analyses::alias::Written;
 use crate::analyses::independence::bests;
 use crate::ir::{Block, For, Function, Local, Memory, Operand, Stmt, Ty};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Holds the statements that the slices of some functions keep.
 #[derive(Debug)]
 pub(super) struct Needs<'a> {
     functions: &'a [Function],
     written: &'a [Written],
-    facts: HashMap<usize, SliceFacts<'a>>,
+    facts: FxHashMap<usize, SliceFacts<'a>>,
 }
 
 impl<'a> Needs<'a> {
@@ -63,7 +64,7 @@ impl<'a> Walk<'a, '_> {
     fn visit_results(&mut self, function: &Function) {
         let facts = &mut self.facts;
         for (i, ty) in facts.left.clone() {
-            facts.read_all(&Operand::Local(function.params[i]), &HashSet::from([ty]));
+            facts.read_all(&Operand::Local(function.params[i]), &FxHashSet::from_iter([ty]));
         }
         let results_read = facts.results_read.clone();
         for (i, a) in function.body.results.iter().enumerate() {
@@ -175,7 +176,7 @@ impl<'a> Walk<'a, '_> {
 
     fn visit_call(&mut self, xs: &[Local], callee: usize, args: &[Operand], is_top: bool) -> StmtNeeds {
         let left = self.needs.written[callee].iter();
-        let left: HashSet<(usize, Ty)> =
+        let left: FxHashSet<(usize, Ty)> =
             left.flat_map(|i| self.facts.reads(&args[*i]).into_iter().map(|ty| (*i, ty))).collect();
         let used: Vec<bool> = xs.iter().map(|x| self.facts.used.contains(x)).collect();
         let kept = self.needs.functions[callee].allocates || used.contains(&true) || !left.is_empty();
@@ -185,7 +186,7 @@ impl<'a> Walk<'a, '_> {
         if !kept {
             return StmtNeeds::default();
         }
-        let results_read: HashSet<Ty> = xs.iter().flat_map(|x| self.facts.reads(&Operand::Local(*x))).collect();
+        let results_read: FxHashSet<Ty> = xs.iter().flat_map(|x| self.facts.reads(&Operand::Local(*x))).collect();
         let theirs = self.theirs(callee);
         theirs.results.iter_mut().zip(&used).for_each(|(theirs, ours)| *theirs |= ours);
         theirs.results_read.extend(results_read);

@@ -11,9 +11,9 @@
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::cache::written;
 use crate::ir::{Block, Builder, For, Function, Local, Module, Op, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-pub(super) fn once(module: &mut Module, slices: &HashMap<usize, usize>) {
+pub(super) fn once(module: &mut Module, slices: &FxHashMap<usize, usize>) {
     let written = written(module);
     let takes: Vec<bool> = module.functions.iter().map(|function| function.allocates).collect();
     for i in 0..module.functions.len() {
@@ -70,7 +70,7 @@ impl Once<'_> {
 
     /// Returns whether a block writes only to what it makes.
     fn keeps_to_itself(&self, block: &Block) -> bool {
-        let mut made = HashSet::new();
+        let mut made = FxHashSet::default();
         block.visit(&mut |stmt| made.extend(stmt.targets()));
         let mut own = true;
         block.visit(&mut |stmt| {

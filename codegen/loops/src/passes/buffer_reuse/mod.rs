@@ -25,7 +25,7 @@ use crate::analyses::ranges::Ranges;
 use crate::analyses::roots::Root;
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt, Ty};
 use in_place::is_in_place;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -51,14 +51,14 @@ struct Reuse<'a> {
     aliases: Rc<Aliases>,
     ranges: Ranges,
     /// Marks at which a piece begins that slides: what belongs to the piece must lie in it.
-    pieces: HashSet<Local>,
+    pieces: FxHashSet<Local>,
     /// The buffers that take the place of others, and of which.
-    names: HashMap<Local, Local>,
+    names: FxHashMap<Local, Local>,
 }
 
 /// For each buffer that a block makes, the first and the last statement of the block that use it.
 #[derive(Default)]
-struct Spans(HashMap<Local, (usize, usize)>);
+struct Spans(FxHashMap<Local, (usize, usize)>);
 
 /// A buffer that the block has made, and those that took its place.
 struct SharedBuffer {
@@ -72,20 +72,20 @@ struct SharedBuffer {
 
 impl<'a> Reuse<'a> {
     fn new(function: &'a Function, aliases: Rc<Aliases>) -> Reuse<'a> {
-        let mut pieces = HashSet::new();
+        let mut pieces = FxHashSet::default();
         function.body.visit(&mut |stmt| {
             if let Stmt::Memory(Memory::Slide(_, piece, _)) = stmt {
                 pieces.extend(piece.local());
             }
         });
-        Reuse { function, aliases, ranges: Ranges::new(function), pieces, names: HashMap::new() }
+        Reuse { function, aliases, ranges: Ranges::new(function), pieces, names: FxHashMap::default() }
     }
 
     /// A block, and those in it; the loop in lanes around it, if there is one, by what is known of it.
     fn reuse_in_block(&mut self, block: &Block, spread: Option<&Divergence>) {
         let spans = self.spans(block);
         let mut places: Vec<SharedBuffer> = vec![];
-        let mut marks: HashMap<Local, usize> = HashMap::new();
+        let mut marks: FxHashMap<Local, usize> = FxHashMap::default();
         for (i, stmt) in block.stmts.iter().enumerate() {
             self.reuse_in_inner_blocks(stmt, spread);
             forget_released(stmt, &marks, &mut places);
@@ -172,11 +172,11 @@ impl<'a> Reuse<'a> {
     fn spans(&self, block: &Block) -> Spans {
         let mut spans = Spans::default();
         let is_alloc = |stmt: &&Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { .. }));
-        let made: HashSet<Local> = block.stmts.iter().filter(is_alloc).flat_map(Stmt::targets).collect();
+        let made: FxHashSet<Local> = block.stmts.iter().filter(is_alloc).flat_map(Stmt::targets).collect();
         if made.len() < 2 {
             return spans;
         }
-        let mut reached: HashMap<Local, Vec<Local>> = HashMap::new();
+        let mut reached: FxHashMap<Local, Vec<Local>> = FxHashMap::default();
         let mut uses = |a: &Operand, at: usize| {
             let Some(x) = a.local() else { return };
             let reached = reached.entry(x).or_insert_with(|| {
@@ -205,8 +205,8 @@ fn every_operand(stmt: &Stmt, f: &mut impl FnMut(&Operand)) {
 }
 
 /// Removes the buffers that a statement releases from those that can be reused.
-fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<SharedBuffer>) {
-    let mut own = HashSet::new();
+fn forget_released(stmt: &Stmt, marks: &FxHashMap<Local, usize>, places: &mut Vec<SharedBuffer>) {
+    let mut own = FxHashSet::default();
     let mut released = vec![];
     let mut see = |stmt: &Stmt| {
         own.extend(stmt.targets());
@@ -226,7 +226,7 @@ fn forget_released(stmt: &Stmt, marks: &HashMap<Local, usize>, places: &mut Vec<
 
 impl Block {
     /// Without the buffers that take the place of others.
-    fn drop_made(&mut self, names: &HashMap<Local, Local>) {
+    fn drop_made(&mut self, names: &FxHashMap<Local, Local>) {
         let takes_place =
             |stmt: &Stmt| matches!(stmt, Stmt::Memory(Memory::Alloc { buffer, .. }) if names.contains_key(buffer));
         self.stmts.retain(|stmt| !takes_place(stmt));

@@ -2,7 +2,7 @@
 
 use crate::analyses::ranges::{Linear, Ranges};
 use crate::ir::{Block, Local, LocalInfo, Op, Operand, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The largest number of terms of a form that is written out. A longer form stays as it was computed.
 const MOST_TERMS: usize = 3;
@@ -11,9 +11,9 @@ const MOST_TERMS: usize = 3;
 #[derive(Default)]
 pub(super) struct Forms {
     /// The indices of nests.
-    parts: HashSet<Local>,
+    parts: FxHashSet<Local>,
     /// Maps locals to their replacements.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
 }
 
 /// The place where new statements go.

@@ -14,7 +14,8 @@ use super::fuser::Done;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{For, Local, Memory, Operand, Stmt};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The greatest depth to which the computation of an operand is compared.
 const DEEPEST: usize = 8;
@@ -53,7 +54,7 @@ fn leaves_by_own_checks(looped: &For) -> bool {
 /// The checks of a loop's body.
 struct RepeatedChecks {
     /// One key for each check, made of the index and of outer values; none if that is not possible.
-    keys: HashSet<Option<String>>,
+    keys: FxHashSet<Option<String>>,
     /// The buffers from which the conditions load.
     loaded: BTreeSet<Local>,
 }
@@ -62,7 +63,7 @@ impl RepeatedChecks {
     /// Returns none where there are no checks.
     fn of(looped: &For) -> Option<RepeatedChecks> {
         let stmts = &looped.body.stmts;
-        let made: HashMap<Local, &Stmt> =
+        let made: FxHashMap<Local, &Stmt> =
             stmts.iter().flat_map(|stmt| stmt.targets().into_iter().map(move |x| (x, stmt))).collect();
         let bound = looped.carried.iter().map(|(x, _)| *x).collect();
         let mut maker = Maker { index: looped.index, made, bound, loaded: BTreeSet::new() };
@@ -70,7 +71,7 @@ impl RepeatedChecks {
             Stmt::Check { condition, .. } => Some(condition),
             _ => None,
         });
-        let keys: HashSet<Option<String>> = conditions.map(|condition| maker.key(condition, DEEPEST)).collect();
+        let keys: FxHashSet<Option<String>> = conditions.map(|condition| maker.key(condition, DEEPEST)).collect();
         (!keys.is_empty()).then_some(RepeatedChecks { keys, loaded: maker.loaded })
     }
 
@@ -86,9 +87,9 @@ impl RepeatedChecks {
 struct Maker<'a> {
     index: Local,
     /// Maps each local of the body to the statement that sets it.
-    made: HashMap<Local, &'a Stmt>,
+    made: FxHashMap<Local, &'a Stmt>,
     /// The index and the carried values of the loop.
-    bound: HashSet<Local>,
+    bound: FxHashSet<Local>,
     loaded: BTreeSet<Local>,
 }
 

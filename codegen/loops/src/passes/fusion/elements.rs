@@ -15,7 +15,8 @@ use super::order::is_released;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// A more expensive element has so many operations and loads at most.
 const MOST_STEPS: usize = 40;
@@ -27,7 +28,7 @@ const CHEAP: usize = 2;
 pub(super) fn elements(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
     let uses = count_uses(body);
     let mut finder =
-        ElementFinder { locals, aliases, callees, uses, changed: HashSet::new(), replaced: HashMap::new() };
+        ElementFinder { locals, aliases, callees, uses, changed: FxHashSet::default(), replaced: FxHashMap::default() };
     finder.inline_in_block(body);
     body.change_operands(&mut |a| finder.resolve(a));
     !finder.changed.is_empty()
@@ -44,13 +45,13 @@ struct BufferUses {
     is_made: bool,
 }
 
-fn count_uses(body: &Block) -> HashMap<Local, BufferUses> {
-    fn add(uses: &mut HashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
+fn count_uses(body: &Block) -> FxHashMap<Local, BufferUses> {
+    fn add(uses: &mut FxHashMap<Local, BufferUses>, a: &Operand, count: fn(&mut BufferUses) -> &mut usize) {
         if let Some(x) = a.local() {
             *count(uses.entry(x).or_default()) += 1;
         }
     }
-    let mut uses: HashMap<Local, BufferUses> = HashMap::new();
+    let mut uses: FxHashMap<Local, BufferUses> = FxHashMap::default();
     body.results.iter().for_each(|a| add(&mut uses, a, |uses| &mut uses.others));
     body.visit(&mut |stmt| {
         let mut others = stmt.operands();
@@ -79,11 +80,11 @@ struct ElementFinder<'a> {
     locals: &'a mut Vec<LocalInfo>,
     aliases: &'a Aliases,
     callees: Callees<'a>,
-    uses: HashMap<Local, BufferUses>,
+    uses: FxHashMap<Local, BufferUses>,
     /// The buffers that are not read as `uses` says any more.
-    changed: HashSet<Local>,
+    changed: FxHashSet<Local>,
     /// Maps loaded values to the values computed for them.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
 }
 
 impl ElementFinder<'_> {
@@ -154,7 +155,7 @@ impl ElementFinder<'_> {
     fn find_region(&self, recipe: &Recipe, rest: &[Stmt]) -> Option<usize> {
         let wanted = self.uses[&recipe.buffer].loads;
         let loaded = recipe.loaded();
-        let mut marks = HashSet::new();
+        let mut marks = FxHashSet::default();
         let mut found = 0;
         for (i, stmt) in rest.iter().take(WINDOW).enumerate() {
             let loads = loads(stmt, recipe.buffer);
@@ -210,7 +211,7 @@ impl ElementFinder<'_> {
         match stmt {
             Stmt::Memory(Memory::Load(x, b, k)) if b.local() == Some(recipe.buffer) => {
                 let steps = Block { stmts: recipe.steps.clone(), results: vec![recipe.value.clone()] };
-                let Block { stmts, mut results } = steps.copy(self.locals, [(recipe.index, k)].into());
+                let Block { stmts, mut results } = steps.copy(self.locals, FxHashMap::from_iter([(recipe.index, k)]));
                 out.extend(stmts);
                 self.replaced.insert(x, results.remove(0));
             }
@@ -250,7 +251,7 @@ impl Recipe {
         aliases: &Aliases,
         locals: &[LocalInfo],
     ) -> Option<Recipe> {
-        let mut needed: HashSet<Local> = value.local().into_iter().collect();
+        let mut needed: FxHashSet<Local> = value.local().into_iter().collect();
         let mut steps = Vec::new();
         for stmt in looped.body.stmts.iter().rev() {
             let is_step = match stmt {
@@ -319,7 +320,7 @@ fn loads(stmt: &Stmt, b: Local) -> usize {
 /// it.
 fn runs_with(i: &Operand, looped: &For) -> bool {
     let is_index = |a: &Operand| a.local() == Some(looped.index);
-    let mut set = HashSet::new();
+    let mut set = FxHashSet::default();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     set.extend(looped.carried.iter().map(|(x, _)| *x));
     let mut runs = is_index(i);

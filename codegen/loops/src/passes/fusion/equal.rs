@@ -1,15 +1,15 @@
 //! Finds Integers that are known to be equal: by an earlier check, or by the branch.
 
 use crate::ir::{Local, Op, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Equalities that hold from here on in a block.
 #[derive(Default)]
 pub(super) struct Equal {
     /// The conditions that ask for equality, or for two things.
-    conditions: HashMap<Local, (Op, Vec<Operand>)>,
+    conditions: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// Maps a local to an equal operand.
-    other: HashMap<Local, Operand>,
+    other: FxHashMap<Local, Operand>,
     /// The locals of that table, in order.
     learnt: Vec<Local>,
 }

@@ -12,14 +12,15 @@ use super::states::{States, states};
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, Callees, StmtEffects};
 use crate::ir::{Block, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// So many elements are known at a time: so the work for a block grows with its length only.
 const MOST_KNOWN: usize = 32;
 
 /// Returns whether anything changed.
 pub(super) fn forward(body: &mut Block, locals: &mut Vec<LocalInfo>, aliases: &Aliases, callees: Callees) -> bool {
-    let mut forwarder = Forwarder { locals, aliases, callees, replaced: HashMap::new(), known: vec![], changed: false };
+    let mut forwarder =
+        Forwarder { locals, aliases, callees, replaced: FxHashMap::default(), known: vec![], changed: false };
     forwarder.forward_in_block(body);
     forwarder.changed
 }
@@ -39,7 +40,7 @@ struct Forwarder<'a> {
     aliases: &'a Aliases,
     callees: Callees<'a>,
     /// Maps loaded values to known values.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
     known: Vec<Element>,
     changed: bool,
 }

@@ -5,7 +5,7 @@ use super::neighbours::Way;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Callees, StmtEffects};
 use crate::ir::{Local, LocalInfo, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// So many statements are looked at for one: the work grows with the length of a block only.
 pub const WINDOW: usize = 64;
@@ -23,7 +23,7 @@ pub struct Fuser<'a> {
     /// The way in which loops run that pass elements on to neighbours, when those are merged.
     pub(super) way: Option<Way>,
     /// The indices of such loops.
-    pub(super) merged: HashSet<Local>,
+    pub(super) merged: FxHashSet<Local>,
 }
 
 /// A statement of a block, what it does, and how many statements are in it.

@@ -13,7 +13,8 @@
 use super::Fuser;
 use super::neighbours::{Way, collect_touches, handed};
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 impl Fuser<'_> {
     /// Hands on in the loops of a block, and of those inside, that were merged to run that way.
@@ -51,7 +52,7 @@ impl Fuser<'_> {
         let zero = if ty.as_scalar() == Some(Scalar::Float) { Operand::Float(0.0) } else { Operand::Integer(0) };
         let [z, last] = [(); 2].map(|()| Builder { locals: self.locals }.local(ty));
         drop_loads(&mut looped.body, loads);
-        looped.body.rename(&loads.iter().map(|x| (*x, z)).collect::<HashMap<Local, Local>>());
+        looped.body.rename(&loads.iter().map(|x| (*x, z)).collect::<FxHashMap<Local, Local>>());
         let next = written(&mut looped.body, buffer, &zero, self.locals).expect("the loop writes to the buffer");
         looped.body.results.push(next);
         looped.carried.push((z, zero));

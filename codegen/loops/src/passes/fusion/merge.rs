@@ -15,7 +15,7 @@ use super::states::next;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::{Access, StmtEffects};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// A statement as a loop: its range, its index, and what it does.
@@ -115,7 +115,7 @@ fn concatenated(mut first: For, second: For, locals: &mut [LocalInfo]) -> For {
         locals[first.index.0 as usize].name = Some(name);
     }
     let mut body = second.body;
-    let renamed: HashMap<Local, Operand> = [(second.index, Operand::Local(first.index))].into();
+    let renamed = FxHashMap::from_iter([(second.index, Operand::Local(first.index))]);
     body.change_operands(&mut |a| {
         if let Some(other) = a.local().and_then(|x| renamed.get(&x)) {
             *a = other.clone();
@@ -136,7 +136,7 @@ fn ask_once(first: &Block, second: &mut Block) {
         _ => None,
     };
     let known: Vec<(Local, Op, Vec<Operand>)> = first.stmts.iter().filter_map(compared).collect();
-    let mut names = HashMap::new();
+    let mut names = FxHashMap::default();
     second.stmts.retain(|stmt| {
         let Some((y, op, args)) = compared(stmt) else { return true };
         let is_same = |a: &[Operand]| a.iter().zip(&args).all(|(a, b)| a.same(b));

@@ -35,7 +35,7 @@ use crate::ir::{Block, LocalInfo, Memory, Stmt};
 use equal::Equal;
 use fuser::{Done, Fuser, WINDOW};
 use neighbours::Way;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// A buffer that is gone may let more go, a few times.
 const ROUNDS: usize = 4;
@@ -89,7 +89,15 @@ fn has_loops(block: &Block) -> bool {
 
 impl<'a> Fuser<'a> {
     fn new(aliases: &'a Aliases, callees: Callees<'a>, locals: &'a mut Vec<LocalInfo>) -> Fuser<'a> {
-        Fuser { aliases, callees, locals, equal: Equal::default(), changed: false, way: None, merged: HashSet::new() }
+        Fuser {
+            aliases,
+            callees,
+            locals,
+            equal: Equal::default(),
+            changed: false,
+            way: None,
+            merged: FxHashSet::default(),
+        }
     }
 
     /// Merges loops of a block, then of those inside: what was merged brings inner loops together.

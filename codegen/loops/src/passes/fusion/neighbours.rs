@@ -19,7 +19,7 @@
 use super::fuser::{Done, Fuser, MOST_STATEMENTS};
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How the index of a loop runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -188,20 +188,20 @@ fn is_any_order(all: &[Touch], aliases: &Aliases) -> bool {
 /// Returns what a loop does to memory, if it does nothing but operations of few cycles, conditionals, loads, stores and
 /// additions.
 pub(super) fn collect_touches(looped: &For) -> Option<Vec<Touch>> {
-    let mut set = HashSet::new();
+    let mut set = FxHashSet::default();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets()));
-    let distances = [(looped.index, 0)].into();
-    let mut toucher = Toucher { set, distances, zeros: HashMap::new(), touches: vec![] };
+    let distances = FxHashMap::from_iter([(looped.index, 0)]);
+    let mut toucher = Toucher { set, distances, zeros: FxHashMap::default(), touches: vec![] };
     toucher.collect_in_block(&looped.body, None, true).then_some(toucher.touches)
 }
 
 struct Toucher {
     /// The locals that the loop sets.
-    set: HashSet<Local>,
+    set: FxHashSet<Local>,
     /// How far Integers are from the index.
-    distances: HashMap<Local, i64>,
+    distances: FxHashMap<Local, i64>,
     /// Conditions that the index is a number.
-    zeros: HashMap<Local, i64>,
+    zeros: FxHashMap<Local, i64>,
     touches: Vec<Touch>,
 }
 

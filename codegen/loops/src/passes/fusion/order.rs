@@ -11,12 +11,12 @@ use super::fuser::Done;
 use crate::analyses::alias::Aliases;
 use crate::analyses::effects::StmtEffects;
 use crate::ir::{Local, Memory, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns, for each statement between two loops, whether it goes behind the merged loop; none if the second loop would
 /// have to, too.
 pub(super) fn behind(first: &Done, between: &[Done], second: &StmtEffects, aliases: &Aliases) -> Option<Vec<bool>> {
-    let marks: HashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
+    let marks: FxHashSet<Local> = between.iter().filter_map(|done| mark(&done.stmt)).collect();
     let mut later: Vec<&StmtEffects> = Vec::new();
     let behind = between.iter().map(|Done { effects, .. }| {
         // What lies above an older mark is gone when that is released to.
@@ -43,7 +43,7 @@ fn mark(stmt: &Stmt) -> Option<Local> {
 /// overlap with what it is moved to.
 pub(super) fn is_released<'s>(b: Local, stmts: impl Iterator<Item = &'s Stmt> + Clone) -> bool {
     let mut is_made = !stmts.clone().any(|stmt| stmt.targets().contains(&b));
-    let mut marks = HashSet::new();
+    let mut marks = FxHashSet::default();
     for stmt in stmts {
         match stmt {
             Stmt::Memory(Memory::Mark(m)) if is_made => drop(marks.insert(*m)),

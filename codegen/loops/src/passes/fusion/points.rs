@@ -14,10 +14,10 @@
 use super::fuser::WINDOW;
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 pub(super) fn points(body: &mut Block, aliases: &Aliases) {
-    let mut counts = HashMap::new();
+    let mut counts = FxHashMap::default();
     let uses = body.use_counts();
     body.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Alloc { buffer, count, .. }) = stmt {
@@ -30,9 +30,9 @@ pub(super) fn points(body: &mut Block, aliases: &Aliases) {
 struct Points<'a> {
     aliases: &'a Aliases,
     /// How many elements the buffers have that are made.
-    counts: HashMap<Local, Operand>,
+    counts: FxHashMap<Local, Operand>,
     /// How often each local is used.
-    uses: HashMap<Local, usize>,
+    uses: FxHashMap<Local, usize>,
 }
 
 /// A loop that adds to each element of a buffer, and does nothing else with it.

@@ -10,12 +10,12 @@
 //! number that fills it. The same is done for buffers that are not rows. `dce` drops the dead code that remains.
 
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
     let found = BufferFacts::of(body, locals);
     let (known, rows) = (found.known(), found.alone());
-    let mut replacer = Replacer { known, rows, values: HashMap::new() };
+    let mut replacer = Replacer { known, rows, values: FxHashMap::default() };
     replacer.replace_in_block(body);
     body.change_operands(&mut |a| {
         if let Some(value) = a.local().and_then(|x| replacer.values.get(&x)) {
@@ -28,17 +28,17 @@ pub(super) fn rows(body: &mut Block, locals: &[LocalInfo]) {
 #[derive(Default)]
 struct BufferFacts {
     /// How often each local is used.
-    uses: HashMap<Local, usize>,
+    uses: FxHashMap<Local, usize>,
     /// Rows that are made, and filled with a number by a later statement of the block.
-    filled: HashMap<Local, Operand>,
+    filled: FxHashMap<Local, Operand>,
     /// The buffers that are made.
-    made: HashSet<Local>,
+    made: FxHashSet<Local>,
     /// Maps a buffer to the buffers stored in it.
-    stored: HashMap<Local, Vec<Local>>,
+    stored: FxHashMap<Local, Vec<Local>>,
     /// The loaded buffers, each with the buffer that it was loaded from.
     loaded: Vec<(Local, Local)>,
     /// How often elements of a buffer are loaded, or all is moved from it.
-    read: HashMap<Local, usize>,
+    read: FxHashMap<Local, usize>,
 }
 
 impl BufferFacts {
@@ -68,7 +68,7 @@ impl BufferFacts {
     }
 
     fn collect_fills(&mut self, block: &Block, locals: &[LocalInfo]) {
-        let mut made: HashMap<Local, &Operand> = HashMap::new();
+        let mut made: FxHashMap<Local, &Operand> = FxHashMap::default();
         for stmt in &block.stmts {
             match stmt {
                 Stmt::Memory(Memory::Alloc { buffer, count, .. }) => drop(made.insert(*buffer, count)),
@@ -84,17 +84,17 @@ impl BufferFacts {
 
     /// Returns whether a buffer is read, and used in so many other ways.
     fn only_read(&self, b: Local, others: usize) -> bool {
-        let count = |of: &HashMap<Local, usize>| of.get(&b).copied().unwrap_or_default();
+        let count = |of: &FxHashMap<Local, usize>| of.get(&b).copied().unwrap_or_default();
         count(&self.uses) == count(&self.read) + others
     }
 
     /// Returns the buffers that are filled with a number, and read, no more.
-    fn alone(&self) -> HashMap<Local, Operand> {
+    fn alone(&self) -> FxHashMap<Local, Operand> {
         self.filled.keys().filter(|r| self.only_read(**r, 1)).map(|r| (*r, self.filled[r].clone())).collect()
     }
 
     /// Returns the buffers of rows that are all one number, and that number.
-    fn known(&self) -> HashMap<Local, Operand> {
+    fn known(&self) -> FxHashMap<Local, Operand> {
         // A row is used where it is filled and where it is stored.
         let value = |r: &Local| self.filled.get(r).filter(|_| self.uses.get(r) == Some(&2));
         let all_read = |b: &Local| self.loaded.iter().all(|(x, from)| from != b || self.only_read(*x, 0));
@@ -132,10 +132,10 @@ fn fill<'a>(stmt: &'a Stmt, locals: &[LocalInfo]) -> Option<(Local, &'a Operand,
 /// Replaces loads from such rows by the number, and copies of such rows by zeros.
 struct Replacer {
     /// The buffers of rows, and the rows that were loaded from there.
-    known: HashMap<Local, Operand>,
-    rows: HashMap<Local, Operand>,
+    known: FxHashMap<Local, Operand>,
+    rows: FxHashMap<Local, Operand>,
     /// Maps values loaded from rows to numbers.
-    values: HashMap<Local, Operand>,
+    values: FxHashMap<Local, Operand>,
 }
 
 impl Replacer {

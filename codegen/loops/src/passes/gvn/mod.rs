@@ -27,9 +27,9 @@ use super::pass::FunctionCx;
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
 use fold::folded;
+use rustc_hash::FxHashMap;
 use sides::Sides;
 use starts::Starts;
-use std::collections::HashMap;
 use times::Times;
 use uniform::uniform;
 
@@ -77,17 +77,17 @@ enum Fact {
 struct Sharer<'a> {
     times: Times<'a>,
     /// The buffers that hold one value throughout.
-    uniform: HashMap<Local, Operand>,
+    uniform: FxHashMap<Local, Operand>,
     /// Maps dropped locals to equal operands.
-    replaced: HashMap<Local, Operand>,
+    replaced: FxHashMap<Local, Operand>,
     /// The locals known from checks, in this block and those around it.
     assumed: Vec<Local>,
     /// How operands were computed that are sums, say, of others; for `fold`.
-    made: HashMap<Local, (Op, Vec<Operand>)>,
+    made: FxHashMap<Local, (Op, Vec<Operand>)>,
     /// The facts known where a condition holds, and where it does not.
     sides: Sides,
     starts: Starts,
-    known: HashMap<Fact, Operand>,
+    known: FxHashMap<Fact, Operand>,
     /// The facts that were added, in order, each with the one that it hides.
     learnt: Vec<(Fact, Option<Operand>)>,
 }
@@ -96,18 +96,18 @@ impl<'a> Sharer<'a> {
     fn new(
         aliases: &'a Aliases,
         written: &'a [Written],
-        uniform: HashMap<Local, Operand>,
+        uniform: FxHashMap<Local, Operand>,
         starts: Starts,
     ) -> Sharer<'a> {
         Sharer {
             times: Times::new(aliases, written),
             uniform,
-            replaced: HashMap::new(),
+            replaced: FxHashMap::default(),
             assumed: vec![],
-            made: HashMap::new(),
+            made: FxHashMap::default(),
             sides: Sides::default(),
             starts,
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             learnt: vec![],
         }
     }

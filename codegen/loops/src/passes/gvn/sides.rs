@@ -10,8 +10,9 @@
 //! number wherever this side is taken again.
 
 use crate::ir::{Block, Local, Operand};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 
 /// The values of a conditional's result where its condition holds, and where it does not, if they are known outside of
 /// it.
@@ -20,7 +21,7 @@ type SideValues = [Option<Operand>; 2];
 /// Maps conditions to the results of the conditionals on them, with their values.
 #[derive(Default)]
 pub(super) struct Sides {
-    set: HashMap<Local, Vec<(Local, SideValues)>>,
+    set: FxHashMap<Local, Vec<(Local, SideValues)>>,
 }
 
 impl Sides {
@@ -39,7 +40,12 @@ impl Sides {
     }
 
     /// Makes known what is known on one side of a condition. Returns what it is known of.
-    pub(super) fn tell(&self, condition: &Operand, holds: bool, replaced: &mut HashMap<Local, Operand>) -> Vec<Local> {
+    pub(super) fn tell(
+        &self,
+        condition: &Operand,
+        holds: bool,
+        replaced: &mut FxHashMap<Local, Operand>,
+    ) -> Vec<Local> {
         let Some(condition) = condition.local() else { return vec![] };
         let set = self.set.get(&condition).into_iter().flatten();
         let known = set.filter_map(|(x, known)| Some((*x, known[usize::from(!holds)].clone()?)));

@@ -9,21 +9,21 @@
 //! conditional after the loop would hide the sum from other passes.
 
 use crate::ir::{Block, Builder, Local, LocalInfo, Op, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Sums from -0 on.
 pub(super) struct Starts {
     /// How often each local is used.
-    uses: HashMap<Local, usize>,
+    uses: FxHashMap<Local, usize>,
     /// The ranges of their loops.
-    ranges: HashMap<Local, [Operand; 2]>,
+    ranges: FxHashMap<Local, [Operand; 2]>,
     /// The sums that start from 0 if they have no terms.
-    chosen: HashSet<Local>,
+    chosen: FxHashSet<Local>,
 }
 
 impl Starts {
     pub(super) fn new(body: &Block) -> Starts {
-        Starts { uses: body.use_counts(), ranges: HashMap::new(), chosen: HashSet::new() }
+        Starts { uses: body.use_counts(), ranges: FxHashMap::default(), chosen: FxHashSet::default() }
     }
 
     /// A loop that is done gives what it carries from a start on.

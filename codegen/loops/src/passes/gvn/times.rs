@@ -8,7 +8,7 @@
 use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::roots::{Root, Roots};
 use crate::ir::{Local, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// Buffers that may be a part of more roots than so many are noted, or look, in one list.
@@ -47,10 +47,10 @@ pub(super) struct Times<'a> {
     aliases: &'a Aliases,
     written: &'a [Written],
     now: usize,
-    seen: HashMap<Local, Seen>,
+    seen: FxHashMap<Local, Seen>,
     all: Log,
     /// The writes of `all` to buffers with few roots, by root.
-    by_root: HashMap<Root, Log>,
+    by_root: FxHashMap<Root, Log>,
     rest: Log,
     /// How many writes were looked at.
     #[cfg(test)]
@@ -63,9 +63,9 @@ impl<'a> Times<'a> {
             aliases,
             written,
             now: 0,
-            seen: HashMap::new(),
+            seen: FxHashMap::default(),
             all: vec![],
-            by_root: HashMap::new(),
+            by_root: FxHashMap::default(),
             rest: vec![],
             #[cfg(test)]
             looked_at: std::cell::Cell::default(),

@@ -3,14 +3,14 @@
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, Function, Local, Memory, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Returns each such buffer, with the value.
-pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> HashMap<Local, Operand> {
+pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written]) -> FxHashMap<Local, Operand> {
     let mut finder = UniformFinder::default();
     finder.set(&function.params);
     finder.collect_in_block(&function.body);
-    let mut values: HashMap<Local, Option<Operand>> = HashMap::new();
+    let mut values: FxHashMap<Local, Option<Operand>> = FxHashMap::default();
     function.body.visit(&mut |stmt| {
         for b in stmt.writes().into_iter().chain(stmt.hands_over(written)) {
             let stored = if let Stmt::Memory(Memory::Store(_, _, a)) = stmt { Some(a.clone()) } else { None };
@@ -29,9 +29,9 @@ pub(super) fn uniform(function: &Function, aliases: &Aliases, written: &[Written
 /// Holds the position of the statement that sets each local: its block, and its number in the block.
 #[derive(Default)]
 struct UniformFinder {
-    places: HashMap<Local, (usize, usize)>,
+    places: FxHashMap<Local, (usize, usize)>,
     /// The blocks around each buffer that is made.
-    around: HashMap<Local, Vec<usize>>,
+    around: FxHashMap<Local, Vec<usize>>,
     blocks: Vec<usize>,
     block_count: usize,
 }

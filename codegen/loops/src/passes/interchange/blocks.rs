@@ -18,7 +18,7 @@
 
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, Builder, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most numbers that are stored in an iteration.
 const MOST_STORED: usize = 2;
@@ -40,7 +40,7 @@ pub(super) struct Split<'a> {
     /// The terms that are stored.
     stored: Vec<Local>,
     /// The other values of these loops that the sums need. They are computed again.
-    again: HashSet<Local>,
+    again: FxHashSet<Local>,
 }
 
 /// Such a nest as a loop over blocks.
@@ -68,16 +68,16 @@ impl<'a> Split<'a> {
     /// Returns how a nest is divided, if it has expensive terms and nothing else is in the way.
     pub(super) fn find(looped: &'a For, function: &Function, aliases: &Aliases) -> Option<Split<'a>> {
         let loops = loops_around_expensive_terms(looped)?;
-        let mut made = HashMap::new();
+        let mut made = FxHashMap::default();
         for looped in &loops {
             made.extend(looped.carried.iter().map(|(y, _)| (*y, None)));
             let terms = looped.body.stmts.iter().filter(|stmt| !adds(stmt));
             made.extend(terms.flat_map(|stmt| stmt.targets().into_iter().map(move |x| (x, Some(stmt)))));
         }
         let needed = sums(loops.last()?).uses();
-        let (mut stored, mut again) = (vec![], HashSet::new());
+        let (mut stored, mut again) = (vec![], FxHashSet::default());
         for x in needed.into_iter().filter(|x| made.contains_key(x)) {
-            let mut also = HashSet::new();
+            let mut also = FxHashSet::default();
             if is_made_again(x, &made, &mut also) {
                 again.extend(also);
             } else {
@@ -237,7 +237,7 @@ impl Blocked {
         let results = given(&over);
         stmts.push(Stmt::For(Box::new(over)));
         let other = Block { stmts: vec![Stmt::For(Box::new(nest.clone()))], results: given(nest) };
-        let other = other.copy(locals, HashMap::new());
+        let other = other.copy(locals, FxHashMap::default());
         before.push(Stmt::If(nest.results.clone(), fits, Block { stmts, results }, other));
         before
     }
@@ -319,7 +319,7 @@ fn is_expensive(stmt: &Stmt) -> bool {
 }
 
 /// Returns whether what a local is made of is cheap; collects that, each local once.
-fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut HashSet<Local>) -> bool {
+fn is_made_again(x: Local, made: &FxHashMap<Local, Option<&Stmt>>, also: &mut FxHashSet<Local>) -> bool {
     if also.contains(&x) {
         return true;
     }
@@ -338,7 +338,7 @@ fn is_made_again(x: Local, made: &HashMap<Local, Option<&Stmt>>, also: &mut Hash
 
 /// Returns whether nothing that the terms load is added to.
 fn loads_nothing_added(looped: &For, aliases: &Aliases) -> bool {
-    let (mut added, mut loaded) = (HashSet::new(), HashSet::new());
+    let (mut added, mut loaded) = (FxHashSet::default(), FxHashSet::default());
     looped.body.visit(&mut |stmt| match stmt {
         Stmt::Memory(Memory::Add(b, ..)) => added.extend(b.local()),
         Stmt::Memory(Memory::Load(_, b, _)) => loaded.extend(b.local()),
@@ -349,7 +349,7 @@ fn loads_nothing_added(looped: &For, aliases: &Aliases) -> bool {
 
 /// Drops the unused operations and loads of a block, but not those of inner blocks.
 fn keep_used(block: &mut Block) {
-    let mut used: HashSet<Local> = block.results.iter().filter_map(Operand::local).collect();
+    let mut used: FxHashSet<Local> = block.results.iter().filter_map(Operand::local).collect();
     let mut kept = vec![];
     for stmt in std::mem::take(&mut block.stmts).into_iter().rev() {
         let targets = stmt.targets();

@@ -10,7 +10,7 @@
 use super::nest::{LoopOrder, MemorySum, PerfectNest, runs};
 use crate::ir;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 pub(super) struct NestBuilder<'a, 'n> {
     nest: &'a PerfectNest<'n>,
@@ -50,7 +50,7 @@ impl<'a, 'n> NestBuilder<'a, 'n> {
         }
         let stmts = before.into_iter().chain(stmts).collect();
         // The other nests have locals of their own.
-        let nest = Block { stmts, results: vec![] }.copy(self.locals, HashMap::new());
+        let nest = Block { stmts, results: vec![] }.copy(self.locals, FxHashMap::default());
         self.where_there_are_terms(nest, sum.condition, out);
     }
 

@@ -32,7 +32,7 @@ use crate::ir::{Block, Function, Local, Stmt};
 use blocks::Split;
 use build::NestBuilder;
 use nest::{LoopOrder, PerfectNest};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// The longest nest that is taken apart, in statements.
@@ -55,7 +55,7 @@ struct Interchange<'a> {
     /// Its body aside.
     function: &'a mut Function,
     aliases: Rc<Aliases>,
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     lanes: u32,
 }
 

@@ -3,7 +3,8 @@
 
 use crate::analyses::alias::Aliases;
 use crate::ir::{Block, For, Local, Memory, Op, Operand, Stmt};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Loops around operations, loads and sums.
 pub(super) struct PerfectNest<'a> {
@@ -12,13 +13,13 @@ pub(super) struct PerfectNest<'a> {
     /// The sums, in order.
     pub sums: Vec<MemorySum<'a>>,
     /// On the indices of which loops a local depends.
-    depends: HashMap<Local, BTreeSet<Local>>,
+    depends: FxHashMap<Local, BTreeSet<Local>>,
     /// The sums that inner loops carry in registers, by their results.
-    totals: HashMap<Local, Total<'a>>,
+    totals: FxHashMap<Local, Total<'a>>,
     /// The locals that only these sums may use.
-    private: HashSet<Local>,
+    private: FxHashSet<Local>,
     /// Whether a loop runs at all: its ends.
-    runs: HashMap<Local, &'a [Operand]>,
+    runs: FxHashMap<Local, &'a [Operand]>,
 }
 
 /// `add b[e] += x`, and the loops around it, outermost first.
@@ -66,15 +67,15 @@ impl<'a> PerfectNest<'a> {
         let mut nest = PerfectNest {
             steps: vec![],
             sums: vec![],
-            depends: HashMap::new(),
-            totals: HashMap::new(),
-            private: HashSet::new(),
-            runs: HashMap::new(),
+            depends: FxHashMap::default(),
+            totals: FxHashMap::default(),
+            private: FxHashSet::default(),
+            runs: FxHashMap::default(),
         };
         // What it gave would be used elsewhere.
         looped.carried.is_empty().then_some(())?;
         nest.collect_loop(looped, &mut vec![])?;
-        let set: HashSet<Local> = nest.depends.keys().copied().collect();
+        let set: FxHashSet<Local> = nest.depends.keys().copied().collect();
         let is_outside = |a: &Operand| a.local().is_none_or(|x| !set.contains(&x));
         let are_fixed =
             |sum: &MemorySum| sum.loops.iter().all(|looped| is_outside(&looped.from) && is_outside(&looped.to));
@@ -240,7 +241,7 @@ impl<'a> PerfectNest<'a> {
 
     /// Returns what a sum needs of the operations and loads, in order.
     pub(super) fn steps_of(&self, sum: &MemorySum) -> Vec<&'a Stmt> {
-        let mut needed: HashSet<Local> =
+        let mut needed: FxHashSet<Local> =
             [sum.buffer, sum.index, sum.term].into_iter().filter_map(Operand::local).collect();
         let mut steps = vec![];
         for stmt in self.steps.iter().rev() {

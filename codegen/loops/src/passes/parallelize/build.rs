@@ -7,7 +7,7 @@ use crate::analyses::independence::{Best, bests, carried, prepare};
 use crate::ir;
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt, Ty};
 use lm::term::Span;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 const INTEGER: Ty = Scalar::Integer.ty();
 const ZERO: Operand = Operand::Integer(0);
@@ -21,7 +21,7 @@ pub(super) struct ChunkBuilder<'a> {
     /// The place in the source for errors of added statements.
     pub(super) span: Span,
     /// The plans for loops, by index.
-    pub(super) plans: HashMap<Local, Plan>,
+    pub(super) plans: FxHashMap<Local, Plan>,
 }
 
 /// How a loop is divided, and what its chunks have.
@@ -84,7 +84,7 @@ impl ChunkBuilder<'_> {
     /// The loop as it was, with locals of its own.
     fn copy_as_one_chunk(&mut self, looped: &For) -> Block {
         let results = looped.results.iter().map(|x| (*x).into()).collect();
-        Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results }.copy(self.locals, HashMap::new())
+        Block { stmts: vec![Stmt::For(Box::new(looped.clone()))], results }.copy(self.locals, FxHashMap::default())
     }
 
     /// The loop, in so many chunks of such a length.
@@ -210,7 +210,7 @@ impl ChunkBuilder<'_> {
         let to = ir::Builder { locals: self.locals }.choice(is_full, [full, looped.to.clone()], INTEGER, &mut stmts);
         (looped.from, looped.to) = (from, to);
         self.start_sums(&mut looped, kinds, chunk, &mut stmts);
-        let mut own = HashMap::new();
+        let mut own = FxHashMap::default();
         for (private, parts) in plan.private.iter().zip(&division.private) {
             own.insert(private.buffer, self.load(*parts, &chunk.into(), &mut stmts));
         }

@@ -18,7 +18,7 @@ use super::slice::IndexSlice;
 use super::vectors::runs_on_vectors;
 use crate::ir::{self, Block, For, Function, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
 use lm::libm::Speed;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A number of iterations.
 #[derive(Clone, Copy)]
@@ -44,10 +44,11 @@ const MOST_TERMS: usize = 16;
 const MOST_FACTORS: usize = 6;
 
 /// Returns the cost of an iteration of a loop.
-pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> WorkEstimate {
+pub(super) fn estimate(planner: &Planner, looped: &For, inside: &FxHashSet<Local>) -> WorkEstimate {
     let mut estimator = Estimator { planner, terms: Vec::new() };
     let function = planner.function;
-    let mut known = KnownNumbers { function, trips: HashMap::new(), outside: Some(inside), likely: HashSet::new() };
+    let mut known =
+        KnownNumbers { function, trips: FxHashMap::default(), outside: Some(inside), likely: FxHashSet::default() };
     let samples = samples(planner, looped, inside);
     known.trips.extend(samples.iter().map(|(x, _)| (*x, Trips::Local(*x, 1))));
     if let Some(n) = looped.to.local() {
@@ -64,7 +65,7 @@ pub(super) fn estimate(planner: &Planner, looped: &For, inside: &HashSet<Local>)
 }
 
 /// Returns the sizes that the loop's own block computes from its index, and counts by.
-fn samples(planner: &Planner, looped: &For, inside: &HashSet<Local>) -> Vec<(Local, IndexSlice)> {
+fn samples(planner: &Planner, looped: &For, inside: &FxHashSet<Local>) -> Vec<(Local, IndexSlice)> {
     let mut bounds: Vec<Local> = Vec::new();
     let mut note = |a: &Operand| bounds.extend(a.local().filter(|x| inside.contains(x)));
     looped.body.visit(&mut |stmt| match stmt {
@@ -117,10 +118,10 @@ impl Weight {
 /// Holds the known numbers of a function.
 struct KnownNumbers<'a> {
     function: &'a Function,
-    trips: HashMap<Local, Trips>,
+    trips: FxHashMap<Local, Trips>,
     /// For the function of the loop, the locals set outside of the loop, which are known.
-    outside: Option<&'a HashSet<Local>>,
-    likely: HashSet<Local>,
+    outside: Option<&'a FxHashSet<Local>>,
+    likely: FxHashSet<Local>,
 }
 
 impl KnownNumbers<'_> {
@@ -192,7 +193,7 @@ impl Estimator<'_, '_> {
         let integer = |a: &Operand| known.function.ty(a) == Scalar::Integer.ty();
         let given = function.params.iter().zip(args).filter(|(_, a)| integer(a));
         let trips = given.map(|(x, a)| (*x, known.trips(a))).collect();
-        let mut known = KnownNumbers { function, trips, outside: None, likely: HashSet::new() };
+        let mut known = KnownNumbers { function, trips, outside: None, likely: FxHashSet::default() };
         self.estimate_block(&function.body, &mut known, weight, depth + 1);
     }
 
@@ -246,7 +247,7 @@ impl WorkEstimate {
     /// Returns the statements that compute it, for a loop that starts at an index, and the number.
     pub(super) fn emit(&self, from: &Operand, locals: &mut Vec<LocalInfo>) -> (Vec<Stmt>, Operand) {
         let mut stmts = Vec::new();
-        let mut known = HashMap::new();
+        let mut known = FxHashMap::default();
         for (x, slice) in &self.samples {
             if !self.terms.iter().any(|(_, sizes)| sizes.contains(x)) {
                 continue;

@@ -6,7 +6,7 @@ use super::planner::{Plan, Planner};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::independence::{Carried, Independence};
 use crate::ir::{For, Local, LocalInfo, Op, Operand, Scalar, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// A body of so few statements is short.
 const SHORT: usize = 16;
@@ -57,7 +57,7 @@ pub(super) fn parts(carried: &[Carried], locals: &[LocalInfo], looped: &For) -> 
 impl<'a> Planner<'a> {
     /// Returns how to divide a loop, if that is possible.
     pub(super) fn plan(&self, looped: &'a For) -> Option<Plan> {
-        let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+        let mut inside: FxHashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
         looped.body.visit(&mut |stmt| inside.extend(stmt.targets().into_iter().chain(stmt.bound())));
         if !gives_all_back(&looped.body, &inside, &self.world.keeps) || !self.is_shallow(looped) {
             return None;

@@ -33,7 +33,7 @@ use build::ChunkBuilder;
 pub use cost::GRAIN;
 use legality::is_short;
 use planner::{Plan, Planner, World};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn run(cx: &mut ModuleCx) {
     let module = &mut *cx.module;
@@ -69,8 +69,8 @@ impl World {
 }
 
 /// Returns the functions that loops call, or functions that they call.
-fn called_in_loops(module: &Module) -> HashSet<FunId> {
-    let mut in_loops = HashSet::new();
+fn called_in_loops(module: &Module) -> FxHashSet<FunId> {
+    let mut in_loops = FxHashSet::default();
     for function in &module.functions {
         function.body.visit(&mut |stmt| {
             if let Stmt::For(looped) = stmt {
@@ -92,7 +92,7 @@ fn called_in_loops(module: &Module) -> HashSet<FunId> {
 }
 
 /// Returns the functions whose loops are looked at.
-fn chosen_functions(module: &Module, in_loops: &HashSet<FunId>) -> Vec<usize> {
+fn chosen_functions(module: &Module, in_loops: &FxHashSet<FunId>) -> Vec<usize> {
     let is_chosen = |i: &usize| {
         let function = &module.functions[*i];
         let called = module.exported.contains(&FunId(*i)) || !in_loops.contains(&FunId(*i));
@@ -109,11 +109,11 @@ impl<'a> Planner<'a> {
         world: &'a World,
         is_part: bool,
         analyses: &mut Analyses,
-    ) -> HashMap<Local, Plan> {
+    ) -> FxHashMap<Local, Plan> {
         let function = &module.functions[id.0];
         let aliases = analyses.aliases(id, function, &world.effects.written);
         let likely = function.body.likely_conditions();
-        let (before, plans) = (vec![], HashMap::new());
+        let (before, plans) = (vec![], FxHashMap::default());
         let mut planner =
             Planner { module, world, function, aliases, likely, before, is_in_loop: false, is_part, plans };
         planner.plan_block(&function.body);

@@ -4,7 +4,7 @@ use super::slice::IndexSlice;
 use crate::analyses::alias::Aliases;
 use crate::analyses::independence::FunctionEffects;
 use crate::ir::{Function, Local, Module, Operand, Stmt, Ty};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Holds what is known of all functions.
@@ -23,14 +23,14 @@ pub(super) struct Planner<'a> {
     pub(super) function: &'a Function,
     pub(super) aliases: Rc<Aliases>,
     /// The conditions that mostly hold.
-    pub(super) likely: HashSet<Local>,
+    pub(super) likely: FxHashSet<Local>,
     /// The statements before the current one, in its block and in those around it.
     pub(super) before: Vec<&'a [Stmt]>,
     /// Whether that is in a loop.
     pub(super) is_in_loop: bool,
     /// Whether loops call the function.
     pub(super) is_part: bool,
-    pub(super) plans: HashMap<Local, Plan>,
+    pub(super) plans: FxHashMap<Local, Plan>,
 }
 
 /// How to divide a loop.

@@ -8,7 +8,7 @@
 use super::planner::{Planner, Private};
 use super::slice::IndexSlice;
 use crate::ir::{Block, For, Local, Memory, Operand, Scalar, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 impl Planner<'_> {
     /// Returns how to copy a buffer that a loop adds to, or to what lies in it.
@@ -44,7 +44,7 @@ impl Planner<'_> {
         })?;
         let (rows, length) = rows;
         let is_full = rows.from.same(&Operand::Integer(0)) && rows.to.same(count);
-        let mut used = HashSet::new();
+        let mut used = FxHashSet::default();
         looped.body.visit(&mut |stmt| used.extend(stmt.targets().into_iter().chain(stmt.bound())));
         let is_fixed = |b: Local| {
             let since = visible[made..].iter().any(|stmt| self.changes_within(stmt, b));

@@ -1,7 +1,7 @@
 //! Slices a block: takes the statements that one value needs, to compute it elsewhere, too.
 
 use crate::ir::{Block, Local, LocalInfo, Memory, Op, Operand, Stmt};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Statements that compute a value from the index of a loop, and from what was there before the loop.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl IndexSlice {
     /// Returns the value at an index, and the statements for it, with locals of their own.
     pub(super) fn at(&self, index: &Operand, locals: &mut Vec<LocalInfo>) -> (Vec<Stmt>, Operand) {
         let block = Block { stmts: self.stmts.clone(), results: vec![self.value.clone()] };
-        let mut copy = block.copy(locals, HashMap::from([(self.index, index.clone())]));
+        let mut copy = block.copy(locals, FxHashMap::from_iter([(self.index, index.clone())]));
         let value = copy.results.pop().expect("there is one");
         (copy.stmts, value)
     }

@@ -3,13 +3,13 @@
 
 use crate::analyses::independence::carried;
 use crate::ir::{For, Local, LocalInfo, Memory, Op, Operand, Stmt};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// Returns whether LLVM runs a loop on vectors; `keeps_order`: sums are added up in order.
 pub(super) fn runs_on_vectors(locals: &[LocalInfo], looped: &For, keeps_order: bool) -> bool {
-    let mut inside: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+    let mut inside: FxHashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     inside.extend(looped.body.stmts.iter().flat_map(Stmt::targets));
-    let mut places = Places { inside, in_order: HashSet::from([looped.index]) };
+    let mut places = Places { inside, in_order: FxHashSet::from_iter([looped.index]) };
     let sums = looped.carried.is_empty() || !keeps_order && carried(locals, looped).is_ok();
     sums && looped.body.stmts.iter().all(|stmt| places.has_vectors(stmt))
 }
@@ -17,9 +17,9 @@ pub(super) fn runs_on_vectors(locals: &[LocalInfo], looped: &For, keeps_order: b
 /// The positions of loaded and stored elements.
 struct Places {
     /// The locals that may differ between iterations.
-    inside: HashSet<Local>,
+    inside: FxHashSet<Local>,
     /// The locals that grow by one in each iteration.
-    in_order: HashSet<Local>,
+    in_order: FxHashSet<Local>,
 }
 
 impl Places {

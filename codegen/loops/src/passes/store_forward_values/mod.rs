@@ -21,7 +21,7 @@ use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
 use lm::term::Span;
 use numbers::{EnclosingLoop, Numbers, StoredValue};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// How many earlier loops are searched for what a loop computes again: loops over the same range with something
@@ -59,7 +59,7 @@ struct Storer<'a> {
     /// Which functions take from the arena.
     takes: &'a [bool],
     /// The conditions that mostly hold: the other side is not worth it.
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     locals: &'a mut Vec<LocalInfo>,
     forward: Forward,
 }
@@ -93,8 +93,8 @@ impl Storer<'_> {
     /// Returns what the loops of a block compute again.
     fn find_repeats(&self, block: &Block) -> Vec<Again> {
         let mut again: Vec<Again> = Vec::new();
-        let mut done: HashSet<Local> = HashSet::new();
-        let mut seen: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut done: FxHashSet<Local> = FxHashSet::default();
+        let mut seen: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         for (second, stmt) in block.stmts.iter().enumerate() {
             let Some(looped) = as_loop(stmt).filter(|looped| numbers::has_expensive(looped, self.forward)) else {
                 continue;
@@ -123,7 +123,7 @@ impl Storer<'_> {
             return vec![];
         }
         let mut numbers = Numbers::new(region, &self.aliases, self.written, self.locals, self.forward);
-        let earlier: HashMap<String, StoredValue> =
+        let earlier: FxHashMap<String, StoredValue> =
             numbers.number_loop(a).into_iter().map(|x| (x.key.clone(), x)).collect();
         if earlier.is_empty() {
             return vec![];
@@ -135,8 +135,8 @@ impl Storer<'_> {
     fn store_repeats(&mut self, block: &mut Block, again: Vec<Again>) -> bool {
         let lives = self.lives(&block.stmts, &again);
         let again: Vec<Again> = again.into_iter().filter(|again| lives.contains_key(&again.first)).collect();
-        let values: HashSet<Local> = again.iter().map(|again| again.values[1]).collect();
-        let mut used = HashSet::new();
+        let values: FxHashSet<Local> = again.iter().map(|again| again.values[1]).collect();
+        let mut used = FxHashSet::default();
         uses(block, &values, &mut used);
         let mut around: Vec<Neighbourhood> = block.stmts.iter().map(|_| Neighbourhood::default()).collect();
         for (first, life) in &lives {
@@ -150,7 +150,7 @@ impl Storer<'_> {
         for again in again.iter().filter(|again| used.contains(&again.values[1])) {
             self.store_repeat(again, &mut around[lives[&again.first].start].before, &mut stores);
         }
-        let names: HashMap<Local, Local> = stores.loads.iter().map(|(y, (z, _))| (*y, *z)).collect();
+        let names: FxHashMap<Local, Local> = stores.loads.iter().map(|(y, (z, _))| (*y, *z)).collect();
         for (mut stmt, around) in std::mem::take(&mut block.stmts).into_iter().zip(around) {
             for block in stmt.blocks_mut() {
                 block.put_after(&mut stores.stores);
@@ -197,18 +197,18 @@ impl Storer<'_> {
 
     /// Returns, for each loop that stores, the life of its buffers: the places of their allocation and of their
     /// release. Leaves out loops whose buffers would end too early or live too long.
-    fn lives(&self, stmts: &[Stmt], again: &[Again]) -> HashMap<usize, Life> {
-        let mut ends: HashMap<usize, usize> = HashMap::new();
+    fn lives(&self, stmts: &[Stmt], again: &[Again]) -> FxHashMap<usize, Life> {
+        let mut ends: FxHashMap<usize, usize> = FxHashMap::default();
         for again in again {
             let end = ends.entry(again.first).or_insert(again.second);
             *end = again.second.max(*end);
         }
-        let mut known = HashMap::new();
+        let mut known = FxHashMap::default();
         for (&first, &end) in &ends {
             // Marks may not cross: what starts in between ends later at most where this does.
             let crosses = |(f, e): (&usize, &usize)| *f > first && *f <= end && *e > end;
             let region = Block { stmts: stmts[first..=end].to_vec(), results: vec![] };
-            let mut set = HashSet::new();
+            let mut set = FxHashSet::default();
             region.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
             if !ends.iter().any(crosses) && gives_all_back(&region, &set, self.takes) {
                 known.insert(first, Life { start: first, end: Some(end) });
@@ -226,7 +226,7 @@ impl Storer<'_> {
 
     /// Returns whether statements take memory that their block does not give back.
     fn takes_anyway(&self, stmts: &[Stmt]) -> bool {
-        !gives_all_back(&Block { stmts: stmts.to_vec(), results: vec![] }, &HashSet::new(), self.takes)
+        !gives_all_back(&Block { stmts: stmts.to_vec(), results: vec![] }, &FxHashSet::default(), self.takes)
     }
 }
 
@@ -240,8 +240,8 @@ struct Life {
 
 /// Returns where to make what the loop at `first` stores, so that the statements from it on do not release it: before
 /// the mark to which they do. The sizes must be known there.
-fn start(stmts: &[Stmt], first: usize, region: &Block, set: &HashSet<Local>, sizes: &[Local]) -> Option<usize> {
-    let mut released = HashSet::new();
+fn start(stmts: &[Stmt], first: usize, region: &Block, set: &FxHashSet<Local>, sizes: &[Local]) -> Option<usize> {
+    let mut released = FxHashSet::default();
     region.visit(&mut |stmt| {
         if let Stmt::Memory(Memory::Release(m) | Memory::Slide(_, _, m)) = stmt {
             released.extend(m.local());
@@ -264,9 +264,9 @@ struct Neighbourhood {
 /// The buffers of values, what stores them, and what loads them instead of computing them again.
 #[derive(Default)]
 struct Stores {
-    buffers: HashMap<Local, (Local, Vec<Operand>)>,
-    stores: HashMap<Local, Vec<Stmt>>,
-    loads: HashMap<Local, (Local, Vec<Stmt>)>,
+    buffers: FxHashMap<Local, (Local, Vec<Operand>)>,
+    stores: FxHashMap<Local, Vec<Stmt>>,
+    loads: FxHashMap<Local, (Local, Vec<Stmt>)>,
 }
 
 fn as_loop(stmt: &Stmt) -> Option<&For> {
@@ -278,13 +278,13 @@ fn length(stmt: &Stmt) -> usize {
 }
 
 /// Returns whether a statement does nothing but compute such values.
-fn is_replaced(stmt: &Stmt, values: &HashSet<Local>) -> bool {
+fn is_replaced(stmt: &Stmt, values: &FxHashSet<Local>) -> bool {
     let targets = stmt.targets();
     !targets.is_empty() && targets.iter().all(|x| values.contains(x))
 }
 
 /// Collects the values that are used by statements other than those that compute them.
-fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
+fn uses(block: &Block, values: &FxHashSet<Local>, used: &mut FxHashSet<Local>) {
     for stmt in block.stmts.iter().filter(|stmt| !is_replaced(stmt, values)) {
         used.extend(stmt.operands().into_iter().filter_map(Operand::local));
         stmt.blocks().into_iter().for_each(|block| uses(block, values, used));
@@ -293,7 +293,7 @@ fn uses(block: &Block, values: &HashSet<Local>, used: &mut HashSet<Local>) {
 }
 
 /// Replaces the computation of values by loads. The checks of the computation passed the first time.
-fn load_instead(block: &mut Block, values: &HashSet<Local>, loads: &mut HashMap<Local, (Local, Vec<Stmt>)>) {
+fn load_instead(block: &mut Block, values: &FxHashSet<Local>, loads: &mut FxHashMap<Local, (Local, Vec<Stmt>)>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         if is_replaced(&stmt, values) {
             let found = stmt.targets().into_iter().filter_map(|x| loads.remove(&x));

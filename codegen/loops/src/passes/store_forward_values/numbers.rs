@@ -12,7 +12,7 @@
 
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Forward, Local, LocalInfo, Memory, Operand, Scalar, Stmt};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 /// A loop around a value.
@@ -52,11 +52,11 @@ pub(super) struct Numbers<'a> {
     locals: &'a [LocalInfo],
     forward: Forward,
     /// The locals that the statements set.
-    set: HashSet<Local>,
+    set: FxHashSet<Local>,
     /// The statements that may change memory.
     changes: Vec<&'a Stmt>,
-    known: HashMap<String, usize>,
-    named: HashMap<Local, Named>,
+    known: FxHashMap<String, usize>,
+    named: FxHashMap<Local, Named>,
     /// The way to the statement at hand; none for what has no number.
     path: Vec<Option<PathStep>>,
     found: Vec<StoredValue>,
@@ -70,11 +70,11 @@ impl<'a> Numbers<'a> {
         locals: &'a [LocalInfo],
         forward: Forward,
     ) -> Numbers<'a> {
-        let (mut set, mut changes) = (HashSet::new(), Vec::new());
+        let (mut set, mut changes) = (FxHashSet::default(), Vec::new());
         for stmt in region {
             collect(stmt, &mut set, &mut changes);
         }
-        let (known, named, path, found) = (HashMap::new(), HashMap::new(), vec![], vec![]);
+        let (known, named, path, found) = (FxHashMap::default(), FxHashMap::default(), vec![], vec![]);
         Numbers { aliases, written, locals, forward, set, changes, known, named, path, found }
     }
 
@@ -94,7 +94,8 @@ impl<'a> Numbers<'a> {
                 match stmt {
                     Stmt::If(_, condition, then, other) => {
                         for (arm, side) in [(then, "then"), (other, "else")] {
-                            let text = self.operand(condition, &HashMap::new()).map(|text| format!("{side}{text};"));
+                            let text =
+                                self.operand(condition, &FxHashMap::default()).map(|text| format!("{side}{text};"));
                             self.path.push(text.map(|text| PathStep { text, inner: None }));
                             self.number_block(arm);
                             self.path.pop();
@@ -117,7 +118,7 @@ impl<'a> Numbers<'a> {
     }
 
     fn enter(&mut self, looped: &For) {
-        let to = self.operand(&looped.to, &HashMap::new());
+        let to = self.operand(&looped.to, &FxHashMap::default());
         let from_zero = matches!(looped.from, Operand::Integer(0));
         let step = to.filter(|_| from_zero).map(|to| {
             let text = format!("each{to};");
@@ -200,7 +201,7 @@ impl<'a> Numbers<'a> {
         if changes != stmts.iter().map(own_writes).sum::<usize>() {
             return None;
         }
-        let mut text = format!("made{}", self.operand(count, &HashMap::new())?);
+        let mut text = format!("made{}", self.operand(count, &FxHashMap::default())?);
         for stmt in &stmts[1..] {
             if own_writes(stmt) > 0 {
                 text.push_str(&self.text(stmt, Some(b))?);
@@ -213,12 +214,12 @@ impl<'a> Numbers<'a> {
 
     /// Returns a statement with numbers in place of locals, if it has no effect but to fill a buffer.
     fn text(&self, stmt: &Stmt, filled: Option<Local>) -> Option<String> {
-        let mut writer = Writer { numbers: self, own: HashMap::new(), filled, depth: 0, out: String::new() };
+        let mut writer = Writer { numbers: self, own: FxHashMap::default(), filled, depth: 0, out: String::new() };
         writer.write_stmt(stmt)?;
         Some(writer.out)
     }
 
-    fn operand(&self, a: &Operand, own: &HashMap<Local, usize>) -> Option<String> {
+    fn operand(&self, a: &Operand, own: &FxHashMap<Local, usize>) -> Option<String> {
         Some(match a {
             Operand::Local(x) => match (own.get(x), self.named.get(x)) {
                 (Some(i), _) => format!(" own{i}"),
@@ -260,7 +261,7 @@ fn is_expensive(stmt: &Stmt, forward: Forward) -> bool {
 struct Writer<'n, 'a> {
     numbers: &'n Numbers<'a>,
     /// The locals set inside of the statement.
-    own: HashMap<Local, usize>,
+    own: FxHashMap<Local, usize>,
     filled: Option<Local>,
     /// How deep in blocks of the statement.
     depth: usize,
@@ -360,7 +361,7 @@ impl Writer<'_, '_> {
     }
 }
 
-fn collect<'s>(stmt: &'s Stmt, set: &mut HashSet<Local>, changes: &mut Vec<&'s Stmt>) {
+fn collect<'s>(stmt: &'s Stmt, set: &mut FxHashSet<Local>, changes: &mut Vec<&'s Stmt>) {
     set.extend(stmt.targets().into_iter().chain(stmt.bound()));
     if stmt.writes().is_some() || matches!(stmt, Stmt::Call(..)) {
         changes.push(stmt);

@@ -22,8 +22,8 @@ use crate::analyses::alias::{Aliases, Written};
 use crate::analyses::arena_balance::gives_all_back;
 use crate::analyses::effects::Callees;
 use crate::ir::{Block, Builder, For, Local, LocalInfo, Memory, Op, Operand, Scalar, Stmt};
+use rustc_hash::{FxHashMap, FxHashSet};
 use slice::{SliceStep, TableSlice, slices};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(super) fn run(cx: &mut FunctionCx) {
@@ -50,7 +50,7 @@ struct Tabler<'a> {
     /// Which functions take from the arena.
     takes: &'a [bool],
     /// The conditions that mostly hold: the other side is not worth tables.
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     locals: &'a mut Vec<LocalInfo>,
 }
 
@@ -99,14 +99,14 @@ impl Tabler<'_> {
         }
         let mark = is_balanced.then(|| self.builder().local(Scalar::Mark.ty()));
         before.extend(mark.map(|m| Stmt::Memory(Memory::Mark(m))));
-        let mut known: HashMap<String, Table> = HashMap::new();
-        let mut replaced = HashMap::new();
+        let mut known: FxHashMap<String, Table> = FxHashMap::default();
+        let mut replaced = FxHashMap::default();
         for slice in slices {
             let table = known.remove(&slice.key).unwrap_or_else(|| self.fill_table(&slice, looped, before));
             replaced.insert(slice.value, self.emit_lookup(&slice, &table));
             known.insert(slice.key, table);
         }
-        let names: HashMap<Local, Local> = replaced.iter().map(|(x, (y, _))| (*x, *y)).collect();
+        let names: FxHashMap<Local, Local> = replaced.iter().map(|(x, (y, _))| (*x, *y)).collect();
         looped.body.put_after(&mut replaced.into_iter().map(|(x, (_, stmts))| (x, stmts)).collect());
         looped.body.rename(&names);
         mark
@@ -122,7 +122,7 @@ impl Tabler<'_> {
         let table = Table { buffer, counts };
         let runs = self.builder().op(Op::LtI, [looped.from.clone(), looped.to.clone()], out);
         let steps = self.emit_steps(&slice.steps, slice, &table);
-        let fill = Block { stmts: steps, results: vec![] }.copy(self.locals, HashMap::new());
+        let fill = Block { stmts: steps, results: vec![] }.copy(self.locals, FxHashMap::default());
         out.push(Stmt::If(vec![], runs, fill, Block::default()));
         table
     }
@@ -195,8 +195,8 @@ fn indices(slice: &TableSlice) -> Vec<Local> {
 }
 
 /// Returns what is set by a loop for its body, and in it.
-fn set_in(looped: &For) -> HashSet<Local> {
-    let mut set: HashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
+fn set_in(looped: &For) -> FxHashSet<Local> {
+    let mut set: FxHashSet<Local> = looped.carried.iter().map(|(x, _)| *x).chain([looped.index]).collect();
     looped.body.visit(&mut |stmt| set.extend(stmt.targets().into_iter().chain(stmt.bound())));
     set
 }

@@ -4,7 +4,8 @@
 use crate::analyses::alias::{Aliases, Written};
 use crate::ir::{Block, For, Local, LocalInfo, Memory, Operand, Stmt};
 use lm::term::Span;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A value that is worth a table.
@@ -49,8 +50,8 @@ impl TableSlice {
 /// Returns the slices of a loop that are worth tables.
 pub(super) fn slices(
     looped: &For,
-    set: &HashSet<Local>,
-    likely: &HashSet<Local>,
+    set: &FxHashSet<Local>,
+    likely: &FxHashSet<Local>,
     (aliases, written): (&Aliases, &[Written]),
     locals: &[LocalInfo],
 ) -> Vec<TableSlice> {
@@ -68,10 +69,10 @@ pub(super) fn slices(
         locals,
         changes,
         next: 0,
-        known: HashMap::new(),
+        known: FxHashMap::default(),
         path: vec![],
         found: vec![],
-        used: HashSet::new(),
+        used: FxHashSet::default(),
     };
     finder.search_block(&looped.body);
     let SliceFinder { found, used, known, .. } = finder;
@@ -111,20 +112,20 @@ enum WayStep {
 
 struct SliceFinder<'a> {
     /// The locals that the loop sets.
-    set: &'a HashSet<Local>,
-    likely: &'a HashSet<Local>,
+    set: &'a FxHashSet<Local>,
+    likely: &'a FxHashSet<Local>,
     aliases: &'a Aliases,
     written: &'a [Written],
     locals: &'a [LocalInfo],
     /// The statements that may change memory in the loop.
     changes: Vec<Stmt>,
     next: usize,
-    known: HashMap<Local, InvariantLocal>,
+    known: FxHashMap<Local, InvariantLocal>,
     /// The way to the place at hand; none where it is not known before the loop.
     path: Vec<Option<AccessPath>>,
     found: Vec<(Local, Vec<AccessPath>)>,
     /// The locals used by statements that are not invariant.
-    used: HashSet<Local>,
+    used: FxHashSet<Local>,
 }
 
 impl SliceFinder<'_> {
@@ -261,9 +262,9 @@ impl SliceFinder<'_> {
 }
 
 /// Returns what a statement uses from outside of it.
-fn free(stmt: &Stmt) -> HashSet<Local> {
-    let mut used: HashSet<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
-    let mut bound: HashSet<Local> = stmt.bound().into_iter().collect();
+fn free(stmt: &Stmt) -> FxHashSet<Local> {
+    let mut used: FxHashSet<Local> = stmt.operands().into_iter().filter_map(Operand::local).collect();
+    let mut bound: FxHashSet<Local> = stmt.bound().into_iter().collect();
     for block in stmt.blocks() {
         block.visit(&mut |stmt| {
             used.extend(stmt.operands().into_iter().filter_map(Operand::local));
@@ -287,10 +288,10 @@ fn contains_expensive(stmt: &Stmt) -> bool {
 }
 
 /// Returns the steps to a value: what computes it and what leads there, in the order of the text.
-fn slice(value: Local, path: &[AccessPath], known: &HashMap<Local, InvariantLocal>) -> TableSlice {
+fn slice(value: Local, path: &[AccessPath], known: &FxHashMap<Local, InvariantLocal>) -> TableSlice {
     let mut steps: BTreeMap<usize, SliceStep> = BTreeMap::new();
     let mut waiting = vec![value];
-    let mut dims = HashSet::new();
+    let mut dims = FxHashSet::default();
     for way in path {
         let (condition, holds) = match &way.step {
             WayStep::Checked(condition) => (condition, true),
@@ -327,7 +328,7 @@ fn slice(value: Local, path: &[AccessPath], known: &HashMap<Local, InvariantLoca
 
 /// Returns a text in which what is set in the slice has numbers of its own.
 fn key(value: Local, steps: &[SliceStep]) -> String {
-    let mut names = HashMap::new();
+    let mut names = FxHashMap::default();
     let mut text = String::new();
     for step in steps {
         match step {
@@ -344,7 +345,7 @@ fn key(value: Local, steps: &[SliceStep]) -> String {
     text
 }
 
-fn name(x: Local, names: &mut HashMap<Local, usize>) {
+fn name(x: Local, names: &mut FxHashMap<Local, usize>) {
     let next = names.len();
     names.insert(x, next);
 }
@@ -353,7 +354,7 @@ fn write<'o>(
     text: &mut String,
     word: &str,
     args: impl IntoIterator<Item = &'o Operand>,
-    names: &HashMap<Local, usize>,
+    names: &FxHashMap<Local, usize>,
 ) {
     text.push_str(word);
     for a in args {
@@ -369,7 +370,7 @@ fn write<'o>(
     text.push(';');
 }
 
-fn write_stmt(text: &mut String, stmt: &Stmt, names: &mut HashMap<Local, usize>) {
+fn write_stmt(text: &mut String, stmt: &Stmt, names: &mut FxHashMap<Local, usize>) {
     let word = match stmt {
         Stmt::Let(_, op, _) => op.name(),
         Stmt::Memory(Memory::Load(..)) => "load",

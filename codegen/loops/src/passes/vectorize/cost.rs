@@ -6,7 +6,7 @@
 use crate::analyses::divergence::{AllocForm, Divergence, Layout};
 use crate::ir::{Block, Cost, For, Local, Memory, Op, Operand, Stmt};
 use lm::libm::Vectors;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 /// How often a loop runs of which that is not known.
 const ITERATIONS: f64 = 16.0;
@@ -23,7 +23,7 @@ pub(super) fn iterations(looped: &For) -> f64 {
 }
 
 /// Returns how often the two sides of a conditional run.
-pub(super) fn odds(condition: &Operand, likely: &HashSet<Local>) -> [f64; 2] {
+pub(super) fn odds(condition: &Operand, likely: &FxHashSet<Local>) -> [f64; 2] {
     match condition {
         Operand::Bool(true) => [1.0, 0.0],
         Operand::Bool(false) => [0.0, 1.0],
@@ -79,7 +79,7 @@ pub(super) fn calls_libm(block: &Block) -> bool {
 /// The price of a loop's body in lanes.
 pub(super) struct InLanes<'a> {
     pub spread: &'a Divergence,
-    pub likely: &'a HashSet<Local>,
+    pub likely: &'a FxHashSet<Local>,
     /// How many Floats a vector holds.
     pub floats: u32,
     /// How many iterations run at once.

@@ -19,7 +19,7 @@ use crate::analyses::independence::{Carried, FunctionEffects, Independence, carr
 use crate::analyses::why_serial::WhySerial;
 use crate::ir::{Block, For, FunId, Function, Local, LocalInfo, Memory, Module, Operand, Stmt, Vectors};
 use cost::InLanes;
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// A loop in lanes must take no more than this part of what it takes otherwise.
@@ -48,7 +48,7 @@ pub(super) fn run(cx: &mut FunctionCx) {
     cx.rewrite(|body, function| mark(body, &choice.lanes, &mut function.locals));
 }
 
-fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
+fn mark(block: &mut Block, chosen: &FxHashMap<Local, u32>, locals: &mut Vec<LocalInfo>) {
     for mut stmt in std::mem::take(&mut block.stmts) {
         stmt.blocks_mut().into_iter().for_each(|block| mark(block, chosen, locals));
         match stmt {
@@ -67,7 +67,7 @@ fn mark(block: &mut Block, chosen: &HashMap<Local, u32>, locals: &mut Vec<LocalI
 /// The choices for one function.
 struct LaneChoice {
     /// The loops that run in lanes, by their indices.
-    lanes: HashMap<Local, u32>,
+    lanes: FxHashMap<Local, u32>,
     /// Why each of the loops runs in lanes, or does not, in order.
     reasons: Vec<(Local, Reason)>,
 }
@@ -111,7 +111,7 @@ fn choices(module: &Module) -> Vec<LaneChoice> {
             let aliases = analyses.aliases(FunId(i), function, &effects.written);
             choose(function, aliases, &effects, module.vectors, module.keeps_order)
         }
-        false => LaneChoice { lanes: HashMap::new(), reasons: vec![] },
+        false => LaneChoice { lanes: FxHashMap::default(), reasons: vec![] },
     };
     module.functions.iter().enumerate().map(&mut of).collect()
 }
@@ -122,7 +122,7 @@ struct LaneChooser<'a> {
     effects: &'a FunctionEffects,
     vectors: Vectors,
     keeps_order: bool,
-    likely: HashSet<Local>,
+    likely: FxHashSet<Local>,
     /// How many loops there are around the statement at hand.
     around: usize,
     chosen: Vec<(Local, u32)>,
@@ -276,7 +276,7 @@ pub fn notes(module: &Module) -> Vec<String> {
     in_order.run_in_order();
     let functions = module.functions.iter().zip(choices(&in_order));
     let note = |(function, choice): (&Function, LaneChoice)| -> Vec<String> {
-        let mut settled = HashMap::new();
+        let mut settled = FxHashMap::default();
         function.body.visit(&mut |stmt| {
             if let Stmt::For(looped) = stmt
                 && looped.lanes > 1
