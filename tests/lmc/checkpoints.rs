@@ -177,7 +177,7 @@ fn derivatives_do_not_depend_on_the_states_that_are_kept() {
             let calls: Vec<(&str, i64)> = functions().flat_map(|name| [0, 1, 5, 17].map(|n| (name, n))).collect();
             let wanted: Vec<Vec<Value>> = calls.iter().map(|(name, n)| whole.interpreted(name, *n)).collect();
             let options = OPTIONS.into_iter().enumerate();
-            for (number, checkpoint) in options.filter(|(number, _)| (number + derivation as usize) % 2 == 0) {
+            for (number, checkpoint) in options.filter(|(number, _)| (number + derivation as usize).is_multiple_of(2)) {
                 let natively = number % 4 == derivation as usize;
                 let case = Case::new(Choices { derivation, checkpoint }, natively);
                 for ((name, n), wanted) in calls.iter().copied().zip(&wanted) {
