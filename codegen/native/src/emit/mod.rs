@@ -19,12 +19,13 @@
 //! | `memory`, `scopes` | buffers, the arena, what LLVM is told of aliases |
 //! | `results`, `tail`, `failures` | how functions return, call themselves last, and fail |
 //! | `lanes/`, `shape` | loops in lanes of vectors |
-//! | `chunks` | loops on threads |
+//! | `chunks`, `chunk_code` | loops on threads; which of them have the same code |
 //! | `entry`, `external`, `support` | what C calls, calls of C, the context |
 //! | `query`, `workspace` | queries of the workspace |
 //! | `counters`, `timing_loop` | code that counts or measures |
 //! | `hotness` | how often code runs, and so what it is worth |
 
+mod chunk_code;
 mod chunks;
 mod counters;
 mod entry;
@@ -49,6 +50,7 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
+use chunk_code::ChunkKey;
 use crate::header::parameter_names;
 use crate::options::Math;
 use crate::source::SourceInfo;
@@ -147,6 +149,8 @@ struct Emitter<'ctx, 'a> {
     repeated: Vec<bool>,
     /// How often the code at hand runs.
     hotness: Hotness,
+    /// The bodies of loops on threads, as far as others may have their code.
+    bodies: HashMap<ChunkKey, FunctionValue<'ctx>>,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
     aliases: HashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
@@ -170,6 +174,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             parameter_names: names.collect(),
             repeated: request.module.repeated(),
             hotness: Hotness::default(),
+            bodies: HashMap::new(),
             aliases: HashMap::new(),
         }
     }
