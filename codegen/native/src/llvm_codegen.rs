@@ -155,7 +155,10 @@ fn object(bitcode: &[u8], part: &ModulePart, options: &Options) -> Result<PartOb
     let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let taken = module.run_passes(TAKE_APART, target.machine(), PassBuilderOptions::create());
     taken.map_err(|e| Error::Llvm(e.to_string()))?;
-    let target = optimised(&module, options)?;
+    let target = match part.is_plain() {
+        true => Target::new(options.target_cpu.as_deref(), 0)?,
+        false => optimised(&module, options)?,
+    };
     let optimisation = start.elapsed();
     let written = target.machine().write_to_memory_buffer(&module, FileType::Object);
     let bytes = written.map_err(|e| Error::Llvm(e.to_string()))?.as_slice().to_vec();

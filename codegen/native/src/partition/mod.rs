@@ -11,7 +11,8 @@
 //! is shared        any other: one part defines it, the others declare it, and it is hidden from other modules
 //! ```
 //!
-//! The parts are filled with the longest functions first, each into the part that has least so far.
+//! The parts are filled with the longest functions first, each into the part that has least so far. What is not to be
+//! optimised, slices, has parts of its own. These skip LLVM's passes, and registers are allocated at level 0.
 
 use crate::llvm;
 use indexmap::IndexMap;
@@ -25,10 +26,13 @@ use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 use std::collections::{HashMap, HashSet};
 
-/// How many instructions are worth a part, and the most parts. LLVM takes some 0.3 s for so many instructions. Less
-/// than a tenth of that is overhead: reading the module, and compiling copies.
-const WORTH: usize = 2_500;
+/// How many instructions are worth a part, and the most parts. LLVM takes some 0.6 s for so many instructions. A tenth
+/// of that is overhead: reading the module, of which each part reads all, and compiling copies.
+const WORTH: usize = 5_000;
 const MOST: usize = 24;
+
+/// The same of instructions that are not optimised.
+const WORTH_PLAIN: usize = 20_000;
 
 /// Instructions up to which a function is copied. LLVM inlines what is about as short.
 const SHORT: usize = 40;
@@ -44,6 +48,8 @@ pub(crate) struct ModulePart {
     copied: HashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
+    /// Whether its functions are not optimised.
+    plain: bool,
 }
 
 /// A function, as far as the division looks at it.
@@ -54,6 +60,8 @@ struct Node {
     internal: bool,
     /// Whether it may be inlined.
     inlines: bool,
+    /// Whether it is not to be optimised.
+    plain: bool,
     /// The functions that it names, each as often as it does, and whether that is a call that may be inlined.
     uses: Vec<(usize, bool)>,
 }
@@ -61,9 +69,18 @@ struct Node {
 /// Returns the parts of a module; one where it is short.
 pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
     let nodes = nodes(module);
-    let total: usize = nodes.iter().map(|node| node.length).sum();
-    let count = (total / WORTH).clamp(1, MOST);
-    filled(&nodes, &groups(&nodes), count)
+    let groups = groups(&nodes);
+    let is_plain = |group: &Vec<usize>| group.iter().any(|i| nodes[*i].plain);
+    let (plain, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_plain);
+    let length = |groups: &[Vec<usize>]| groups.iter().flatten().map(|i| nodes[*i].length).sum::<usize>();
+    let total = length(&plain) + length(&others);
+    if total < 2 * WORTH {
+        let all: Vec<Vec<usize>> = plain.into_iter().chain(others).collect();
+        return filled(&nodes, &[(&all, 1, false)]);
+    }
+    let count = |groups: &[Vec<usize>], worth: usize| (length(groups) / worth).clamp(1, MOST);
+    let [few, many] = [count(&plain, WORTH_PLAIN), count(&others, WORTH)];
+    filled(&nodes, &[(&others, many, false), (&plain, few, true)])
 }
 
 fn nodes(module: &Module) -> Vec<Node> {
@@ -74,12 +91,13 @@ fn nodes(module: &Module) -> Vec<Node> {
 }
 
 fn node(function: FunctionValue, numbers: &HashMap<FunctionValue, usize>) -> Node {
-    let noinline = Attribute::get_named_enum_kind_id("noinline");
+    let [noinline, optnone] = ["noinline", "optnone"].map(Attribute::get_named_enum_kind_id);
     let mut node = Node {
         name: name_of(function),
         length: 0,
         internal: function.get_linkage() == Linkage::Internal,
         inlines: function.get_enum_attribute(AttributeLoc::Function, noinline).is_none(),
+        plain: function.get_enum_attribute(AttributeLoc::Function, optnone).is_some(),
         uses: vec![],
     };
     for instruction in function.get_basic_block_iter().flat_map(|block| block.get_instructions()) {
@@ -133,22 +151,29 @@ fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Returns so many parts, with the groups in them.
-fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart> {
+/// Groups, how many parts they get, and whether these are not optimised.
+type Share<'a> = (&'a [Vec<usize>], usize, bool);
+
+/// Returns the parts, with the groups in them.
+fn filled(nodes: &[Node], shares: &[Share]) -> Vec<ModulePart> {
     let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
     let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
-    let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
-    order.sort_by_key(|group| std::cmp::Reverse(length(group)));
-    let mut members: Vec<Vec<usize>> = vec![vec![]; count];
-    let mut parts: Vec<ModulePart> = members.iter().map(|_| ModulePart::default()).collect();
-    for group in order {
-        let least = (0..count).min_by_key(|i| parts[*i].length).expect("there is a part");
-        parts[least].length += length(group);
-        members[least].extend(group);
+    let (mut parts, mut members): (Vec<ModulePart>, Vec<Vec<usize>>) = (vec![], vec![]);
+    for (groups, count, plain) in shares {
+        let first = parts.len();
+        parts.extend((0..*count).map(|_| ModulePart { plain: *plain, ..ModulePart::default() }));
+        members.resize(parts.len(), vec![]);
+        let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
+        order.sort_by_key(|group| std::cmp::Reverse(length(group)));
+        for group in order {
+            let least = (first..parts.len()).min_by_key(|i| parts[*i].length).expect("there is a part");
+            parts[least].length += length(group);
+            members[least].extend(group);
+        }
     }
     let mut home = vec![None; nodes.len()];
     members.iter().enumerate().for_each(|(part, members)| members.iter().for_each(|i| home[*i] = Some(part)));
-    for part in 0..count {
+    for part in 0..parts.len() {
         let mut to_do = members[part].clone();
         while let Some(i) = to_do.pop() {
             for (used, _) in &nodes[i].uses {
@@ -170,6 +195,11 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart
 }
 
 impl ModulePart {
+    /// Returns whether its functions are not optimised.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Returns the part of a module, which is written as bitcode, in a context of its own.
     pub(crate) fn load<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");
