@@ -44,8 +44,11 @@ pub(super) fn chunk_key(frame: &Frame, looped: &For, hotness: Hotness) -> Option
     let known: Vec<_> = order.locals.iter().map(known).collect();
     let is_buffer = |x: &&Local| frame.function().ty(&(**x).into()).as_scalar().is_none();
     let buffers: Vec<Local> = order.locals.iter().filter(is_buffer).copied().collect();
-    let pairs = buffers.iter().flat_map(|x| buffers.iter().map(move |y| (*x, *y)));
-    let shared: Vec<_> = pairs.map(|(x, y)| (aliases.may_share(x, y), aliases.shows(x, &aliases.roots_of(y)))).collect();
+    // What is only read may share memory with anything.
+    let written = written(&looped.body);
+    let pairs = buffers.iter().filter(|x| written.contains(x)).flat_map(|x| buffers.iter().map(move |y| (*x, *y)));
+    let share = |(x, y)| (aliases.may_share(x, y), aliases.shows(x, &aliases.roots_of(y)));
+    let shared: Vec<_> = pairs.map(|(x, y)| (order.place(x), order.place(y), share((x, y)))).collect();
     Some(ChunkKey([0, 1].map(|seed: u8| {
         let mut hasher = DefaultHasher::new();
         (seed, &body, &known, &shared, hotness, frame.function().cold).hash(&mut hasher);
@@ -65,6 +68,13 @@ fn is_plain(frame: &Frame, body: &Block) -> bool {
     plain
 }
 
+/// Returns the buffers that a body writes to.
+fn written(body: &Block) -> HashSet<Local> {
+    let mut written = HashSet::new();
+    body.visit(&mut |stmt| written.extend(stmt.writes()));
+    written
+}
+
 /// The locals of a body in the order in which they appear.
 #[derive(Default)]
 struct Order {
@@ -76,6 +86,10 @@ impl Order {
     fn number(&mut self, x: &mut Local) {
         let (place, _) = self.locals.insert_full(*x);
         *x = Local(u32::try_from(place).expect("a function has fewer locals"));
+    }
+
+    fn place(&self, x: Local) -> Option<usize> {
+        self.locals.get_index_of(&x)
     }
 
     fn number_block(&mut self, block: &mut Block) {

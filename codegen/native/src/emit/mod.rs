@@ -50,11 +50,12 @@ mod workspace;
 
 pub(crate) use counters::COUNTERS;
 
-use chunk_code::ChunkKey;
 use crate::header::parameter_names;
 use crate::options::Math;
+use crate::partition::BETWEEN;
 use crate::source::SourceInfo;
 use crate::target::Target;
+use chunk_code::ChunkKey;
 use hotness::Hotness;
 use indexmap::IndexMap;
 use inkwell::AddressSpace;
@@ -185,6 +186,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let declared = self.add_function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
+            if function.c_wrapper {
+                self.mark_between(declared);
+            }
             if function.recursive {
                 self.copy_in_line(declared);
             }
@@ -205,6 +209,11 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             (false, false) => &[],
         };
         flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
+    }
+
+    /// Says of a function between C and the rest that it does little beside what it calls.
+    fn mark_between(&self, function: FunctionValue<'ctx>) {
+        function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(BETWEEN, ""));
     }
 
     /// Loops that copy stay loops. Most calls of a recursion have little left to copy, for which a call of `memcpy`

@@ -11,8 +11,8 @@
 //! is shared        any other: one part defines it, the others declare it, and it is hidden from other modules
 //! ```
 //!
-//! The parts are filled with the longest functions first, each into the part that has least so far. What is not to be
-//! optimised, slices, has parts of its own. These skip LLVM's passes, and registers are allocated at level 0.
+//! The parts are filled with the longest functions first, each into the part that has least so far. Parts differ
+//! in the effort that their functions are worth ([`Effort`]).
 
 use crate::llvm;
 use indexmap::IndexMap;
@@ -31,8 +31,23 @@ use std::collections::{HashMap, HashSet};
 const WORTH: usize = 5_000;
 const MOST: usize = 24;
 
-/// The same of instructions that are not optimised.
-const WORTH_PLAIN: usize = 20_000;
+/// How much time of LLVM a function is worth, least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effort {
+    /// A slice: it is not optimised, and registers are allocated at level 0.
+    Least,
+    /// What is not likely to run, or stands between C and the rest: it goes through a few passes.
+    Little,
+    /// Anything else.
+    #[default]
+    Full,
+}
+
+/// The efforts, and how many instructions are worth a part.
+const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, WORTH), (Effort::Little, 2 * WORTH), (Effort::Least, 4 * WORTH)];
+
+/// The attribute of functions between C and the rest.
+pub(crate) const BETWEEN: &str = "lmc.between";
 
 /// Instructions up to which a function is copied. LLVM inlines what is about as short.
 const SHORT: usize = 40;
@@ -48,8 +63,8 @@ pub(crate) struct ModulePart {
     copied: HashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
-    /// Whether its functions are not optimised.
-    plain: bool,
+    /// What its functions are worth.
+    effort: Effort,
 }
 
 /// A function, as far as the division looks at it.
@@ -60,8 +75,8 @@ struct Node {
     internal: bool,
     /// Whether it may be inlined.
     inlines: bool,
-    /// Whether it is not to be optimised.
-    plain: bool,
+    /// What it is worth.
+    effort: Effort,
     /// The functions that it names, each as often as it does, and whether that is a call that may be inlined.
     uses: Vec<(usize, bool)>,
 }
@@ -70,17 +85,18 @@ struct Node {
 pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
     let nodes = nodes(module);
     let groups = groups(&nodes);
-    let is_plain = |group: &Vec<usize>| group.iter().any(|i| nodes[*i].plain);
-    let (plain, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_plain);
     let length = |groups: &[Vec<usize>]| groups.iter().flatten().map(|i| nodes[*i].length).sum::<usize>();
-    let total = length(&plain) + length(&others);
-    if total < 2 * WORTH {
-        let all: Vec<Vec<usize>> = plain.into_iter().chain(others).collect();
-        return filled(&nodes, &[(&all, 1, false)]);
+    if length(&groups) < 2 * WORTH {
+        return filled(&nodes, &[Share { groups, count: 1, effort: Effort::Full }]);
     }
-    let count = |groups: &[Vec<usize>], worth: usize| (length(groups) / worth).clamp(1, MOST);
-    let [few, many] = [count(&plain, WORTH_PLAIN), count(&others, WORTH)];
-    filled(&nodes, &[(&others, many, false), (&plain, few, true)])
+    // What LLVM would inline is worth what it is inlined into.
+    let effort_of = |group: &Vec<usize>| group.iter().map(|i| nodes[*i].effort).max();
+    let shares = EFFORTS.map(|(effort, worth)| {
+        let groups: Vec<Vec<usize>> = groups.iter().filter(|group| effort_of(group) == Some(effort)).cloned().collect();
+        let count = (length(&groups) / worth).clamp(1, MOST);
+        Share { groups, count, effort }
+    });
+    filled(&nodes, &shares)
 }
 
 fn nodes(module: &Module) -> Vec<Node> {
@@ -91,13 +107,13 @@ fn nodes(module: &Module) -> Vec<Node> {
 }
 
 fn node(function: FunctionValue, numbers: &HashMap<FunctionValue, usize>) -> Node {
-    let [noinline, optnone] = ["noinline", "optnone"].map(Attribute::get_named_enum_kind_id);
+    let noinline = Attribute::get_named_enum_kind_id("noinline");
     let mut node = Node {
         name: name_of(function),
         length: 0,
         internal: function.get_linkage() == Linkage::Internal,
         inlines: function.get_enum_attribute(AttributeLoc::Function, noinline).is_none(),
-        plain: function.get_enum_attribute(AttributeLoc::Function, optnone).is_some(),
+        effort: effort_of(function),
         uses: vec![],
     };
     for instruction in function.get_basic_block_iter().flat_map(|block| block.get_instructions()) {
@@ -113,6 +129,19 @@ fn node(function: FunctionValue, numbers: &HashMap<FunctionValue, usize>) -> Nod
         }
     }
     node
+}
+
+fn effort_of(function: FunctionValue) -> Effort {
+    let has = |name| {
+        let kind = Attribute::get_named_enum_kind_id(name);
+        function.get_enum_attribute(AttributeLoc::Function, kind).is_some()
+    };
+    match () {
+        () if has("optnone") => Effort::Least,
+        () if has("minsize") => Effort::Little,
+        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Little,
+        () => Effort::Full,
+    }
 }
 
 fn name_of(function: FunctionValue) -> String {
@@ -151,17 +180,21 @@ fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Groups, how many parts they get, and whether these are not optimised.
-type Share<'a> = (&'a [Vec<usize>], usize, bool);
+/// Groups of functions that are worth the same, and how many parts they get.
+struct Share {
+    groups: Vec<Vec<usize>>,
+    count: usize,
+    effort: Effort,
+}
 
 /// Returns the parts, with the groups in them.
 fn filled(nodes: &[Node], shares: &[Share]) -> Vec<ModulePart> {
     let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
     let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
     let (mut parts, mut members): (Vec<ModulePart>, Vec<Vec<usize>>) = (vec![], vec![]);
-    for (groups, count, plain) in shares {
+    for Share { groups, count, effort } in shares {
         let first = parts.len();
-        parts.extend((0..*count).map(|_| ModulePart { plain: *plain, ..ModulePart::default() }));
+        parts.extend((0..*count).map(|_| ModulePart { effort: *effort, ..ModulePart::default() }));
         members.resize(parts.len(), vec![]);
         let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
         order.sort_by_key(|group| std::cmp::Reverse(length(group)));
@@ -195,9 +228,9 @@ fn filled(nodes: &[Node], shares: &[Share]) -> Vec<ModulePart> {
 }
 
 impl ModulePart {
-    /// Returns whether its functions are not optimised.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.plain
+    /// Returns what its functions are worth.
+    pub(crate) fn effort(&self) -> Effort {
+        self.effort
     }
 
     /// Returns the part of a module, which is written as bitcode, in a context of its own.
