@@ -43,8 +43,8 @@ pub(crate) enum Effort {
     Full,
 }
 
-/// The efforts, and how many instructions are worth a part.
-const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, WORTH), (Effort::Little, 2 * WORTH), (Effort::Least, 4 * WORTH)];
+/// The efforts, and how many times as long their parts are, for as much time.
+const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, 1), (Effort::Little, 2), (Effort::Least, 4)];
 
 /// The attribute of functions between C and the rest.
 pub(crate) const BETWEEN: &str = "lmc.between";
@@ -83,17 +83,22 @@ struct Node {
 
 /// Returns the parts of a module; one where it is short.
 pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
+    divided_by(module, WORTH)
+}
+
+/// The same, if so many instructions are worth a part.
+fn divided_by(module: &Module, worth: usize) -> Vec<ModulePart> {
     let nodes = nodes(module);
     let groups = groups(&nodes);
     let length = |groups: &[Vec<usize>]| groups.iter().flatten().map(|i| nodes[*i].length).sum::<usize>();
-    if length(&groups) < 2 * WORTH {
+    if length(&groups) < 2 * worth {
         return filled(&nodes, &[Share { groups, count: 1, effort: Effort::Full }]);
     }
     // What LLVM would inline is worth what it is inlined into.
     let effort_of = |group: &Vec<usize>| group.iter().map(|i| nodes[*i].effort).max();
-    let shares = EFFORTS.map(|(effort, worth)| {
+    let shares = EFFORTS.map(|(effort, times)| {
         let groups: Vec<Vec<usize>> = groups.iter().filter(|group| effort_of(group) == Some(effort)).cloned().collect();
-        let count = (length(&groups) / worth).clamp(1, MOST);
+        let count = (length(&groups) / (times * worth)).clamp(1, MOST);
         Share { groups, count, effort }
     });
     filled(&nodes, &shares)

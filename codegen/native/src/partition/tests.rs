@@ -1,6 +1,6 @@
 //! How modules are divided, and that it changes nothing.
 
-use super::{Effort, ModulePart, divided};
+use super::{Effort, ModulePart, divided_by};
 use crate::elf::join_objects;
 use crate::llvm::Linked;
 use crate::llvm_codegen::objects;
@@ -31,16 +31,16 @@ fn function(head: &str, length: usize, callees: &[&str]) -> String {
 /// calls itself through another function, and one is not to be optimised. Other functions are short.
 fn program() -> String {
     [
-        function("i64 @f(i64 %x)", 1_800, &["a", "b", "once", "short"]),
-        function("i64 @g(i64 %x)", 1_800, &["a", "b", "ring", "slice"]),
-        function("internal i64 @a(i64 %x)", 5_200, &["short"]),
-        function("internal i64 @b(i64 %x)", 5_000, &["short", "short"]),
-        function("internal i64 @once(i64 %x)", 3_000, &[]),
+        function("i64 @f(i64 %x)", 900, &["a", "b", "once", "short"]),
+        function("i64 @g(i64 %x)", 900, &["a", "b", "ring", "slice"]),
+        function("internal i64 @a(i64 %x)", 2_600, &["short"]),
+        function("internal i64 @b(i64 %x)", 2_500, &["short", "short"]),
+        function("internal i64 @once(i64 %x)", 1_500, &[]),
         function("internal i64 @short(i64 %x)", 5, &["shorter"]),
         function("internal i64 @shorter(i64 %x)", 3, &[]),
         function("internal i64 @slice(i64 %x) noinline optnone", 200, &["short"]),
         function("i64 @between(i64 %x) \"lmc.between\"", 100, &["a"]),
-        function("internal i64 @ring(i64 %x)", 2_400, &["bent"]),
+        function("internal i64 @ring(i64 %x)", 1_200, &["bent"]),
         "define internal i64 @bent(i64 %x) noinline {
            %small = and i64 %x, 1
            %on = icmp ne i64 %small, 0
@@ -63,7 +63,7 @@ fn read<'ctx>(context: &'ctx Context, text: &str) -> Module<'ctx> {
 }
 
 fn parts_of(text: &str) -> Vec<ModulePart> {
-    divided(&read(&Context::create(), text))
+    divided_by(&read(&Context::create(), text), 2_500)
 }
 
 fn compile_parts(text: &str, parts: &[ModulePart], threads: usize) -> Vec<u8> {
