@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench stages`. Near-linear means that a row's time per element stays flat.
 
-use common::shapes::SHAPES;
+use common::shapes::{FILTERS, SHAPES};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lm::term::{Derivative, FunName};
 use lmc::derive::pipeline::Pipeline;
@@ -53,5 +53,28 @@ fn run(stage: &str, text: &str) {
     black_box(p.program());
 }
 
-criterion_group!(benches, stages);
+/// Ordinary programs, with all of their functions and the reverse derivatives of these, as `lmc compile --vjp` does it.
+fn programs(c: &mut Criterion) {
+    let mut group = c.benchmark_group("Kalman filter: native vjp of all functions");
+    group.sample_size(10);
+    for (name, text) in FILTERS {
+        group.bench_with_input(BenchmarkId::from_parameter(name), text, |b, text| {
+            with_large_stack(|| b.iter(|| compile_all(black_box(text))));
+        });
+    }
+    group.finish();
+}
+
+fn compile_all(text: &str) {
+    let mut p = pipeline(text);
+    let values: Vec<FunName> = p.program().defs.keys().cloned().collect();
+    let derivatives: Vec<FunName> = values.iter().map(|f| f.derived(Derivative::Vjp)).collect();
+    derivatives.iter().for_each(|f| p.require(f).expect("it derives"));
+    let entries: Vec<FunName> = values.into_iter().chain(derivatives).collect();
+    let info = native::SourceInfo::new("bench.ks", text);
+    let module = native::compile(p.program(), &entries, &info, &native::Options::default());
+    black_box(module.and_then(|m| m.output(native::Kind::Obj)).expect("it compiles"));
+}
+
+criterion_group!(benches, stages, programs);
 criterion_main!(benches);

@@ -5,6 +5,7 @@ use super::error_format::ErrorFormat;
 use super::failure::Failure;
 use super::input::Input;
 use super::native::NativeOptions;
+use super::progress::told;
 use super::watch::{Watch, WatchOptions, watched};
 use crate::ks::diagnostic::Diagnostic;
 use lm::notation::ks;
@@ -85,14 +86,14 @@ fn compile_watched(
     let entries = entries(&mut input, options, is_for_c)?;
     let program = input.pipeline.program();
     let native = options.native.options(watch);
-    let module =
-        native::compile(program, &entries, &input.info(), &native).map_err(|error| input.not_compiled(error))?;
+    let module = told("compiling", || native::compile(program, &entries, &input.info(), &native));
+    let module = module.map_err(|error| input.not_compiled(error))?;
     let math = module.math().map_err(|error| input.not_compiled(error))?;
     watch.say(|| format!("math {math}"));
     watch.say(|| format!("loops in lanes:\n{}", module.lanes().join("\n")));
     // Makes all outputs before it writes the first, so that an error leaves no files behind.
     let content = |kind: &Emit| match kind {
-        Emit::Native(kind) => module.output(*kind).map_err(|error| input.not_compiled(error)),
+        Emit::Native(kind) => told("compiling", || module.output(*kind)).map_err(|error| input.not_compiled(error)),
         Emit::Ks => Ok(text(program, &entries).into_bytes()),
     };
     let contents = outputs.iter().map(|(kind, _)| content(kind)).collect::<Result<Vec<_>, _>>()?;

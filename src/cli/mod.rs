@@ -18,6 +18,7 @@ mod gradcheck;
 mod input;
 mod laws;
 mod native;
+mod progress;
 mod run;
 mod shell;
 mod watch;

@@ -96,6 +96,31 @@ fn errors_are_reported_in_one_place_of_a_function() {
     assert!(few.1 > 0 && few.1 == many.1, "{} and {} calls", few.1, many.1);
 }
 
+/// Counts the functions that chunks of loops run.
+fn bodies_of_chunks(program: &str) -> usize {
+    emitted(program).iter().filter(|line| line.starts_with("define") && line.contains("lmc.chunk")).count()
+}
+
+#[test]
+fn equal_loops_on_threads_are_emitted_once() {
+    let [few, many] = [3, 12].map(|n| bodies_of_chunks(&shapes::products(n)));
+    assert!(few > 0 && few == many, "{few} and {many} functions");
+}
+
+#[test]
+fn long_loops_are_not_unrolled_at_run_time() {
+    let body = |n: usize| (0..n).fold("y".to_string(), |e, i| format!("(add (mul {e} y) {i}.5)"));
+    let is_told = |n: usize| {
+        let program = format!(
+            "(def f Float (x : Vec Float) (fold (lam (t : Tuple Float Float)
+               (let ((s y) t) (div {} s))) 1.0 x))",
+            body(n)
+        );
+        emitted(&program).iter().any(|line| line.contains("llvm.loop.unroll.runtime.disable"))
+    };
+    assert_eq!([is_told(1), is_told(30)], [false, true]);
+}
+
 /// Returns whether the optimised IR contains a text, for processors with vectors of 4 and of 8 Floats.
 fn has(program: &str, text: &str) -> [bool; 2] {
     ["x86-64-v3", "x86-64-v4"].map(|cpu| {

@@ -125,6 +125,8 @@ pub(crate) fn elements<'ctx>(
 pub(crate) enum Hint {
     /// The loop is not unrolled.
     Rolled,
+    /// The loop is not unrolled, unless it is known how often it runs.
+    RolledIfUnknown,
     /// The loop is not vectorised.
     Scalar,
     /// So many vectors side by side, if it is made vectors of.
@@ -146,6 +148,7 @@ pub(crate) fn end_loop(context: &Context, branch: InstructionValue, hints: &[Hin
         let itself = LLVMTemporaryMDNode(context, null_mut(), 0);
         let hints = hints.iter().map(|hint| match hint {
             Hint::Rolled => node(c"llvm.loop.unroll.disable", None),
+            Hint::RolledIfUnknown => node(c"llvm.loop.unroll.runtime.disable", None),
             Hint::Scalar => {
                 let no = LLVMConstInt(LLVMInt1TypeInContext(context), 0, 0);
                 node(c"llvm.loop.vectorize.enable", Some(no))

@@ -7,9 +7,9 @@ use crate::address_space::address_space;
 use crate::elf;
 use crate::emit::{self, Request};
 use crate::error::Error;
-use crate::llvm_passes::pipeline;
+use crate::llvm_passes::{FEW, pipeline};
 use crate::options::Options;
-use crate::partition::{ModulePart, TAKE_APART, divided};
+use crate::partition::{Effort, ModulePart, TAKE_APART, divided};
 use crate::target::Target;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -79,6 +79,21 @@ fn optimised(module: &Module, options: &Options) -> Result<Target, Error> {
     let done = module.run_passes(&pipeline(level), target.machine(), PassBuilderOptions::create());
     done.map_err(|e| Error::Llvm(e.to_string()))?;
     if is_long { Target::new(cpu, 0) } else { Ok(target) }
+}
+
+/// Works on a part as much as it is worth; gives what generates its code.
+fn worked_on(module: &Module, effort: Effort, options: &Options) -> Result<Target, Error> {
+    let cpu = options.target_cpu.as_deref();
+    match effort {
+        Effort::Least => Target::new(cpu, 0),
+        Effort::Little if options.opt_level > 1 && !is_long(module) => {
+            let target = Target::new(cpu, 1)?;
+            let done = module.run_passes(FEW, target.machine(), PassBuilderOptions::create());
+            done.map_err(|e| Error::Llvm(e.to_string()))?;
+            Ok(target)
+        }
+        Effort::Little | Effort::Full => optimised(module, options),
+    }
 }
 
 /// If a function has more instructions than this, or one block has, the module is compiled at level 1, and registers
@@ -155,7 +170,7 @@ fn object(bitcode: &[u8], part: &ModulePart, options: &Options) -> Result<PartOb
     let target = Target::new(options.target_cpu.as_deref(), options.opt_level)?;
     let taken = module.run_passes(TAKE_APART, target.machine(), PassBuilderOptions::create());
     taken.map_err(|e| Error::Llvm(e.to_string()))?;
-    let target = optimised(&module, options)?;
+    let target = worked_on(&module, part.effort(), options)?;
     let optimisation = start.elapsed();
     let written = target.machine().write_to_memory_buffer(&module, FileType::Object);
     let bytes = written.map_err(|e| Error::Llvm(e.to_string()))?.as_slice().to_vec();

@@ -44,6 +44,11 @@ const STAGES: [Stage; 5] = [
     ),
 ];
 
+/// The passes of functions that are worth few: what makes code short, and so soon generated.
+pub(crate) const FEW: &str = "globaldce,function(lower-expect,simplifycfg,sroa,early-cse<memssa>),always-inline,\
+    function(instcombine<no-verify-fixpoint>,simplifycfg,tailcallelim,loop-mssa(loop-rotate,licm<allowspeculation>),\
+    gvn,instcombine<no-verify-fixpoint>,adce,simplifycfg),globaldce";
+
 /// Returns the pipeline of a level, as LLVM writes it.
 pub(crate) fn pipeline(level: u8) -> String {
     match level {

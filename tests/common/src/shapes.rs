@@ -31,6 +31,19 @@ pub const SHAPES: &[Shape] = &[
     Shape { name: "names of derivatives", text: names_of_derivatives, sizes: [3, 6, 12], is_derived: false },
 ];
 
+/// Programs as people write them: a Kalman filter, with its matrices as rows, as tensors, and as both.
+pub const FILTERS: [(&str, &str); 3] = [
+    ("rows", include_str!("kalman/rows.ks")),
+    ("tensors", include_str!("kalman/tensors.ks")),
+    ("mixed", include_str!("kalman/mixed.ks")),
+];
+
+/// Products of a matrix with a vector, one after the other.
+pub fn products(n: usize) -> String {
+    let product = (0..n).fold("x".to_string(), |x, _| format!("(mul a {x})"));
+    format!("(def f (Vec Float) ((a : Tensor 2 Float) (x : Vec Float)) {product})")
+}
+
 /// Each let uses the one before twice.
 pub fn chain(n: usize) -> String {
     let lets: Vec<String> = (1..=n).map(|i| format!("(x{i} (mul (sin x{}) x{}))", i - 1, i - 1)).collect();

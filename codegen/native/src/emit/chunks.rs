@@ -8,6 +8,7 @@
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
+use super::chunk_code::{chunk_key, outer_locals};
 use super::frame::{Frame, Hidden};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
@@ -22,8 +23,7 @@ const REGION: u32 = 0;
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
     pub(super) fn emit_loop_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
-        let mut used = looped.body.uses();
-        used.retain(|x| *x != looped.index);
+        let used = outer_locals(looped);
         let ty = self.environment(frame, &used);
         let env = self.slot(frame.llvm(), ty);
         for (i, x) in (1..).zip(&used) {
@@ -33,7 +33,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         let count = self.operand(frame, &looped.to);
         let before = self.builder.get_insert_block().expect("the builder stands in a block");
-        let body = self.define_body(frame, looped, &used, ty);
+        let body = self.body_of(frame, looped, &used, ty);
         self.builder.position_at_end(before);
         let body = body.as_global_value().as_pointer_value();
         let args = [frame.ctx().into(), frame.arena().into(), body.into(), env.into(), count.into()];
@@ -47,6 +47,23 @@ impl<'ctx> Emitter<'ctx, '_> {
         let outside = used.iter().map(|x| self.ty(frame.function().ty(&(*x).into())));
         let fields: Vec<BasicTypeEnum> = [region.into()].into_iter().chain(outside).collect();
         self.context.struct_type(&fields, false)
+    }
+
+    /// The body as a function: that of an equal loop, if there was one.
+    fn body_of(
+        &mut self,
+        frame: &mut Frame<'ctx, '_>,
+        looped: &For,
+        used: &[Local],
+        ty: StructType<'ctx>,
+    ) -> FunctionValue<'ctx> {
+        let key = chunk_key(frame, looped, self.hotness);
+        if let Some(body) = key.and_then(|key| self.bodies.get(&key)) {
+            return *body;
+        }
+        let body = self.define_body(frame, looped, used, ty);
+        self.bodies.extend(key.map(|key| (key, body)));
+        body
     }
 
     /// `void body(ptr env, i64 chunk, i64 worker)`.

@@ -192,6 +192,7 @@ impl<'ctx> Emitter<'ctx, '_> {
     }
 
     pub(super) fn start(&self, entry: FunctionValue<'ctx>) {
+        self.mark_between(entry);
         self.builder.position_at_end(self.context.append_basic_block(entry, ""));
     }
 

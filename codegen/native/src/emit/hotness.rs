@@ -12,7 +12,7 @@ use inkwell::values::CallSiteValue;
 use loops::ir::{For, Stmt};
 
 /// How often code runs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Hash)]
 pub(super) struct Hotness {
     /// Whether the code is in a loop, in a function called in a loop, or in a recursive function.
     pub(super) repeats: bool,
@@ -27,6 +27,11 @@ pub(super) struct Hotness {
 
 /// Statements beyond which a function that is called once is not inlined.
 const LONG_CALLEE: usize = 40;
+
+/// Statements of a loop's body from which LLVM does not unroll it at run time. What steps and ends the loop is little
+/// beside them, and mostly they are iterations side by side already, which do not wait for each other. On processors
+/// with room for long loops, LLVM would copy them eight times.
+const LONG_BODY: usize = 16;
 
 /// So many vectors side by side in a loop that others repeat. These loops are mostly short, and iterations that do not
 /// fill the vectors run one by one. LLVM would take four. Loops that carry sums wait for these, and keep them.
@@ -51,14 +56,16 @@ impl<'ctx> Emitter<'ctx, '_> {
 
     /// Attaches hints about a loop to the branch that repeats it.
     pub(super) fn end_loop(&self, looped: &For, last: BasicBlock<'ctx>) {
-        let hints: &[Hint] = if self.hotness.rare || self.hotness.c_wrapper {
-            &[Hint::Rolled, Hint::Scalar]
-        } else if self.hotness.nested && looped.carried.is_empty() {
-            &[Hint::Abreast(ABREAST)]
+        let mut hints = vec![];
+        if self.hotness.rare || self.hotness.c_wrapper {
+            hints.extend([Hint::Rolled, Hint::Scalar]);
         } else {
-            return;
-        };
-        llvm::end_loop(self.context, last.get_terminator().expect("it goes back"), hints);
+            hints.extend((self.hotness.nested && looped.carried.is_empty()).then_some(Hint::Abreast(ABREAST)));
+            hints.extend((looped.body.len() >= LONG_BODY).then_some(Hint::RolledIfUnknown));
+        }
+        if !hints.is_empty() {
+            llvm::end_loop(self.context, last.get_terminator().expect("it goes back"), &hints);
+        }
     }
 
     /// A call of the run time stays one where it runs once.

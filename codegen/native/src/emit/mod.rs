@@ -19,12 +19,13 @@
 //! | `memory`, `scopes` | buffers, the arena, what LLVM is told of aliases |
 //! | `results`, `tail`, `failures` | how functions return, call themselves last, and fail |
 //! | `lanes/`, `shape` | loops in lanes of vectors |
-//! | `chunks` | loops on threads |
+//! | `chunks`, `chunk_code` | loops on threads; which of them have the same code |
 //! | `entry`, `external`, `support` | what C calls, calls of C, the context |
 //! | `query`, `workspace` | queries of the workspace |
 //! | `counters`, `timing_loop` | code that counts or measures |
 //! | `hotness` | how often code runs, and so what it is worth |
 
+mod chunk_code;
 mod chunks;
 mod counters;
 mod entry;
@@ -51,8 +52,10 @@ pub(crate) use counters::COUNTERS;
 
 use crate::header::parameter_names;
 use crate::options::Math;
+use crate::partition::BETWEEN;
 use crate::source::SourceInfo;
 use crate::target::Target;
+use chunk_code::ChunkKey;
 use hotness::Hotness;
 use indexmap::IndexMap;
 use inkwell::AddressSpace;
@@ -147,6 +150,8 @@ struct Emitter<'ctx, 'a> {
     repeated: Vec<bool>,
     /// How often the code at hand runs.
     hotness: Hotness,
+    /// The bodies of loops on threads, as far as others may have their code.
+    bodies: FxHashMap<ChunkKey, FunctionValue<'ctx>>,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
     aliases: FxHashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
@@ -170,6 +175,7 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             parameter_names: names.collect(),
             repeated: request.module.repeated(),
             hotness: Hotness::default(),
+            bodies: FxHashMap::default(),
             aliases: FxHashMap::default(),
         }
     }
@@ -180,6 +186,9 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             let declared = self.add_function(&format!("lmc.{}", function.name), ty, Linkage::Internal);
             self.mark_buffers(function, declared);
             self.spare(declared, function, self.is_slice(self.functions.len()));
+            if function.c_wrapper {
+                self.mark_between(declared);
+            }
             if function.recursive {
                 self.copy_in_line(declared);
             }
@@ -200,6 +209,11 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             (false, false) => &[],
         };
         flags.iter().for_each(|flag| declared.add_attribute(AttributeLoc::Function, self.flag(flag)));
+    }
+
+    /// Says of a function between C and the rest that it does little beside what it calls.
+    fn mark_between(&self, function: FunctionValue<'ctx>) {
+        function.add_attribute(AttributeLoc::Function, self.context.create_string_attribute(BETWEEN, ""));
     }
 
     /// Loops that copy stay loops. Most calls of a recursion have little left to copy, for which a call of `memcpy`

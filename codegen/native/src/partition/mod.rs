@@ -11,7 +11,8 @@
 //! is shared        any other: one part defines it, the others declare it, and it is hidden from other modules
 //! ```
 //!
-//! The parts are filled with the longest functions first, each into the part that has least so far.
+//! The parts are filled with the longest functions first, each into the part that has least so far. Parts differ
+//! in the effort that their functions are worth ([`Effort`]).
 
 use crate::llvm;
 use indexmap::IndexMap;
@@ -25,10 +26,28 @@ use petgraph::graph::DiGraph;
 use petgraph::unionfind::UnionFind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many instructions are worth a part, and the most parts. LLVM takes some 0.3 s for so many instructions. Less
-/// than a tenth of that is overhead: reading the module, and compiling copies.
-const WORTH: usize = 2_500;
+/// How many instructions are worth a part, and the most parts. LLVM takes some 0.6 s for so many instructions. A tenth
+/// of that is overhead: reading the module, of which each part reads all, and compiling copies.
+const WORTH: usize = 5_000;
 const MOST: usize = 24;
+
+/// How much time of LLVM a function is worth, least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effort {
+    /// A slice: it is not optimised, and registers are allocated at level 0.
+    Least,
+    /// What is not likely to run, or stands between C and the rest: it goes through a few passes.
+    Little,
+    /// Anything else.
+    #[default]
+    Full,
+}
+
+/// The efforts, and how many times as long their parts are, for as much time.
+const EFFORTS: [(Effort, usize); 3] = [(Effort::Full, 1), (Effort::Little, 2), (Effort::Least, 4)];
+
+/// The attribute of functions between C and the rest.
+pub(crate) const BETWEEN: &str = "lmc.between";
 
 /// Instructions up to which a function is copied. LLVM inlines what is about as short.
 const SHORT: usize = 40;
@@ -44,6 +63,8 @@ pub(crate) struct ModulePart {
     copied: FxHashSet<String>,
     /// How many instructions it has of its own.
     length: usize,
+    /// What its functions are worth.
+    effort: Effort,
 }
 
 /// A function, as far as the division looks at it.
@@ -54,16 +75,33 @@ struct Node {
     internal: bool,
     /// Whether it may be inlined.
     inlines: bool,
+    /// What it is worth.
+    effort: Effort,
     /// The functions that it names, each as often as it does, and whether that is a call that may be inlined.
     uses: Vec<(usize, bool)>,
 }
 
 /// Returns the parts of a module; one where it is short.
 pub(crate) fn divided(module: &Module) -> Vec<ModulePart> {
+    divided_by(module, WORTH)
+}
+
+/// The same, if so many instructions are worth a part.
+fn divided_by(module: &Module, worth: usize) -> Vec<ModulePart> {
     let nodes = nodes(module);
-    let total: usize = nodes.iter().map(|node| node.length).sum();
-    let count = (total / WORTH).clamp(1, MOST);
-    filled(&nodes, &groups(&nodes), count)
+    let groups = groups(&nodes);
+    let length = |groups: &[Vec<usize>]| groups.iter().flatten().map(|i| nodes[*i].length).sum::<usize>();
+    if length(&groups) < 2 * worth {
+        return filled(&nodes, &[Share { groups, count: 1, effort: Effort::Full }]);
+    }
+    // What LLVM would inline is worth what it is inlined into.
+    let effort_of = |group: &Vec<usize>| group.iter().map(|i| nodes[*i].effort).max();
+    let shares = EFFORTS.map(|(effort, times)| {
+        let groups: Vec<Vec<usize>> = groups.iter().filter(|group| effort_of(group) == Some(effort)).cloned().collect();
+        let count = (length(&groups) / (times * worth)).clamp(1, MOST);
+        Share { groups, count, effort }
+    });
+    filled(&nodes, &shares)
 }
 
 fn nodes(module: &Module) -> Vec<Node> {
@@ -80,6 +118,7 @@ fn node(function: FunctionValue, numbers: &FxHashMap<FunctionValue, usize>) -> N
         length: 0,
         internal: function.get_linkage() == Linkage::Internal,
         inlines: function.get_enum_attribute(AttributeLoc::Function, noinline).is_none(),
+        effort: effort_of(function),
         uses: vec![],
     };
     for instruction in function.get_basic_block_iter().flat_map(|block| block.get_instructions()) {
@@ -95,6 +134,19 @@ fn node(function: FunctionValue, numbers: &FxHashMap<FunctionValue, usize>) -> N
         }
     }
     node
+}
+
+fn effort_of(function: FunctionValue) -> Effort {
+    let has = |name| {
+        let kind = Attribute::get_named_enum_kind_id(name);
+        function.get_enum_attribute(AttributeLoc::Function, kind).is_some()
+    };
+    match () {
+        () if has("optnone") => Effort::Least,
+        () if has("minsize") => Effort::Little,
+        () if function.get_string_attribute(AttributeLoc::Function, BETWEEN).is_some() => Effort::Little,
+        () => Effort::Full,
+    }
 }
 
 fn name_of(function: FunctionValue) -> String {
@@ -133,22 +185,33 @@ fn groups(nodes: &[Node]) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Returns so many parts, with the groups in them.
-fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart> {
+/// Groups of functions that are worth the same, and how many parts they get.
+struct Share {
+    groups: Vec<Vec<usize>>,
+    count: usize,
+    effort: Effort,
+}
+
+/// Returns the parts, with the groups in them.
+fn filled(nodes: &[Node], shares: &[Share]) -> Vec<ModulePart> {
     let length = |group: &[usize]| group.iter().map(|i| nodes[*i].length).sum::<usize>();
     let is_copied = |group: &[usize]| group.iter().all(|i| is_short(&nodes[*i]));
-    let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
-    order.sort_by_key(|group| std::cmp::Reverse(length(group)));
-    let mut members: Vec<Vec<usize>> = vec![vec![]; count];
-    let mut parts: Vec<ModulePart> = members.iter().map(|_| ModulePart::default()).collect();
-    for group in order {
-        let least = (0..count).min_by_key(|i| parts[*i].length).expect("there is a part");
-        parts[least].length += length(group);
-        members[least].extend(group);
+    let (mut parts, mut members): (Vec<ModulePart>, Vec<Vec<usize>>) = (vec![], vec![]);
+    for Share { groups, count, effort } in shares {
+        let first = parts.len();
+        parts.extend((0..*count).map(|_| ModulePart { effort: *effort, ..ModulePart::default() }));
+        members.resize(parts.len(), vec![]);
+        let mut order: Vec<&Vec<usize>> = groups.iter().filter(|group| !is_copied(group)).collect();
+        order.sort_by_key(|group| std::cmp::Reverse(length(group)));
+        for group in order {
+            let least = (first..parts.len()).min_by_key(|i| parts[*i].length).expect("there is a part");
+            parts[least].length += length(group);
+            members[least].extend(group);
+        }
     }
     let mut home = vec![None; nodes.len()];
     members.iter().enumerate().for_each(|(part, members)| members.iter().for_each(|i| home[*i] = Some(part)));
-    for part in 0..count {
+    for part in 0..parts.len() {
         let mut to_do = members[part].clone();
         while let Some(i) = to_do.pop() {
             for (used, _) in &nodes[i].uses {
@@ -170,6 +233,11 @@ fn filled(nodes: &[Node], groups: &[Vec<usize>], count: usize) -> Vec<ModulePart
 }
 
 impl ModulePart {
+    /// Returns what its functions are worth.
+    pub(crate) fn effort(&self) -> Effort {
+        self.effort
+    }
+
     /// Returns the part of a module, which is written as bitcode, in a context of its own.
     pub(crate) fn load<'ctx>(&self, module: &[u8], context: &'ctx Context) -> Module<'ctx> {
         let bitcode = MemoryBuffer::create_from_memory_range_copy(module, "lmc");

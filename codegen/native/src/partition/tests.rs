@@ -1,6 +1,6 @@
 //! How modules are divided, and that it changes nothing.
 
-use super::{ModulePart, divided};
+use super::{Effort, ModulePart, divided_by};
 use crate::elf::join_objects;
 use crate::llvm::Linked;
 use crate::llvm_codegen::objects;
@@ -28,16 +28,18 @@ fn function(head: &str, length: usize, callees: &[&str]) -> String {
 }
 
 /// Returns a program with two entries. Both call the same long functions. Another long one is called once, and one
-/// calls itself through another function. Other functions are short.
+/// calls itself through another function, and one is not to be optimised. Other functions are short.
 fn program() -> String {
     [
         function("i64 @f(i64 %x)", 900, &["a", "b", "once", "short"]),
-        function("i64 @g(i64 %x)", 900, &["a", "b", "ring"]),
+        function("i64 @g(i64 %x)", 900, &["a", "b", "ring", "slice"]),
         function("internal i64 @a(i64 %x)", 2_600, &["short"]),
         function("internal i64 @b(i64 %x)", 2_500, &["short", "short"]),
         function("internal i64 @once(i64 %x)", 1_500, &[]),
         function("internal i64 @short(i64 %x)", 5, &["shorter"]),
         function("internal i64 @shorter(i64 %x)", 3, &[]),
+        function("internal i64 @slice(i64 %x) noinline optnone", 200, &["short"]),
+        function("i64 @between(i64 %x) \"lmc.between\"", 100, &["a"]),
         function("internal i64 @ring(i64 %x)", 1_200, &["bent"]),
         "define internal i64 @bent(i64 %x) noinline {
            %small = and i64 %x, 1
@@ -61,7 +63,7 @@ fn read<'ctx>(context: &'ctx Context, text: &str) -> Module<'ctx> {
 }
 
 fn parts_of(text: &str) -> Vec<ModulePart> {
-    divided(&read(&Context::create(), text))
+    divided_by(&read(&Context::create(), text), 2_500)
 }
 
 fn compile_parts(text: &str, parts: &[ModulePart], threads: usize) -> Vec<u8> {
@@ -91,9 +93,9 @@ fn every_function_has_one_place_or_is_copied() {
     assert!(parts.len() > 2, "{parts:?}");
     let defined: Vec<&String> = parts.iter().flat_map(|part| &part.defined).collect();
     assert_eq!(defined.len(), defined.iter().collect::<FxHashSet<_>>().len());
-    assert_eq!(defined.len(), 7, "all but the short ones: {parts:?}");
+    assert_eq!(defined.len(), 9, "all but the short ones: {parts:?}");
     for part in &parts {
-        let uses_short = ["f", "a", "b"].iter().any(|name| part.defined.contains(*name));
+        let uses_short = ["f", "a", "b", "slice"].iter().any(|name| part.defined.contains(*name));
         assert_eq!(part.copied.contains("short"), uses_short);
         assert_eq!(part.copied.contains("shorter"), uses_short);
     }
@@ -107,6 +109,16 @@ fn what_llvm_would_look_at_together_stays_together() {
     assert_ne!(with(&parts, "f"), with(&parts, "g"));
     let shared = |name: &str| with(&parts, name).shared.contains(name);
     assert!(shared("a") && shared("b") && !shared("once") && !shared("bent"));
+}
+
+#[test]
+fn parts_are_of_functions_that_are_worth_the_same() {
+    let parts = parts_of(&program());
+    let efforts = ["slice", "between", "f", "ring"].map(|name| with(&parts, name).effort());
+    assert_eq!(efforts, [Effort::Least, Effort::Little, Effort::Full, Effort::Full]);
+    assert!(with(&parts, "slice").shared.contains("slice") && with(&parts, "a").shared.contains("a"));
+    let alone = parts.iter().filter(|part| part.effort() != Effort::Full).map(|part| part.defined.len());
+    assert_eq!(alone.collect::<Vec<_>>(), [1, 1]);
 }
 
 #[test]
