@@ -14,7 +14,7 @@ fn second_derivatives_of_random_programs() {
     let smooth = generate::programs(generate::Options { smooth: true, functions: 4, depth: 4 });
     let compared = AtomicUsize::new(0);
     let outcome = with_large_stack(|| {
-        TestRunner::new(common::random::config(40)).run(&smooth.prop_map(Box::new), |program| {
+        TestRunner::new(common::random::config(80)).run(&smooth.prop_map(Box::new), |program| {
             let (mut p, functions) = curved(&generate::text(&program));
             for (_, f) in functions {
                 let argument = p.program().defs[&f].fun.argument();
@@ -31,7 +31,7 @@ fn second_derivatives_of_random_programs_on_arrays() {
     let options = generate_arrays::Options { functions: 4, depth: 5, nodes: 16 };
     let compared = AtomicUsize::new(0);
     let outcome = with_large_stack(|| {
-        let config = Config { max_shrink_iters: 200, ..common::random::config(20) };
+        let config = Config { max_shrink_iters: 200, ..common::random::config(40) };
         TestRunner::new(config).run(&generate_arrays::programs(options), |generated| {
             let (mut p, curved) = curved(&generated.text);
             for function in &generated.functions {

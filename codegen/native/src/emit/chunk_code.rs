@@ -12,7 +12,6 @@
 //! a key. Others ask for more of what is known of the function.
 
 use super::frame::Frame;
-use super::hotness::Hotness;
 use indexmap::IndexSet;
 use loops::ir::{Block, For, Local, Operand, Stmt};
 use rustc_hash::FxHashSet;
@@ -31,7 +30,7 @@ pub(super) fn outer_locals(looped: &For) -> Vec<Local> {
 }
 
 /// Returns the key of a loop's body, if others can have its code.
-pub(super) fn chunk_key(frame: &Frame, looped: &For, hotness: Hotness) -> Option<ChunkKey> {
+pub(super) fn chunk_key(frame: &Frame, looped: &For, hotness: impl Hash) -> Option<ChunkKey> {
     let aliases = frame.aliases().filter(|_| frame.origin().is_none() && is_plain(frame, &looped.body))?;
     let mut body = looped.body.clone();
     let mut order = Order::default();
@@ -51,7 +50,7 @@ pub(super) fn chunk_key(frame: &Frame, looped: &For, hotness: Hotness) -> Option
     let shared: Vec<_> = pairs.map(|(x, y)| (order.place(x), order.place(y), share((x, y)))).collect();
     Some(ChunkKey([0, 1].map(|seed: u8| {
         let mut hasher = DefaultHasher::new();
-        (seed, &body, &known, &shared, hotness, frame.function().cold).hash(&mut hasher);
+        (seed, &body, &known, &shared, &hotness, frame.function().cold).hash(&mut hasher);
         hasher.finish()
     })))
 }
