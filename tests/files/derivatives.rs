@@ -34,7 +34,7 @@ pub fn tests() -> Vec<Trial> {
 }
 
 fn of_random_programs() {
-    let config = common::random::config(200);
+    let config = common::random::config(500);
     let smooth = programs(Options { smooth: true, functions: 3, depth: 4 }).prop_map(Box::new);
     // Native code takes most of the time.
     let natively = prop::option::weighted(0.1, prop_oneof![Just(Math::Exact), Just(Math::Fast)]);

@@ -50,7 +50,7 @@ fn of_random_programs() {
         true => Options { functions: 6, depth: 5, nodes: 20 },
         false => Options { functions: 3, depth: 3, nodes: 9 },
     };
-    let config = Config { max_shrink_iters: 400, ..common::random::config(100) };
+    let config = Config { max_shrink_iters: 400, ..common::random::config(200) };
     let worst = Worst::default();
     let outcome = with_large_stack(|| {
         TestRunner::new(config)

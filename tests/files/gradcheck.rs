@@ -14,7 +14,7 @@ use lmc::ks::source::Source;
 use native::{Jit, Options, SourceInfo};
 use std::path::Path;
 
-const POINTS: usize = 10;
+const POINTS: usize = 20;
 const SEED: u64 = 1;
 
 /// The tests.

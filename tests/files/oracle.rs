@@ -71,7 +71,7 @@ fn main(path: &Path) -> Outcome {
 }
 
 fn random_programs_agree() {
-    let count = u64::from(random::cases(20));
+    let count = u64::from(random::cases(30));
     println!("LMC_SEED={} LMC_CASES={count}", random::seed());
     let mut all = Tally::default();
     for number in 0..count {

@@ -25,6 +25,7 @@ fn ways() -> Vec<Way> {
     let mut ways = vec![
         Way::new("no pass", options(Selection::Only(vec![]), Checks::Hoisted, 0)),
         Way::new("all passes", options(Selection::All, Checks::Hoisted, 2)),
+        Way::new("all passes, not optimised", options(Selection::All, Checks::Hoisted, 0)),
         Way::new("full checks", options(Selection::All, Checks::Full, 0)),
     ];
     for (name, forward) in [("all stored", Forward::Store), ("all computed again", Forward::Recompute)] {

@@ -25,7 +25,7 @@ fn comes_back(program: &Program, width: usize) {
 fn random_programs_come_back() {
     lmc::with_large_stack(|| {
         let rough = programs(Options { smooth: false, functions: 5, depth: 5 });
-        let runner = || proptest::test_runner::TestRunner::new(common::random::config(250));
+        let runner = || proptest::test_runner::TestRunner::new(common::random::config(500));
         let check = |(program, width): (Program, usize)| {
             comes_back(&program, width);
             Ok(())

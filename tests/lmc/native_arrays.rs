@@ -67,7 +67,7 @@ fn f() -> FunName {
 /// Compares a call; gives its value.
 fn agree(case: &Case, jits: &[Jit], name: &FunName, args: &[Value]) -> Option<Value> {
     let (wanted, text) = case.interpreted(name, args);
-    for (way, jit) in jits.iter().enumerate() {
+    for (level, jit) in jits.iter().enumerate() {
         let mut found_text = Vec::new();
         let found = jit.call_with_output(name, args, &mut found_text);
         let same = match (&wanted, &found) {
@@ -77,8 +77,8 @@ fn agree(case: &Case, jits: &[Jit], name: &FunName, args: &[Value]) -> Option<Va
             (wanted, found) => wanted == found,
         };
         let loops = jit.module().loops();
-        assert!(same, "{name} in way {way} {args:?}:\ninterpreted {wanted:?}\nnative      {found:?}\n{loops}");
-        assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&found_text), "way {way} {args:?}");
+        assert!(same, "{name} at level {level} {args:?}:\ninterpreted {wanted:?}\nnative      {found:?}\n{loops}");
+        assert_eq!(String::from_utf8_lossy(&text), String::from_utf8_lossy(&found_text), "level {level} {args:?}");
     }
     wanted.ok()
 }
@@ -130,9 +130,8 @@ fn check(text: &str) {
 fn check_with(text: &str, derivatives: &[Derivative]) {
     with_large_stack(|| {
         let case = Case::new(text, derivatives);
-        // Each program at another of the higher levels.
-        let higher = 1 + (text.len() % 3) as u8;
-        let jits = [case.jit(0), case.jit(higher), case.compiled(native::Options::default())];
+        let mut jits: Vec<Jit> = (0..=3).map(|level| case.jit(level)).collect();
+        jits.push(case.compiled(native::Options::default()));
         let params = case.params();
         for (seed, sizes) in
             [vec![0], vec![1], vec![2], vec![7], vec![0, 1, 2, 3, 5], vec![3, 4]].into_iter().enumerate()

@@ -129,7 +129,7 @@ fn endure(text: &str) {
 
 fn run<S: Strategy<Value = String>>(strategy: impl FnOnce() -> S + Send) {
     lmc::with_large_stack(|| {
-        let result = TestRunner::new(common::random::config(500)).run(&strategy(), |text| {
+        let result = TestRunner::new(common::random::config(1000)).run(&strategy(), |text| {
             endure(&text);
             Ok(())
         });

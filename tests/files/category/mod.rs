@@ -104,7 +104,7 @@ fn derivatives_come_back() {
 }
 
 fn of_random_programs() {
-    let config = common::random::config(150);
+    let config = common::random::config(300);
     let plain = generate::programs(generate::Options { smooth: false, functions: 3, depth: 4 });
     let arrays = generate_arrays::programs(generate_arrays::Options { functions: 3, depth: 3, nodes: 9 });
     let outcome = with_large_stack(|| {

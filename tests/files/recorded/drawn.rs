@@ -16,7 +16,7 @@ fn random_programs_on_arrays_agree() {
         true => generate_arrays::Options { functions: 6, depth: 5, nodes: 20 },
         false => generate_arrays::Options { functions: 3, depth: 3, nodes: 9 },
     };
-    programs_on_arrays(random::cases(80), options);
+    programs_on_arrays(random::cases(150), options);
 }
 
 fn programs_on_arrays(cases: u32, options: generate_arrays::Options) {
@@ -116,7 +116,7 @@ fn varying_alone(p: &mut Pipeline, f: &Signature) -> Result<(), String> {
 
 fn random_programs_on_numbers_agree() {
     let mut draws = SplitMix::new(random::seed());
-    for _ in 0..random::cases(80) {
+    for _ in 0..random::cases(150) {
         let choices: Vec<u32> = (0..draws.draw() % 300).map(|_| draws.draw() as u32).collect();
         let made = generate::program(&choices, generate::Options { smooth: true, functions: 3, depth: 4 });
         let text = generate::text(&made);
@@ -137,7 +137,7 @@ fn random_programs_on_numbers_agree() {
 fn second_derivatives_agree_with_finite_differences() {
     let mut draws = SplitMix::new(random::seed());
     let mut points = 0;
-    for _ in 0..random::cases(40) {
+    for _ in 0..random::cases(60) {
         let choices: Vec<u32> = (0..draws.draw() % 120).map(|_| (draws.draw() % 5040) as u32).collect();
         let options = generate_arrays::Options { functions: 2, depth: 3, nodes: 6 };
         let made = generate_arrays::program(&choices, options);
