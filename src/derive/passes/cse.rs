@@ -72,8 +72,8 @@ impl Cse<'_> {
         }
         let result = self.simple(result);
         // A tuple stays in view: those who take blocks apart look for its parts.
-        let key = self.key(&result).filter(|(op, _)| *op != Op::Tuple);
-        let result = key.and_then(|k| self.seen.get(&k)).and_then(as_variable).unwrap_or(result);
+        let known = self.variable_for(&result).filter(|_| result.args_of(&Op::Tuple).is_none());
+        let result = known.unwrap_or(result);
         for key in added {
             self.seen.remove(&key);
         }
@@ -86,13 +86,16 @@ impl Cse<'_> {
             self.names.insert(x.id(), rhs);
             return;
         }
-        if let (Pattern::Tuple(xs), Some(Atom::Var(whole))) = (&b.pattern, Atom::of(&rhs)) {
-            self.name_components(xs, whole, added);
-        }
         if let (Pattern::Tuple(xs), Some([_, yes, no])) = (&b.pattern, rhs.args_of(&Op::If)) {
             self.alias_equal_components(xs, yes, no);
         }
-        let rhs = self.last_of_scan(rhs);
+        let mut rhs = self.last_of_scan(rhs);
+        if let Pattern::Tuple(xs) = &b.pattern {
+            rhs = self.variable_for(&rhs).unwrap_or(rhs);
+            if let Some(Atom::Var(whole)) = Atom::of(&rhs) {
+                self.name_components(xs, whole, added);
+            }
+        }
         let key = self.key(&rhs);
         let is_new = |key: &Key| !self.seen.contains_key(key);
         if let Some(key) = key.clone().filter(|key| is_new(key) && self.scan_for_fold(key, b, &rhs, out)) {
@@ -102,11 +105,6 @@ impl Cse<'_> {
         }
         let known = key.as_ref().and_then(|k| self.seen.get(k));
         match known {
-            Some(Pattern::Var(whole)) if matches!(b.pattern, Pattern::Tuple(_)) => {
-                let whole = whole.clone();
-                self.name_components(b.pattern.vars(), whole.id(), added);
-                out.push(Binding { pattern: b.pattern.clone(), rhs: Expr::var(&whole) });
-            }
             Some(known) if same_form(known, &b.pattern) => {
                 let pairs = b.pattern.vars().iter().zip(known.vars()).map(|(x, y)| (x.id(), Expr::var(y)));
                 self.names.extend(pairs.collect::<Vec<_>>());
@@ -119,6 +117,11 @@ impl Cse<'_> {
                 out.push(Binding { pattern: b.pattern.clone(), rhs });
             }
         }
+    }
+
+    /// Returns the variable that holds the value of a term, if one does.
+    fn variable_for(&self, e: &Expr) -> Option<Expr> {
+        self.key(e).and_then(|key| self.seen.get(&key)).and_then(as_variable)
     }
 
     /// Replaces `fold f a v` by the last of the states, after `states = scanl f a v`.

@@ -68,14 +68,15 @@ pub fn rows(kinds: usize) -> Vec<Row> {
     let most = KINDS.iter().max().expect("there are kinds").pow(kinds as u32);
     let combinations = |row: &Row| sets.iter().enumerate().map(|(i, set)| i * most + code(row, *set)).collect();
     let combinations: Vec<Vec<usize>> = all.iter().map(combinations).collect();
-    let mut is_missing = vec![false; sets.len() * most];
-    combinations.iter().flatten().for_each(|one| is_missing[*one] = true);
+    let mut with = vec![vec![]; sets.len() * most];
+    combinations.iter().enumerate().for_each(|(i, row)| row.iter().for_each(|one| with[*one].push(i)));
+    let mut missing: Vec<usize> = combinations.iter().map(Vec::len).collect();
     let mut chosen = vec![];
-    while is_missing.contains(&true) {
-        let gain = |i: &usize| combinations[*i].iter().filter(|one| is_missing[**one]).count();
-        // The first of the best, which has the lowest level.
-        let best = (0..all.len()).rev().max_by_key(gain).expect("there are rows");
-        combinations[best].iter().for_each(|one| is_missing[*one] = false);
+    // The first of the best, which has the lowest level.
+    while let Some(best) = (0..all.len()).rev().max_by_key(|i| missing[*i]).filter(|i| missing[*i] > 0) {
+        for one in &combinations[best] {
+            std::mem::take(&mut with[*one]).into_iter().for_each(|i| missing[i] -= 1);
+        }
         chosen.push(all[best]);
     }
     chosen

@@ -5,27 +5,25 @@
 
 use super::alias::written::{settled, written_by};
 use super::alias::{Aliases, Written};
-use crate::ir::{FunId, Function, Module, Stmt};
+use crate::ir::{Block, FunId, Function, Local, Module, Stmt, Ty};
 use rustc_hash::FxHashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 /// The analyses that were made of the functions of a module.
 #[derive(Default)]
 pub struct Analyses {
-    /// The latest of each function, with the fingerprint of what it was computed from.
-    aliases: FxHashMap<FunId, (u64, Rc<Aliases>)>,
+    /// The latest of each function, with what it was computed from.
+    aliases: FxHashMap<FunId, (Question, Rc<Aliases>)>,
 }
 
 impl Analyses {
     /// Returns which buffers of a function may share memory, given what each function writes to.
     pub fn aliases(&mut self, id: FunId, function: &Function, written: &[Written]) -> Rc<Aliases> {
-        let fingerprint = fingerprint(function, written);
         match self.aliases.get(&id) {
-            Some((known, aliases)) if *known == fingerprint => aliases.clone(),
+            Some((known, aliases)) if known.is_of(function, written) => aliases.clone(),
             _ => {
                 let aliases = Rc::new(Aliases::of(function, written));
-                self.aliases.insert(id, (fingerprint, aliases.clone()));
+                self.aliases.insert(id, (Question::of(function, written), aliases.clone()));
                 aliases
             }
         }
@@ -42,18 +40,42 @@ pub fn written(module: &Module) -> Vec<Written> {
     Analyses::default().written(module)
 }
 
-/// Returns a number for all that [`Aliases::of`] looks at.
-fn fingerprint(function: &Function, written: &[Written]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    function.params.hash(&mut hasher);
-    function.locals.iter().for_each(|local| local.ty.hash(&mut hasher));
-    function.body.hash(&mut hasher);
-    function.body.visit(&mut |stmt| {
+/// All that [`Aliases::of`] looks at.
+struct Question {
+    params: Vec<Local>,
+    types: Vec<Ty>,
+    body: Block,
+    /// What the functions write to that the body calls, in the order of the calls.
+    written: Vec<Written>,
+}
+
+impl Question {
+    fn of(function: &Function, written: &[Written]) -> Question {
+        Question {
+            params: function.params.clone(),
+            types: function.locals.iter().map(|local| local.ty).collect(),
+            body: function.body.clone(),
+            written: callees(&function.body).into_iter().map(|callee| written[callee.0].clone()).collect(),
+        }
+    }
+
+    fn is_of(&self, function: &Function, written: &[Written]) -> bool {
+        self.params == function.params
+            && self.types.iter().eq(function.locals.iter().map(|local| &local.ty))
+            && self.body == function.body
+            && self.written.iter().eq(callees(&self.body).into_iter().map(|callee| &written[callee.0]))
+    }
+}
+
+/// Returns the functions that a block calls, in the order of the calls.
+fn callees(block: &Block) -> Vec<FunId> {
+    let mut callees = vec![];
+    block.visit(&mut |stmt| {
         if let Stmt::Call(_, callee, _) = stmt {
-            written[callee.0].hash(&mut hasher);
+            callees.push(*callee);
         }
     });
-    hasher.finish()
+    callees
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{Local, Operand};
 use lm::term::Span;
 
 /// A statement on memory.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
     /// `x = alloc n`: a buffer of n elements, not set.
     Alloc {

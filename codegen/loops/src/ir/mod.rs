@@ -62,7 +62,7 @@ pub enum Operand {
 }
 
 /// A statement.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Stmt {
     /// `x = op a..`
     Let(Local, Op, Vec<Operand>),
@@ -113,7 +113,7 @@ pub enum Stmt {
 }
 
 /// A loop over the Integers from `from` to one before `to`.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct For {
     /// The final values of the carried locals.
     pub results: Vec<Local>,
@@ -137,7 +137,7 @@ pub struct For {
 }
 
 /// An argument of an external function.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
     /// A scalar, passed by value.
     Scalar(Operand),
@@ -146,7 +146,7 @@ pub enum Argument {
 }
 
 /// Statements, and the values they are for.
-#[derive(Clone, Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Block {
     /// The statements, in order.
     pub stmts: Vec<Stmt>,
@@ -238,7 +238,7 @@ impl Default for Vectors {
 }
 
 /// A result of an external function.
-#[derive(Clone, Debug, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Returned {
     /// Through a pointer.
     Scalar(Local),
@@ -307,7 +307,22 @@ impl Module {
     }
 }
 
-/// Floats are hashed by their bits.
+/// Floats are compared and hashed by their bits.
+impl PartialEq for Operand {
+    fn eq(&self, other: &Operand) -> bool {
+        match (self, other) {
+            (Operand::Local(x), Operand::Local(y)) => x == y,
+            (Operand::Float(x), Operand::Float(y)) => x.to_bits() == y.to_bits(),
+            (Operand::Integer(i), Operand::Integer(j)) => i == j,
+            (Operand::Bool(a), Operand::Bool(b)) => a == b,
+            (Operand::Text(a), Operand::Text(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Operand {}
+
 impl Hash for Operand {
     fn hash<H: Hasher>(&self, state: &mut H) {
         std::mem::discriminant(self).hash(state);

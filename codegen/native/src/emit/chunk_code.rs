@@ -8,18 +8,43 @@
 //! counts is the body, its locals numbered in the order in which they appear, with what the emitter knows of them:
 //! types, which buffers may share memory, which conditions are likely, and how often the code runs.
 //!
-//! Bodies are compared by 128 bits of their hashes. Only bodies that work on buffers of scalars from outside have such
-//! a key. Others ask for more of what is known of the function.
+//! Only bodies that work on buffers of scalars from outside have a key. Others ask for more of what is known of the
+//! function.
 
 use super::frame::Frame;
 use indexmap::IndexSet;
-use loops::ir::{Block, For, Local, Operand, Stmt};
+use loops::ir::{Block, For, Local, Operand, Stmt, Ty};
 use rustc_hash::FxHashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What the code of a body depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ChunkKey([u64; 2]);
+/// What the code of a body depends on, but for how often it runs.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct ChunkKey {
+    /// The body, its locals numbered.
+    body: Block,
+    /// What is known of each local, by number.
+    locals: Vec<Known>,
+    /// Whether a buffer that is written to may share memory with another, as far as the body uses both.
+    shared: Vec<Sharing>,
+    is_cold: bool,
+}
+
+/// What is known of a local.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Known {
+    ty: Ty,
+    is_likely: bool,
+    is_sum: bool,
+}
+
+/// What is known of two buffers, by their numbers.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Sharing {
+    written: Option<usize>,
+    other: Option<usize>,
+    may_share: bool,
+    /// Whether the first may be a part of what the second is a part of.
+    shows: bool,
+}
 
 /// Returns the locals from outside that a body uses, in the order in which it first does.
 pub(super) fn outer_locals(looped: &For) -> Vec<Local> {
@@ -30,29 +55,30 @@ pub(super) fn outer_locals(looped: &For) -> Vec<Local> {
 }
 
 /// Returns the key of a loop's body, if others can have its code.
-pub(super) fn chunk_key(frame: &Frame, looped: &For, hotness: impl Hash) -> Option<ChunkKey> {
+pub(super) fn chunk_key(frame: &Frame, looped: &For) -> Option<ChunkKey> {
     let aliases = frame.aliases().filter(|_| frame.origin().is_none() && is_plain(frame, &looped.body))?;
+    let function = frame.function();
     let mut body = looped.body.clone();
     let mut order = Order::default();
     order.number(&mut looped.index.clone());
     order.number_block(&mut body);
     let known = |x: &Local| {
         let operand = (*x).into();
-        (frame.function().ty(&operand), frame.is_likely(&operand), frame.sums.contains(x))
+        Known { ty: function.ty(&operand), is_likely: frame.is_likely(&operand), is_sum: frame.sums.contains(x) }
     };
-    let known: Vec<_> = order.locals.iter().map(known).collect();
-    let is_buffer = |x: &&Local| frame.function().ty(&(**x).into()).as_scalar().is_none();
+    let is_buffer = |x: &&Local| function.ty(&(**x).into()).as_scalar().is_none();
     let buffers: Vec<Local> = order.locals.iter().filter(is_buffer).copied().collect();
     // What is only read may share memory with anything.
     let written = written(&looped.body);
     let pairs = buffers.iter().filter(|x| written.contains(x)).flat_map(|x| buffers.iter().map(move |y| (*x, *y)));
-    let share = |(x, y)| (aliases.may_share(x, y), aliases.shows(x, &aliases.roots_of(y)));
-    let shared: Vec<_> = pairs.map(|(x, y)| (order.place(x), order.place(y), share((x, y)))).collect();
-    Some(ChunkKey([0, 1].map(|seed: u8| {
-        let mut hasher = DefaultHasher::new();
-        (seed, &body, &known, &shared, &hotness, frame.function().cold).hash(&mut hasher);
-        hasher.finish()
-    })))
+    let sharing = |(x, y)| Sharing {
+        written: order.place(x),
+        other: order.place(y),
+        may_share: aliases.may_share(x, y),
+        shows: aliases.shows(x, &aliases.roots_of(y)),
+    };
+    let locals = order.locals.iter().map(known).collect();
+    Some(ChunkKey { body, locals, shared: pairs.map(sharing).collect(), is_cold: function.cold })
 }
 
 /// Returns whether a body makes no buffer, finds none in another one, and neither calls nor fails.

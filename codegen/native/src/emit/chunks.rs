@@ -20,20 +20,26 @@ use loops::ir::{For, Local};
 /// The part of the environment that `chunks.ll` uses.
 const REGION: u32 = 0;
 
+/// The values from outside that a body gets.
+struct Environment<'ctx> {
+    /// Their locals, in the order of the fields after that of `chunks.ll`.
+    used: Vec<Local>,
+    ty: StructType<'ctx>,
+}
+
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
     pub(super) fn emit_loop_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
-        let used = outer_locals(looped);
-        let ty = self.environment(frame, &used);
-        let env = self.slot(frame.llvm(), ty);
-        for (i, x) in (1..).zip(&used) {
-            let place = built(self.builder.build_struct_gep(ty, env, i, ""));
+        let outside = self.environment(frame, outer_locals(looped));
+        let env = self.slot(frame.llvm(), outside.ty);
+        for (i, x) in (1..).zip(&outside.used) {
+            let place = built(self.builder.build_struct_gep(outside.ty, env, i, ""));
             let value = self.operand(frame, &(*x).into());
             built(self.builder.build_store(place, value));
         }
         let count = self.operand(frame, &looped.to);
         let before = self.builder.get_insert_block().expect("the builder stands in a block");
-        let body = self.body_of(frame, looped, &used, ty);
+        let body = self.body_of(frame, looped, &outside);
         self.builder.position_at_end(before);
         let body = body.as_global_value().as_pointer_value();
         let args = [frame.ctx().into(), frame.arena().into(), body.into(), env.into(), count.into()];
@@ -41,12 +47,12 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.check_status(frame, status);
     }
 
-    fn environment(&self, frame: &Frame<'ctx, '_>, used: &[Local]) -> StructType<'ctx> {
+    fn environment(&self, frame: &Frame<'ctx, '_>, used: Vec<Local>) -> Environment<'ctx> {
         let (ptr, i64, i32) = (self.ptr().into(), self.i64().into(), self.i32().into());
         let region = self.context.struct_type(&[ptr, ptr, i64, i64, i64, i32, i32], false);
         let outside = used.iter().map(|x| self.ty(frame.function().ty(&(*x).into())));
         let fields: Vec<BasicTypeEnum> = [region.into()].into_iter().chain(outside).collect();
-        self.context.struct_type(&fields, false)
+        Environment { ty: self.context.struct_type(&fields, false), used }
     }
 
     /// The body as a function: that of an equal loop, if there was one.
@@ -54,14 +60,13 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        used: &[Local],
-        ty: StructType<'ctx>,
+        outside: &Environment<'ctx>,
     ) -> FunctionValue<'ctx> {
-        let key = chunk_key(frame, looped, self.hotness);
-        if let Some(body) = key.and_then(|key| self.bodies.get(&key)) {
+        let key = chunk_key(frame, looped).map(|key| (key, self.hotness));
+        if let Some(body) = key.as_ref().and_then(|key| self.bodies.get(key)) {
             return *body;
         }
-        let body = self.define_body(frame, looped, used, ty);
+        let body = self.define_body(frame, looped, outside);
         self.bodies.extend(key.map(|key| (key, body)));
         body
     }
@@ -71,8 +76,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         &mut self,
         frame: &mut Frame<'ctx, '_>,
         looped: &For,
-        used: &[Local],
-        ty: StructType<'ctx>,
+        outside: &Environment<'ctx>,
     ) -> FunctionValue<'ctx> {
         let params = [self.ptr().into(), self.i64().into(), self.i64().into()];
         let name = format!("lmc.chunk.{}", frame.function().name);
@@ -82,7 +86,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         self.builder.position_at_end(start);
         let env = body.get_params()[0].into_pointer_value();
         let chunk = body.get_params()[1].into_int_value();
-        let region = built(self.builder.build_struct_gep(ty, env, REGION, ""));
+        let region = built(self.builder.build_struct_gep(outside.ty, env, REGION, ""));
         let arena = built(self.builder.build_alloca(self.i64().array_type(5), ""));
         let own = built(self.builder.build_alloca(self.context_type(), ""));
         let args = [region.into(), chunk.into(), body.get_params()[2].into(), arena.into(), own.into()];
@@ -93,7 +97,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         // Nothing in here is recursive, so the limit of the stack is unused.
         let hidden = Hidden { ctx, limit: self.ptr().const_null(), depth: self.i64().const_zero(), arena };
         let mut part = frame.part(body, hidden, failed);
-        self.load_environment(&mut part, used, ty, env);
+        self.load_environment(&mut part, outside, env);
         part.set(looped.index, chunk.into());
         self.emit_block(&mut part, &looped.body);
         let status = self.status_of(&part, done);
@@ -105,15 +109,9 @@ impl<'ctx> Emitter<'ctx, '_> {
         body
     }
 
-    fn load_environment(
-        &self,
-        part: &mut Frame<'ctx, '_>,
-        used: &[Local],
-        ty: StructType<'ctx>,
-        env: PointerValue<'ctx>,
-    ) {
-        for (i, x) in (1..).zip(used) {
-            let place = built(self.builder.build_struct_gep(ty, env, i, ""));
+    fn load_environment(&self, part: &mut Frame<'ctx, '_>, outside: &Environment<'ctx>, env: PointerValue<'ctx>) {
+        for (i, x) in (1..).zip(&outside.used) {
+            let place = built(self.builder.build_struct_gep(outside.ty, env, i, ""));
             let value = built(self.builder.build_load(self.ty(part.function().ty(&(*x).into())), place, ""));
             part.set(*x, value);
         }

@@ -151,7 +151,7 @@ struct Emitter<'ctx, 'a> {
     /// How often the code at hand runs.
     hotness: Hotness,
     /// The bodies of loops on threads, as far as others may have their code.
-    bodies: FxHashMap<ChunkKey, FunctionValue<'ctx>>,
+    bodies: FxHashMap<(ChunkKey, Hotness), FunctionValue<'ctx>>,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
     aliases: FxHashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
