@@ -4,7 +4,7 @@
 //! applies linear maps.
 
 use crate::tensor::{Position, Tensor};
-use crate::term::{Expr, FunName, Var};
+use crate::term::{Expr, FunName};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -126,7 +126,8 @@ pub type Env = FxHashMap<u32, Value>;
 /// A function value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closure {
-    pub(crate) param: Var,
+    /// The number of the parameter.
+    pub(crate) param: u32,
     pub(crate) body: Expr,
     pub(crate) env: Arc<Env>,
     /// The steps that follow a call, in order.

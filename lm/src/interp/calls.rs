@@ -31,7 +31,7 @@ impl Calls {
             let y = cx.apply_closure(&self.f, x)?;
             return cx.distribute(y, target);
         }
-        self.env.insert(self.f.param.id(), x);
+        self.env.insert(self.f.param, x);
         cx.inside_closure(|cx| cx.eval_into(&self.f.body, &mut self.env, target, None), &self.f.body)
     }
 }

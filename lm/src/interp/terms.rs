@@ -54,7 +54,7 @@ impl Interpreter<'_> {
             }
             Kind::Lam(x, body) => {
                 let env = Arc::new(env.clone());
-                Ok(Value::Function(Closure { param: x.clone(), body: body.clone(), env, then: vec![] }))
+                Ok(Value::Function(Closure { param: x.id(), body: body.clone(), env, then: vec![] }))
             }
             Kind::App(op, args) => self.app(e, op, args, env),
         }
@@ -85,10 +85,30 @@ impl Interpreter<'_> {
             let sum = self.sum_of_two(&args[0], &args[1], env);
             return self.checked(sum).map_err(|error| located(error, e.span()));
         }
-        let values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
+        match (op, args) {
+            (Op::Get(..), _) => {
+                if let Some(part) = self.part_of_variable(e, env) {
+                    return Ok(part);
+                }
+            }
+            // Most operators have one or two arguments, which need no vector.
+            (Op::Prim(p), [a]) => {
+                let values = [self.eval(a, env)?];
+                return self.operation(*p, &values, e);
+            }
+            (Op::Prim(p), [a, b]) => {
+                let values = [self.eval(a, env)?, self.eval(b, env)?];
+                return self.operation(*p, &values, e);
+            }
+            _ => {}
+        }
+        let mut values = args.iter().map(|a| self.eval(a, env)).collect::<Result<Vec<_>, _>>()?;
         match op {
             Op::Tuple => Ok(Value::Tuple(values)),
-            Op::Get(i, _) => Ok(values[0].as_tuple().expect("get of a tuple")[i - 1].clone()),
+            Op::Get(i, _) => match &mut values[0] {
+                Value::Tuple(parts) => Ok(parts.swap_remove(i - 1)),
+                other => panic!("{other:?} is no tuple"),
+            },
             Op::If | Op::Assert => unreachable!("handled above"),
             Op::Dummy => Ok(Value::dummy(e.ty())),
             Op::Pack(_) => Ok(Value::Record(Arc::new(values.into_iter().next().expect("one argument")))),
@@ -96,10 +116,7 @@ impl Interpreter<'_> {
                 Value::Record(value) => Ok((**value).clone()),
                 other => panic!("{other:?} is no record"),
             },
-            Op::Prim(p) => {
-                let outcome = self.prim(*p, &values, e.ty());
-                self.checked(outcome).map_err(|error| located(error, e.span()))
-            }
+            Op::Prim(p) => self.operation(*p, &values, e),
             Op::Call(fun) => self.call(&fun.name, &values).map_err(|error| located(error, e.span())),
             Op::JacobianOfFun(fun) => {
                 self.call(&fun.name.derived(Derivative::D), &values).map_err(|error| located(error, e.span()))
@@ -114,6 +131,32 @@ impl Interpreter<'_> {
         }
     }
 
+    /// Returns the value of the term `p(values)`.
+    fn operation(&mut self, p: Prim, values: &[Value], e: &Expr) -> Result<Value, RuntimeError> {
+        let outcome = self.prim(p, values, e.ty());
+        self.checked(outcome).map_err(|error| located(error, e.span()))
+    }
+
+    /// Returns the value of a component of a component .. of a variable, if the term is one, without a copy of the
+    /// whole.
+    fn part_of_variable(&mut self, e: &Expr, env: &Env) -> Option<Value> {
+        fn part<'v>(e: &Expr, env: &'v Env, depth: &mut u64) -> Option<&'v Value> {
+            match e.kind() {
+                Kind::Var(x) => env.get(&x.id()),
+                Kind::App(Op::Get(i, _), args) => {
+                    *depth += 1;
+                    part(&args[0], env, depth).map(|whole| &whole.as_tuple().expect("get of a tuple")[i - 1])
+                }
+                _ => None,
+            }
+        }
+        let mut depth = 0;
+        let value = part(e, env, &mut depth)?.clone();
+        // Each term below this one is read: `accesses` counted this one.
+        self.counts.accesses += depth;
+        Some(value)
+    }
+
     /// Returns `∂p(values)`: the value of the right-hand side of the primitive's derivative law.
     fn jacobian_of(&mut self, p: Prim, values: &[Value], args: &[Expr]) -> Result<Value, RuntimeError> {
         let mut supply = Supply::default();
@@ -126,7 +169,7 @@ impl Interpreter<'_> {
     /// Applies a function value.
     pub fn apply_closure(&mut self, f: &Closure, x: Value) -> Result<Value, RuntimeError> {
         let mut env = (*f.env).clone();
-        env.insert(f.param.id(), x.clone());
+        env.insert(f.param, x.clone());
         let result = self.inside_closure(|cx| cx.eval(&f.body, &mut env), &f.body)?;
         f.then.iter().try_fold(result, |result, then| self.done(then, result, &x))
     }
