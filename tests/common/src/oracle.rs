@@ -149,6 +149,7 @@ fn agree(subject: &Subject, call: &Call, tally: &mut Tally) -> Result<Option<Val
 
 fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Result<(), String> {
     match (&wanted.1, &found.1) {
+        (Ok(_), Ok(_)) if has_infinite_partials(subject, call) => {}
         (Ok(wanted), Ok(found)) => is_close(call, wanted, found)?,
         // The limit of depth depends on the evaluator's stack.
         (Err(RuntimeError { kind: ErrorKind::RecursionTooDeep(_), .. }), _) => return Ok(()),
@@ -160,6 +161,15 @@ fn is_right(subject: &Subject, call: &Call, wanted: &Ended, found: &Ended) -> Re
         _ => return Err("it ends otherwise".into()),
     }
     if wanted.0 == found.0 { Ok(()) } else { Err("it prints otherwise".into()) }
+}
+
+/// Returns whether a map that is applied in reverse has partial derivatives that are not finite, at a point where what
+/// is computed is not used, say. The map meets zeros there, and so do the basis vectors of the naive evaluator, but
+/// not the same ones (`docs/design.md`, "Known limits").
+fn has_infinite_partials(subject: &Subject, call: &Call) -> bool {
+    let partials = || Interpreter::new(&subject.program).checking_finite().call(&call.name, &call.args);
+    matches!(call.applied, Some(Applied::Reverse(_)))
+        && matches!(partials(), Err(RuntimeError { kind: ErrorKind::NotFinite(_), .. }))
 }
 
 /// Returns whether two errors concern an index or a size, one in the term of the other. A term that is added in place
