@@ -35,17 +35,20 @@ pub enum Version {
     Workspace,
     /// The function whose result is added to destinations; the text says which parts of it.
     Destinations(Arc<str>),
+    /// A nest of loops of the function that other places have as well, by its number in the module: `[loops1 f]`.
+    Loops(usize),
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Version::CInterface => "c",
-            Version::Pieces => "pieces",
-            Version::Jagged => "jagged",
-            Version::Workspace => "workspace",
-            Version::Destinations(parts) => parts,
-        })
+        match self {
+            Version::CInterface => f.write_str("c"),
+            Version::Pieces => f.write_str("pieces"),
+            Version::Jagged => f.write_str("jagged"),
+            Version::Workspace => f.write_str("workspace"),
+            Version::Destinations(parts) => f.write_str(parts),
+            Version::Loops(number) => write!(f, "loops{number}"),
+        }
     }
 }
 

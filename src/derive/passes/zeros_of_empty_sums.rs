@@ -85,7 +85,8 @@ impl Guard<'_> {
         let element = self.bind_as("shape", element.clone(), &mut zero);
         let Some(zeros) = shape::zeros(e.ty(), &element, self.0.supply) else { return e.clone() };
         let sum = Expr::app(op.clone(), args).at(e.span());
-        let guarded = Expr::conditional(is_empty(&size), Expr::block(zero, zeros), sum).at(e.span());
+        let zeros = Expr::block(zero, zeros).placed_throughout(e.span());
+        let guarded = Expr::conditional(is_empty(&size), zeros, sum).at(e.span());
         Expr::block(out, guarded)
     }
 

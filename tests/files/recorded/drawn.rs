@@ -168,6 +168,10 @@ fn second_derivatives(made: &generate_arrays::Generated) -> Result<usize, String
             Some(Value::Tuple(vec![whole, Random::new(2).direction(&y)]))
         });
         let at: Vec<Value> = at.collect();
+        // A function that stops everywhere has no derivative to compare.
+        if at.is_empty() {
+            continue;
+        }
         let report = gradcheck::check_at(&p, None, &first, &at, 1);
         if !report.agrees() {
             return Err(format!("{first} by {}: {report:?}", derivation.name()));

@@ -22,20 +22,25 @@ fn at_once(module: &Module) -> Check {
         return Ok(());
     }
     let effects = FunctionEffects::of(module, &mut Analyses::default());
-    for function in functions {
-        let aliases = Aliases::of(function, &effects.written);
-        each_loop("at once", function, |looped| {
-            let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
-            let dependence = (lanes || jam).then(|| Independence::of(function, &aliases, &effects, looped).err());
-            let refusal = dependence.flatten().or_else(|| jam.then(|| jam::refusal(looped))?);
-            refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))?;
-            in_lanes(function, &aliases, looped)
-        })?;
-        if has(function, |looped| looped.jam > 1) {
-            written_out(module, function, &effects)?;
-        }
+    functions.into_iter().try_for_each(|function| at_once_in(module, function, &effects))
+}
+
+/// Checks the same of one function, given the effects of those that it calls.
+///
+/// Errors: as [`verify`].
+pub fn at_once_in(module: &Module, function: &Function, effects: &FunctionEffects) -> Check {
+    let aliases = Aliases::of(function, &effects.written);
+    each_loop("at once", function, |looped| {
+        let [lanes, jam] = [looped.lanes > 1, looped.jam > 1];
+        let dependence = (lanes || jam).then(|| Independence::of(function, &aliases, effects, looped).err());
+        let refusal = dependence.flatten().or_else(|| jam.then(|| jam::refusal(looped))?);
+        refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))?;
+        in_lanes(function, &aliases, looped)
+    })?;
+    match has(function, |looped| looped.jam > 1) {
+        true => written_out(module, function, effects),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// Returns what is side by side is written out as late as for LLVM. That keeps the rules, too, and what was in lanes

@@ -22,6 +22,7 @@ mod inline_for_lanes;
 mod interchange;
 mod licm;
 mod loop_versioning;
+mod outline;
 mod pack_rows;
 pub mod parallelize;
 mod pass;
@@ -229,6 +230,12 @@ pub const PASSES: &[Pass] = &[
         when: ALWAYS,
         work: PassWork::Function(FunctionPass { of: LIKELY, asks: Asks::Effects, run: unroll_and_jam::run }),
     },
+    Pass {
+        name: "outline",
+        purpose: "makes one function of loops that are equal but for their names",
+        when: ALWAYS,
+        work: PassWork::Module(outline::run),
+    },
 ];
 
 /// The passes in the order in which they run: what one leaves may be work for another that ran before.
@@ -269,6 +276,7 @@ const ORDER: &[&str] = &[
     "parallelize",
     "buffer_reuse",
     "unroll_and_jam",
+    "outline",
 ];
 
 /// The name by which [`Selection::Through`] selects the loops as lowering makes them.
