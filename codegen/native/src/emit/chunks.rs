@@ -8,7 +8,6 @@
 //!
 //! The rest is in `chunks.ll`: who runs the iterations, where their arenas are, which error counts.
 
-use super::chunk_code::{chunk_key, outer_locals};
 use super::frame::{Frame, Hidden};
 use super::{Emitter, built};
 use inkwell::basic_block::BasicBlock;
@@ -30,7 +29,8 @@ struct Environment<'ctx> {
 impl<'ctx> Emitter<'ctx, '_> {
     /// A loop on threads.
     pub(super) fn emit_loop_on_threads(&mut self, frame: &mut Frame<'ctx, '_>, looped: &For) {
-        let outside = self.environment(frame, outer_locals(looped));
+        let used = looped.body.uses().into_iter().filter(|x| *x != looped.index).collect();
+        let outside = self.environment(frame, used);
         let env = self.slot(frame.llvm(), outside.ty);
         for (i, x) in (1..).zip(&outside.used) {
             let place = built(self.builder.build_struct_gep(outside.ty, env, i, ""));
@@ -39,7 +39,7 @@ impl<'ctx> Emitter<'ctx, '_> {
         }
         let count = self.operand(frame, &looped.to);
         let before = self.builder.get_insert_block().expect("the builder stands in a block");
-        let body = self.body_of(frame, looped, &outside);
+        let body = self.define_body(frame, looped, &outside);
         self.builder.position_at_end(before);
         let body = body.as_global_value().as_pointer_value();
         let args = [frame.ctx().into(), frame.arena().into(), body.into(), env.into(), count.into()];
@@ -53,22 +53,6 @@ impl<'ctx> Emitter<'ctx, '_> {
         let outside = used.iter().map(|x| self.ty(frame.function().ty(&(*x).into())));
         let fields: Vec<BasicTypeEnum> = [region.into()].into_iter().chain(outside).collect();
         Environment { ty: self.context.struct_type(&fields, false), used }
-    }
-
-    /// The body as a function: that of an equal loop, if there was one.
-    fn body_of(
-        &mut self,
-        frame: &mut Frame<'ctx, '_>,
-        looped: &For,
-        outside: &Environment<'ctx>,
-    ) -> FunctionValue<'ctx> {
-        let key = chunk_key(frame, looped).map(|key| (key, self.hotness));
-        if let Some(body) = key.as_ref().and_then(|key| self.bodies.get(key)) {
-            return *body;
-        }
-        let body = self.define_body(frame, looped, outside);
-        self.bodies.extend(key.map(|key| (key, body)));
-        body
     }
 
     /// `void body(ptr env, i64 chunk, i64 worker)`.

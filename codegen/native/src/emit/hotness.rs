@@ -12,7 +12,7 @@ use inkwell::values::CallSiteValue;
 use loops::ir::{For, Stmt};
 
 /// How often code runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Hotness {
     /// Whether the code is in a loop, in a function called in a loop, or in a recursive function.
     pub(super) repeats: bool,

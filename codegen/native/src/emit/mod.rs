@@ -19,13 +19,12 @@
 //! | `memory`, `scopes` | buffers, the arena, what LLVM is told of aliases |
 //! | `results`, `tail`, `failures` | how functions return, call themselves last, and fail |
 //! | `lanes/`, `shape` | loops in lanes of vectors |
-//! | `chunks`, `chunk_code` | loops on threads; which of them have the same code |
+//! | `chunks` | loops on threads |
 //! | `entry`, `external`, `support` | what C calls, calls of C, the context |
 //! | `query`, `workspace` | queries of the workspace |
 //! | `counters`, `timing_loop` | code that counts or measures |
 //! | `hotness` | how often code runs, and so what it is worth |
 
-mod chunk_code;
 mod chunks;
 mod counters;
 mod entry;
@@ -55,7 +54,6 @@ use crate::options::Math;
 use crate::partition::BETWEEN;
 use crate::source::SourceInfo;
 use crate::target::Target;
-use chunk_code::ChunkKey;
 use hotness::Hotness;
 use indexmap::IndexMap;
 use inkwell::AddressSpace;
@@ -150,8 +148,6 @@ struct Emitter<'ctx, 'a> {
     repeated: Vec<bool>,
     /// How often the code at hand runs.
     hotness: Hotness,
-    /// The bodies of loops on threads, as far as others may have their code.
-    bodies: FxHashMap<(ChunkKey, Hotness), FunctionValue<'ctx>>,
     /// Which buffers may share memory, in functions of which there are slices with loops in lanes.
     aliases: FxHashMap<usize, Rc<loops::analyses::alias::Aliases>>,
 }
@@ -175,7 +171,6 @@ impl<'ctx, 'a> Emitter<'ctx, 'a> {
             parameter_names: names.collect(),
             repeated: request.module.repeated(),
             hotness: Hotness::default(),
-            bodies: FxHashMap::default(),
             aliases: FxHashMap::default(),
         }
     }
