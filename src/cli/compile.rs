@@ -7,6 +7,7 @@ use super::input::Input;
 use super::native::NativeOptions;
 use super::progress::told;
 use super::watch::{Watch, WatchOptions, watched};
+use crate::derive::pipeline;
 use crate::ks::diagnostic::Diagnostic;
 use lm::notation::ks;
 use lm::term::{Derivative, FunName, Program};
@@ -127,6 +128,10 @@ fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Resul
         let requested = input.requested.iter().filter(|name| !entries.contains(name) && !is_left_out(name));
         entries.extend(requested.cloned().collect::<Vec<_>>());
     }
+    let underivable = match options.fun.is_empty() {
+        true => leave_out_underivable(input, &mut entries)?,
+        false => vec![],
+    };
     for name in &entries {
         input.require(name)?;
         if is_for_c {
@@ -142,9 +147,39 @@ fn entries(input: &mut Input, options: &CompileOptions, is_for_c: bool) -> Resul
         }
         _ => {
             input.warn_of(left_out.into_iter().map(|(name, ty)| (name.clone(), without_c_form(&name, &ty))));
+            input.warn_of(
+                underivable.into_iter().map(|(name, error)| (name.clone(), without_derivative(&name, &error))),
+            );
             Ok(entries)
         }
     }
+}
+
+/// Removes derivatives that do not exist. Returns each with the reason.
+///
+/// Errors: no derivative exists.
+fn leave_out_underivable(
+    input: &mut Input,
+    names: &mut Vec<FunName>,
+) -> Result<Vec<(FunName, pipeline::Error)>, Failure> {
+    let mut left_out = Vec::new();
+    names.retain(|name| match input.pipeline.require(name) {
+        Err(error) if name.derivative().is_some() => {
+            left_out.push((name.clone(), error));
+            false
+        }
+        _ => true,
+    });
+    let is_any_left = names.iter().any(|name| name.derivative().is_some());
+    match left_out.first() {
+        Some((_, error)) if !is_any_left => Err(input.underivable(error.clone())),
+        _ => Ok(left_out),
+    }
+}
+
+fn without_derivative(name: &FunName, error: &pipeline::Error) -> Diagnostic {
+    Diagnostic::warning("W406", format!("`{name}` is left out: {error}"))
+        .remedy("name the functions to compile by `--fun`")
 }
 
 /// Makes the functions for the shapes of cotangents that C does not give.

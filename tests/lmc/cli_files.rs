@@ -87,6 +87,31 @@ fn a_file_with_main_alone_is_told_from_an_empty_one() {
 
 /// The derivative of `inner` is left out with it; `outer` calls `inner`.
 #[test]
+fn derivatives_that_do_not_exist_are_left_out() {
+    let directory = directory("derivatives_that_do_not_exist_are_left_out");
+    let power = "(def p Float ((x : Float) (n : Integer)) (if (lt n 1) 1.0 (mul x (p x (sub n 1)))))\n";
+    let halves = "(def u Float (x : Float)
+  (get$1$2 ([sufrevpass p] 1.0 (get$2$2 ([suffwdpass p] (tuple x 3))))))\n";
+    fs::write(directory.join("q.ks"), format!("{power}{halves}")).unwrap();
+    let run = |args: &str| {
+        let output = lmc(&directory, &args.split(' ').collect::<Vec<_>>());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let (status, header, warning) = run("compile q.ks --rev --emit header -o -");
+    let expected = "warning[W406]: `[rev u]` is left out: `u` cannot be differentiated: ";
+    assert!(status == Some(0) && warning.starts_with(expected) && warning.contains("\n --> q.ks:2:6\n"), "{warning}");
+    assert!(header.contains(" rev_p(") && header.contains(" u(") && !header.contains("rev_u"), "{header}");
+    // Where it is asked for, or is the only one, that is an error.
+    fs::write(directory.join("r.ks"), format!("{power}{halves}(gdef rev u)\n")).unwrap();
+    for args in ["q.ks --rev --fun u", "r.ks"] {
+        let (status, _, error) = run(&format!("compile {args} -o q.so"));
+        assert!(status == Some(1) && error.starts_with("error[E301]: `u` cannot be differentiated"), "{error}");
+        assert!(!directory.join("q.so").exists());
+    }
+}
+
+#[test]
 fn functions_without_a_form_in_c_are_left_out() {
     let directory = directory("functions_without_a_form_in_c_are_left_out");
     let inner = "(def inner (Tensor 2 (Vec Float)) (x : Float)
